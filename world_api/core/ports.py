@@ -1,0 +1,115 @@
+"""Ports: what the rooms ask of backends, each at most three methods.
+
+Adapters live in ``world_api/backends``; the rooms below import only these protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.core.boxes import Box
+
+Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
+Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextLine:
+    """A line of text read off an image: what, where (pixels of that image), how sure (0 to 1)."""
+
+    text: str
+    box: Box
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectedObject:
+    """An object found in one image: its category, where (pixels of that image), how sure (0 to 1)."""
+
+    category: str
+    box: Box
+    confidence: float
+
+
+class TextReader(Protocol):
+    """Optical character recognition."""
+
+    producer: str
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        """All lines of text in the image, top to bottom."""
+        ...
+
+
+class TextEmbedder(Protocol):
+    """Dense text retrieval."""
+
+    producer: str
+    dimension: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text (``len(texts) x dimension``); zero for a text without words."""
+        ...
+
+
+class ObjectDetector(Protocol):
+    """Detection on one frame that was not sampled at build time."""
+
+    producer: str
+
+    def categories(self) -> frozenset[str]:
+        """The category words this detector knows."""
+        ...
+
+    def detect(self, image: Image, category: str) -> Sequence[DetectedObject]:
+        """Objects of that category, the surest first."""
+        ...
+
+
+class FrameSource(Protocol):
+    """Random access to the frames of one video."""
+
+    def frame_played_at(self, seconds: float) -> Image:
+        """The frame on screen at that time (the last one whose presentation time is not after it).
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """A function-calling chat model. The request and the reply are plain JSON values.
+
+    ``request`` holds ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
+    ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
+    Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
+    """
+
+    name: str
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One reply.
+
+        Raises:
+            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_error``.
+            EpisodeFault: ``replay_mismatch``, when a recording has no reply to this request.
+        """
+        ...
+
+
+class Clock(Protocol):
+    """Wall and monotonic time, passed in so that tests and replays decide them."""
+
+    def now(self) -> str:
+        """The wall clock as ISO 8601 in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never runs backwards."""
+        ...

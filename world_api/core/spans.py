@@ -1,0 +1,83 @@
+"""Stretches of video time.
+
+Time is seconds as a float. Zero is the first presented video frame. A span is half-open:
+``[start, end)`` holds ``start`` and does not hold ``end``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+#: Times leave the API rounded to this many decimals: a millisecond, finer than any frame.
+TIME_DECIMALS = 3
+
+
+def round_time(seconds: float) -> float:
+    """Round a time to what is known of it (milliseconds)."""
+    return round(float(seconds), TIME_DECIMALS)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class TimeSpan:
+    """A half-open stretch ``[start, end)`` in seconds; ``start <= end``, both finite.
+
+    Raises:
+        ValueError: if an end is not finite or the span runs backwards.
+    """
+
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start) and math.isfinite(self.end)):
+            raise ValueError("a time span needs finite ends")
+        if self.end < self.start:
+            raise ValueError(f"a time span runs forwards: {self.start} > {self.end}")
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return self.end - self.start
+
+    @property
+    def center(self) -> float:
+        """Middle of the span in seconds."""
+        return (self.start + self.end) / 2
+
+    def contains(self, time: float) -> bool:
+        """Whether the half-open span holds this time."""
+        return self.start <= time < self.end
+
+    def overlaps(self, other: TimeSpan) -> bool:
+        """Whether the two spans share a stretch of positive length."""
+        return self.start < other.end and other.start < self.end
+
+    def overlap(self, other: TimeSpan) -> float:
+        """Seconds the two spans share."""
+        return max(0.0, min(self.end, other.end) - max(self.start, other.start))
+
+    def iou(self, other: TimeSpan) -> float:
+        """Intersection over union in ``[0, 1]``; 0 for two empty spans."""
+        shared = self.overlap(other)
+        union = self.duration + other.duration - shared
+        return shared / union if union > 0 else 0.0
+
+    def clip(self, bounds: TimeSpan) -> TimeSpan | None:
+        """The part inside ``bounds``, or None where nothing of positive length is left."""
+        if not self.overlaps(bounds):
+            return None
+        return TimeSpan(start=max(self.start, bounds.start), end=min(self.end, bounds.end))
+
+
+def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan]:
+    """Join spans that overlap or lie at most ``gap`` seconds apart; sorted by start."""
+    merged: list[TimeSpan] = []
+    for span in sorted(spans):
+        if merged and span.start <= merged[-1].end + gap:
+            last = merged[-1]
+            merged[-1] = TimeSpan(start=last.start, end=max(last.end, span.end))
+        else:
+            merged.append(span)
+    return merged

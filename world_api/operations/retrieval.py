@@ -1,0 +1,31 @@
+"""Semantic retrieval."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from world_api.core.cost import Cost
+from world_api.operations.arguments import OptionalTimeRange, Query, TimeRange, TopK, VideoId
+from world_api.operations.registry import operation
+from world_api.operations.results import Candidates, SimilarSegments
+from world_api.world.session import Session
+
+Example = Annotated[TimeRange, Field(description="The example: a stretch of this video, in seconds.")]
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
+def search_segments_by_semantics(
+    session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
+) -> Candidates:
+    """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
+    raise NotImplementedError
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
+def search_similar_to_example(
+    session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
+) -> SimilarSegments:
+    """Find segments that look like an example stretch; segments that overlap the example are left out."""
+    raise NotImplementedError

@@ -1,0 +1,5 @@
+"""Sessions."""
+
+
+class Session:
+    """A session on a world."""
