@@ -245,6 +245,8 @@ def join(left: Type, right: Type) -> Type | None:
 
 
 def _join_lists(left: ListType, right: ListType) -> Type | None:
+    if 0 in (left.bound, right.bound):
+        return replace(right if left.bound == 0 else left, filled=False)
     item = join(left.item, right.item)
     if item is None:
         return None
