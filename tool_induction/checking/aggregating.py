@@ -8,6 +8,7 @@ from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, fiel
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment
 from tool_induction.checking.typed import Typed
+from tool_induction.checking.unwrapping import list_field
 from tool_induction.checking.wanting import Wanted, want, want_list
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.model import Aggregate
@@ -79,8 +80,19 @@ def _inputs(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, lis
         case "slots":
             return _slots(inputs, at)
         case "list":
+            if isinstance(inputs, JsonList) and len(inputs.items) == 1:
+                inputs = _only_list(inputs, at)
             rows = want_list(at, inputs, f"the aggregate {spec.name}")
             return rows.expr, [_rows(rows, at)]
+
+
+def _only_list(inputs: JsonList, at: Inference) -> Expr:
+    """A list of one name that is itself a list: that list is meant."""
+    inner = plain(at.infer(inputs.items[0]).type)
+    if not isinstance(inner, ListType | AnyType) and list_field(inner) is None:
+        return inputs
+    at.note("W_IMPLICIT_BINDING", f"[{to_text(inputs.items[0])}] is read as {to_text(inputs.items[0])}")
+    return inputs.items[0]
 
 
 def _rows(typed: Typed, at: Inference) -> ListType:
@@ -222,7 +234,7 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
         )
         return
     found = field_type(inner, key)
-    if parameter.role == "number_key" and not is_numeric(found):
+    if parameter.role == "number_key" and not is_numeric(plain(found)):
         at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=show(found), expected="number")
     if spec.name == "filter_by_score" and key == "score":
         at.note(

@@ -268,11 +268,16 @@ class Inference:
     def null_not_handled(self, typed: Typed, where: str, way_out: str = "") -> None:
         """Note that null is possible where it must not be."""
         text = to_text(typed.expr)
-        root = text.split(".")[0].split("[")[0] if "|" not in text else text
-        suggestion = way_out or (
-            f'say what happens without it: a step {{"type": "require", "condition": "{{{{ {root} is not none }}}}", '
-            f'"status": "empty"}} before, or {{{{ {text} | default(...) }}}}'
-        )
+        suggestion = way_out or f"{{{{ {text} | default(...) }}}}"
+        root = self.optional_root(typed.expr)
+        if root is not None and not way_out:
+            condition = f"{to_text(root)} is not none"
+            if isinstance(root, Index):
+                condition = f"{to_text(root.base)} | length > 0"
+            suggestion = (
+                f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
+                f'"status": "empty", "reason": "..."}}'
+            )
         self.note(
             "E_OPTIONAL",
             f"{text} may be null, which {where} cannot be",
@@ -280,6 +285,19 @@ class Inference:
             expected=show(plain(typed.type)),
             suggestion=suggestion,
         )
+
+    def optional_root(self, expr: Expr) -> Expr | None:
+        """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
+        chain: list[Expr] = []
+        while isinstance(expr, Field | Index):
+            chain.append(expr)
+            expr = expr.base
+        if not isinstance(expr, Name) or expr.name == "item":
+            return None
+        for part in (expr, *reversed(chain)):
+            if isinstance(self.infer(part).type, OptionalType):
+                return part
+        return None
 
     def number(self, expr: Expr) -> Typed:
         """The expression where a number is wanted."""
@@ -299,6 +317,10 @@ class Inference:
         return Typed(typed.expr, inner)
 
     def _arithmetic(self, expr: Arithmetic) -> Typed:
+        sides = [self.infer(side) for side in (expr.left, expr.right)]
+        if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
+            self._added(sides[0], sides[1])
+            return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
         left, right = self.number(expr.left), self.number(expr.right)
         written = Arithmetic(left.expr, expr.op, right.expr)
         if TIME in (left.type, right.type) and expr.op in "+-":
@@ -307,6 +329,20 @@ class Inference:
         if left.type == right.type == INT and expr.op != "/":
             return Typed(written, INT)
         return Typed(written, FLOAT)
+
+    def _added(self, left: Typed, right: Typed) -> None:
+        """What was meant by '+' on things that are no numbers."""
+        first, second = to_text(left.expr), to_text(right.expr)
+        suggestion = f'write "{{{{ {first} }}}} {{{{ {second} }}}}"'
+        if isinstance(plain(left.type), ListType | RecordType):
+            suggestion = f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
+        self.note(
+            "E_TYPE",
+            f"'+' adds numbers; {first} is {show(left.type)}",
+            found=f"{show(left.type)} + {show(right.type)}",
+            expected="numbers",
+            suggestion=suggestion,
+        )
 
     def _choice(self, expr: Choice) -> Typed:
         condition = self.condition(expr.condition)

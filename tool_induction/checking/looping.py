@@ -7,12 +7,14 @@ from dataclasses import replace
 from tool_induction.checking.inference import Inference
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
-from tool_induction.language.types import ListType
+from tool_induction.language.types import AnyType, ListType
 
 
 def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
     """The loop with its bounds; ``max_items`` is written out where only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
+        if isinstance(rows.item, AnyType) and at.findings.errors:
+            return replace(loop, bound=1, typical=1)  # the list's own fault has been reported
         with at.at("loop_over"):
             at.note(
                 "E_UNBOUNDED",

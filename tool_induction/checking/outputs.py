@@ -15,7 +15,6 @@ from tool_induction.language.syntax import (
     Const,
     Expr,
     Field,
-    Index,
     IsNone,
     JsonList,
     JsonRecord,
@@ -112,7 +111,7 @@ class _Binder:
             return typed
         if fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
             return typed
-        root = self._optional_root(at, typed.expr)
+        root = at.optional_root(typed.expr)
         if root is None:
             return typed
         condition = IsNone(root, negated=True)
@@ -129,19 +128,6 @@ class _Binder:
         self._environment = self._environment.assume(facts_of(condition, self._environment))
         at.environment = self._environment
         return at.infer(typed.expr)
-
-    def _optional_root(self, at: Inference, expr: Expr) -> Expr | None:
-        """The outermost part of a path that may be null."""
-        chain: list[Expr] = []
-        while isinstance(expr, Field | Index):
-            chain.append(expr)
-            expr = expr.base
-        if not isinstance(expr, Name):
-            return None
-        for part in (expr, *reversed(chain)):
-            if isinstance(at.infer(part).type, OptionalType):
-                return part
-        return None
 
     def _check(self, at: Inference, typed: Typed, output: Output) -> None:
         found = fit(typed.type, output.type)

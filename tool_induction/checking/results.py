@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.unwrapping import flattened_field, list_field
 from tool_induction.language import limits
 from tool_induction.language.schemas import type_from_schema
 from tool_induction.language.syntax import Const, Expr
@@ -67,7 +67,7 @@ def loop_item(item: Type, result: Type) -> tuple[Type, str | None]:
     """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
     if isinstance(result, ListType):
         return inherit(result.item, item), ""
-    one = list_field(result)
+    one = flattened_field(result)
     if one is not None:
         return inherit(one[1].item, item), one[0]
     return inherit(result, item), None
@@ -93,7 +93,7 @@ def inherit(inner: Type, item: Type) -> Type:
 
 def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tuple[int, int]:
     """How many items a loop collects: at most, and as a rule."""
-    inner = result if isinstance(result, ListType) else (list_field(result) or ("", None))[1]
+    inner = result if isinstance(result, ListType) else (flattened_field(result) or ("", None))[1]
     if inner is None:
         return bound, typical
     each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound

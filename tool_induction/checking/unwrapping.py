@@ -20,6 +20,14 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
     return found[0]
 
 
+def flattened_field(type_: Type) -> tuple[str, ListType] | None:
+    """The list a loop collects from: the one list of a record that says nothing else."""
+    one = list_field(type_)
+    if one is None or not isinstance(type_, RecordType):
+        return None
+    return one if all(key in BOOKKEEPING or key == one[0] for key in type_.keys) else None
+
+
 def value_field(type_: Type, wanted: Type) -> tuple[str, Type] | None:
     """The one field of a record that says something and fits where a scalar is wanted (``answer`` of a state)."""
     if not isinstance(type_, RecordType) or isinstance(wanted, ListType | RecordType | AnyType):
