@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from world_api.core.spans import TimeSpan, merge_spans
 
@@ -65,7 +66,7 @@ def _even(span: TimeSpan) -> list[TimeSpan]:
         return []
     count = max(1, math.ceil(span.duration / MAX_SECONDS - 1e-9))
     ends = [span.start + span.duration * i / count for i in range(count + 1)]
-    return [TimeSpan(start=a, end=b) for a, b in zip(ends, ends[1:], strict=False)]
+    return [TimeSpan(start=a, end=b) for a, b in pairwise(ends)]
 
 
 def _join_short(pieces: Sequence[TimeSpan]) -> list[TimeSpan]:

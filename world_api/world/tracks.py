@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -110,7 +111,8 @@ def build_tracks(sightings: pa.Table, links: pa.Table) -> list[Track]:
     owners = owner[order]
     edges = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
     columns = _Columns(sightings, order)
-    tracks = [columns.track(str(owners[a]), a, b) for a, b in zip(edges, [*edges[1:], len(owners)], strict=True)]
+    bounds = [*edges.tolist(), len(owners)]
+    tracks = [columns.track(str(owners[a]), a, b) for a, b in pairwise(bounds)]
     return sorted(tracks, key=lambda track: (float(track.times[0]), track.track_id))
 
 

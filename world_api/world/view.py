@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -180,7 +181,7 @@ def _tile(boundaries: np.ndarray[tuple[int], np.dtype[np.float64]], whole: TimeS
     """The stretches between boundaries; the whole where there are none (also for an empty visible part)."""
     inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
     edges = [whole.start, *inner, whole.end]
-    return [TimeSpan(start=a, end=b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
 
 
 def _join_readings(rows: pa.Table, shots: list[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
