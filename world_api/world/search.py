@@ -39,10 +39,9 @@ class Searcher:
         self._embedder = embedder
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
-        """Words and meaning, fused by reciprocal rank; only segments that share a word or a concept with the query."""
-        lexical = self._lexical.scores(query)
-        dense = np.where(lexical > 0, self._dense_scores(query), 0.0)
-        fused = fuse([best_first(lexical), best_first(dense)], len(self._segments))
+        """Words and meaning, fused by reciprocal rank."""
+        rankings = [best_first(self._lexical.scores(query)), best_first(self._dense_scores(query))]
+        fused = fuse(rankings, len(self._segments))
         return self._hits(fused, query, top_k)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
@@ -101,14 +100,15 @@ class Searcher:
         """The mean look of each segment, unit length; zero where no frame of it was described."""
         times, vectors = self._looks
         found = np.zeros((len(self._segments), DESCRIPTOR_DIMENSION), dtype=np.float32)
-        edges = np.searchsorted(times, [[s.start, s.end] for s in self._segments]) if self._segments else []
-        for number, (first, end) in enumerate(edges):
+        for number, segment in enumerate(self._segments):
+            first, end = np.searchsorted(times, [segment.start, segment.end])
             if end > first:
                 found[number] = vectors[first:end].mean(axis=0)
         return _unit(found)
 
     def _dense_scores(self, query: str) -> NDArray[np.float64]:
-        return _inner_products(self._text_vectors, self._embedder.embed([query]))
+        scores = _inner_products(self._text_vectors, self._embedder.embed([query]))
+        return np.where(scores > self._embedder.noise_floor, scores, 0.0)
 
     def _hits(self, scores: NDArray[np.float64], query: str, top_k: int) -> list[SegmentHit]:
         return [
@@ -145,7 +145,8 @@ def _inner_products(vectors: Vectors, query: Vectors) -> NDArray[np.float64]:
 
 def _unit(vectors: NDArray[np.float32]) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    return unit
 
 
 def _score(value: float) -> float:

@@ -8,8 +8,9 @@ from functools import cached_property
 from hashlib import sha256
 
 from world_api.core.faults import OperationFault
-from world_api.core.ports import FrameSource, ObjectDetector, TextEmbedder
+from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
+from world_api.world.on_demand import FrameLooker
 from world_api.world.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.world.search import Searcher
 from world_api.world.view import View
@@ -17,11 +18,10 @@ from world_api.world.view import View
 
 @dataclass(frozen=True, kw_only=True)
 class Backends:
-    """What a session may ask beyond stored rows. ``frames`` and ``detector`` are None where they are not there."""
+    """What a session may ask beyond stored rows. ``looker`` is None where the video or a detector is not there."""
 
     text_embedder: TextEmbedder
-    frames: FrameSource | None
-    detector: ObjectDetector | None
+    looker: FrameLooker | None
 
 
 @dataclass(frozen=True, kw_only=True)
