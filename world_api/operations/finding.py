@@ -81,13 +81,19 @@ def identify(session: Session, at: float, hint: str) -> Registration:
         position = track.nearest(at)
         box = track.box(position)
         sure = track.confidence * (UNCHECKED if match.unchecked else 1.0)
-        return _registration(track.entity_id, hint, track.category, round_time(float(track.times[position])), box, sure)
+        time = round_time(float(track.times[position]))
+        return _registration(
+            entity_id=track.entity_id, hint=hint, category=track.category, time=time, box=box, confidence=sure
+        )
     if (seen := _detected(session, at, hint)) is not None:
         box = seen.box
         earlier = registered_near(session, box.rounded(), at)
         digest = sha256(f"{session.world_hash}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
         entity_id = earlier.entity_id if earlier else f"ent_seen_{digest}"
-        return _registration(entity_id, hint, seen.category, round_time(at), box, seen.confidence * UNCHECKED)
+        sure = seen.confidence * UNCHECKED
+        return _registration(
+            entity_id=entity_id, hint=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
+        )
     there = ", ".join(track.hint for track in tracks[:5])
     raise OperationFault(
         "nothing_matches",
@@ -179,7 +185,9 @@ def _why_nothing(session: Session, category: str, wanted: frozenset[str] | None,
     return "something else is there; ask for category any" if something else "nothing of the kind at this moment"
 
 
-def _registration(entity_id: str, hint: str, category: str, time: float, box: Box, confidence: float) -> Registration:
+def _registration(
+    *, entity_id: str, hint: str, category: str, time: float, box: Box, confidence: float
+) -> Registration:
     x1, y1, x2, y2 = box.rounded()
     return Registration(
         entity_id=entity_id,
