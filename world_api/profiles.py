@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from world_api.build.builder import BuildReport, Progress, build_world
 from world_api.core.faults import OperationFault
-from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
+from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.world import catalogue
 from world_api.world.on_demand import FrameLooker
@@ -20,6 +20,9 @@ from world_api.world.session import Backends, Session
 from world_api.world.sessions import open_overlay
 from world_api.world.stored import World, open_world
 from world_api.world.view import View
+
+if TYPE_CHECKING:
+    from world_api.build.builder import BuildReport, Progress
 
 #: Where answers that were computed on demand are kept, inside the store and outside every world.
 ON_DEMAND = ".on-demand"
@@ -40,6 +43,8 @@ def build(
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
+    from world_api.build.builder import build_world
+
     report = build_world(video, store, video_id=video_id, profile=profile, force=force, progress=progress, clock=clock)
     if report.changed:
         catalogue.enter(store, report.video_id, text_embedder())
@@ -104,14 +109,3 @@ def source_path(world: World) -> Path | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return path if size == world.manifest.source.bytes else None
-
-
-__all__ = [
-    "BuildReport",
-    "build",
-    "ensure_world",
-    "open_session",
-    "source_path",
-    "text_embedder",
-    "video_id_from_file_name",
-]

@@ -38,17 +38,13 @@ def _search(store: Path, query: str, as_json: bool) -> None:
     from world_api.world.catalogue import search
 
     hits = [vars(hit) for hit in search(store, query, SEARCH_HITS)]
-    show(
-        {"store": str(store), "query": query, "segments": hits},
-        as_json=as_json,
-        text=lambda: (
-            "\n".join(
-                f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  {' / '.join(hit['text'].splitlines())[:80]}"
-                for hit in hits
-            )
-            or "nothing matches"
-        ),
-    )
+    record = {"store": str(store), "query": query, "segments": hits}
+    show(record, as_json=as_json, text=lambda: "\n".join(map(_hit_line, hits)) or "nothing matches")
+
+
+def _hit_line(hit: dict[str, Any]) -> str:
+    words = " / ".join(hit["text"].splitlines())[:80]
+    return f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  {words}"
 
 
 def _entry(store: Path, video_id: str) -> dict[str, Any]:
