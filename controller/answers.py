@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from controller.toolsets import ToolDeclaration, plain_schema
+from controller.toolsets import ToolDeclaration
 from world_api.core.spans import TimeSpan, round_time
+from world_api.exposure.schemas import plain_schema
 
 SUBMIT_ANSWER = "submit_answer"
 #: A model that rounds to whole seconds still cites the span it was given.
@@ -100,8 +101,9 @@ def spans_in(value: Any) -> Iterator[TimeSpan]:
         if _is_time(start) and _is_time(end) and start <= end:
             yield TimeSpan(start=float(start), end=float(end))
         for key in _MOMENTS:
-            if _is_time(value.get(key)):
-                yield TimeSpan(start=float(value[key]), end=float(value[key]))
+            moment = value.get(key)
+            if _is_time(moment):
+                yield TimeSpan(start=float(moment), end=float(moment))
         for item in value.values():
             yield from spans_in(item)
     elif isinstance(value, list):
@@ -113,5 +115,5 @@ def _same(left: TimeSpan, right: TimeSpan) -> bool:
     return abs(left.start - right.start) <= ROUNDING_SECONDS and abs(left.end - right.end) <= ROUNDING_SECONDS
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9

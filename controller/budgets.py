@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from world_api.backends.chat.canonical import canonical
 from world_api.core.faults import EpisodeFault
@@ -117,5 +117,5 @@ def estimate_tokens(value: Any) -> int:
     return plain // 4 + (len(text) - plain)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -103,7 +103,7 @@ class Timings:
 class Episode:
     """One question, from asking to its answer or the named reason why there is none."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     task: Task
     model: str
     prompt_hash: str

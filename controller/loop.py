@@ -15,10 +15,11 @@ from controller.episode import CallRecord, Episode, Outcome, RoundRecord, RoundT
 from controller.observations import budget_spent, call_slip, slip, tool_message
 from controller.prompting import Prompts
 from controller.replies import Problem, Reply, ToolCall, read_reply
-from controller.toolsets import Declared, Toolset
+from controller.toolsets import Toolset
 from world_api.backends.chat.canonical import canonical, content_hash
 from world_api.core.faults import BackendFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
+from world_api.exposure.schemas import openai_tool
 
 MAX_SLIPS_IN_A_ROW = 2
 
@@ -53,7 +54,10 @@ class _Loop:
         self._task, self._model, self._tools, self._clock, self._prompts = task, model, tools, clock, prompts
         self._started_at = clock.now()
         self._meter = Meter(budget, clock)
-        self._offer = [_offered(tool) for tool in (*tools.get_tools(), submit_answer_tool())]
+        self._offer = [
+            openai_tool(tool.name, tool.description, tool.parameters, strict=False)
+            for tool in (*tools.get_tools(), submit_answer_tool())
+        ]
         self._names = frozenset(item["function"]["name"] for item in self._offer)
         self._messages: list[dict[str, Any]] = [
             {"role": "system", "content": prompts.render("system", as_of=task.as_of)},
@@ -219,11 +223,6 @@ def split_result(result: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     if not isinstance(inner, list):
         return result, []
     return {key: value for key, value in result.items() if key != "calls"}, inner
-
-
-def _offered(tool: Declared) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": function}
 
 
 def _in_words(reply: Reply) -> SubmittedAnswer:

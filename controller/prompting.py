@@ -47,6 +47,6 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
     from jinja2.sandbox import SandboxedEnvironment
 
     # Nothing is escaped: these are prompts, not web pages.
-    return SandboxedEnvironment(  # noqa: S701
+    return SandboxedEnvironment(
         loader=DictLoader(dict(sources)), undefined=StrictUndefined, autoescape=False, trim_blocks=True
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
 from world_api.world.session import Session
 
@@ -121,7 +122,7 @@ class OneVideo:
         asked = arguments.get("video_id", self._video_id)
         if asked != self._video_id:
             fault = OperationFault(
-                "other_video",
+                "wrong_video",
                 f"the question is about {self._video_id!r}, not about {str(asked)[:64]!r}",
                 hint=f"use video_id {self._video_id!r}",
             )
@@ -131,26 +132,3 @@ class OneVideo:
 
 def _unknown_tool(name: str) -> OperationFault:
     return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")
-
-
-def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema that any server understands: references written out, our own ``x-`` keys and titles left out."""
-    plain = _plain(schema, schema.get("$defs", {}))
-    assert isinstance(plain, dict)  # noqa: S101 - a mapping comes back as a mapping; told to the type checker
-    return plain
-
-
-def _plain(node: Any, definitions: Mapping[str, Any], *, names: bool = False) -> Any:
-    """``names``: the keys of this mapping are parameter names, so none of them may be left out."""
-    if isinstance(node, Mapping):
-        if not names and "$ref" in node:
-            target = definitions[str(node["$ref"]).rsplit("/", 1)[-1]]
-            return _plain({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
-        return {
-            key: _plain(value, definitions, names=not names and key == "properties")
-            for key, value in node.items()
-            if names or not (key in ("$defs", "title") or key.startswith("x-"))
-        }
-    if isinstance(node, list):
-        return [_plain(item, definitions) for item in node]
-    return node

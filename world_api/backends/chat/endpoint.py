@@ -104,9 +104,7 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
             "endpoint_unknown_model", f"{where}: {told}", hint=f"{model!r} is not served there; check --model"
         )
     if status == 404:
-        return BackendFault(
-            "endpoint_error", f"{where}: {told}", hint="check OPENAI_BASE_URL; it usually ends in /v1"
-        )
+        return BackendFault("endpoint_error", f"{where}: {told}", hint="check OPENAI_BASE_URL; it usually ends in /v1")
     if status == 429:
         return BackendFault(
             "endpoint_rate_limited", f"{where}: {told}", hint="wait and ask again, or raise the account's limits"
