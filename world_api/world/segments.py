@@ -65,7 +65,7 @@ def _even(span: TimeSpan) -> list[TimeSpan]:
     if span.duration <= 0:
         return []
     count = max(1, math.ceil(span.duration / MAX_SECONDS - 1e-9))
-    ends = [span.start + span.duration * i / count for i in range(count + 1)]
+    ends = [*(span.start + span.duration * i / count for i in range(count)), span.end]
     return [TimeSpan(start=a, end=b) for a, b in pairwise(ends)]
 
 
