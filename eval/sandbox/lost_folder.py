@@ -123,7 +123,7 @@ def _walk(start: float, end: float, origin: tuple[float, float], goal: tuple[flo
 
 
 def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
-    owner, folder, desk = chosen.owner, chosen.folder, (388.0, _FLOOR)
+    owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
     return Shot(
         room=_office(chosen, chosen.clocks[0], seed),
         duration=15.0,
@@ -134,7 +134,12 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
                 walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
                 gestures=(
                     Gesture(
-                        start=6.2, end=7.4, kind="puts down", label=f"puts the {folder.name} on the desk", facing=1
+                        start=6.2,
+                        end=7.4,
+                        kind="puts down",
+                        label=f"puts the {folder.name} on the desk",
+                        facing=1,
+                        place=DESK_TOP,
                     ),
                 ),
                 carries=(Carry(start=0.0, end=6.8, prop=folder),),
@@ -164,7 +169,7 @@ def _tea(chosen: Cast, seed: int) -> Shot:
                 actor=owner,
                 walks=(_walk(2.1, 5.4, _LEFT, counter),),
                 gestures=(
-                    Gesture(start=5.6, end=6.6, kind="takes", label="takes a white cup", facing=1),
+                    Gesture(start=5.6, end=6.6, kind="takes", label="takes a white cup", facing=1, place=_COUNTER_TOP),
                     Gesture(start=9.6, end=11.6, kind="drinks", label="drinks from a white cup", facing=1),
                 ),
                 carries=(Carry(start=6.1, end=12.0, prop=cup),),
@@ -183,7 +188,7 @@ def _tea(chosen: Cast, seed: int) -> Shot:
 
 
 def _carried_off(chosen: Cast, seed: int) -> Shot:
-    finder, folder, desk = chosen.finder, chosen.folder, (508.0, _FLOOR)
+    finder, folder, desk = chosen.finder, chosen.folder, (479.0, _FLOOR)
     return Shot(
         room=_office(chosen, chosen.clocks[1], seed),
         duration=13.0,
@@ -191,10 +196,15 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=finder,
-                walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.6, desk, _LEFT)),
+                walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
                 gestures=(
                     Gesture(
-                        start=4.1, end=5.3, kind="takes", label=f"takes the {folder.name} from the desk", facing=-1
+                        start=4.1,
+                        end=5.3,
+                        kind="takes",
+                        label=f"takes the {folder.name} from the desk",
+                        facing=-1,
+                        place=DESK_TOP,
                     ),
                 ),
                 carries=(Carry(start=4.7, end=13.0, prop=folder),),
@@ -214,7 +224,7 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
 
 def _in_the_library(chosen: Cast, seed: int) -> Shot:
     finder, reader, folder = chosen.finder, chosen.reader, chosen.folder
-    table, beside = (334.0, _FLOOR), (520.0, _FLOOR - 6)
+    table, beside = (354.0, _FLOOR), (520.0, _FLOOR - 6)
     return Shot(
         room=Room(kind="library", name="the library", sign="LIBRARY", seed=seed),
         duration=14.0,
@@ -225,7 +235,12 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
                 walks=(_walk(2.1, 5.5, _LEFT, table),),
                 gestures=(
                     Gesture(
-                        start=5.7, end=6.9, kind="puts down", label=f"puts the {folder.name} on the table", facing=1
+                        start=5.7,
+                        end=6.9,
+                        kind="puts down",
+                        label=f"puts the {folder.name} on the table",
+                        facing=1,
+                        place=TABLE_TOP,
                     ),
                 ),
                 carries=(Carry(start=0.0, end=6.3, prop=folder),),

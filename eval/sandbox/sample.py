@@ -79,5 +79,17 @@ def _questions_record(seed: int, video: str) -> dict[str, Any]:
     }
 
 
+def _readable(record: dict[str, Any]) -> str:
+    """JSON with one line for each entry: thousands of boxes stay small, and a person can read it."""
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            entries = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+            lines.append(f" {json.dumps(key)}: [\n  {entries}\n ]")
+        else:
+            lines.append(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
 def _write_json(path: Path, record: dict[str, Any]) -> None:
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(_readable(record) + "\n", encoding="utf-8")

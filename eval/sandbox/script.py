@@ -75,13 +75,17 @@ class Walk:
 
 @dataclass(frozen=True, kw_only=True)
 class Gesture:
-    """Something done while standing. ``facing`` is 1 to the right, -1 to the left."""
+    """Something done while standing. ``facing`` is 1 to the right, -1 to the left.
+
+    ``place`` is where the hand goes when it takes a thing or puts it down: that thing's lower middle in pixels.
+    """
 
     start: float
     end: float
     kind: GestureKind
     label: str
     facing: int
+    place: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

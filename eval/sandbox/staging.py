@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from eval.sandbox.drawing.figures import Arm, Pose
+from eval.sandbox.drawing.figures import Arm, Pose, arm_towards
 from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Resting, Shot, Walk
 
 _SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR
@@ -17,7 +17,6 @@ _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person ca
 
 _HANGING = Arm(upper=0.04, fore=0.14)
 _CARRYING = Arm(upper=0.25, fore=1.35)
-_REACHING = Arm(upper=1.05, fore=1.25)
 _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
 
 
@@ -74,11 +73,12 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     line = next((line for line in shot.lines if line.speaker == performance.actor and _now(line, time)), None)
     gesture = next((gesture for gesture in performance.gestures if _now(gesture, time)), None)
     carry = next((carry for carry in performance.carries if _now(carry, time)), None)
+    reach = _reach(gesture, carry, feet, size * performance.actor.look.height, time) if gesture else None
     pose = Pose(
         facing=_facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
         phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
-        arm=_arm(walk, line, gesture, carry, time),
+        arm=_arm(walk, line, gesture, carry, time) if reach is None else reach,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
     )
@@ -136,6 +136,15 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, carry: C
     return None if walk is not None else base
 
 
+def _reach(gesture: Gesture, carry: Carry | None, feet: tuple[float, float], height: float, time: float) -> Arm | None:
+    """The arm on its way to a thing and back, or None when the gesture has no place."""
+    if gesture.place is None:
+        return None
+    part = (time - gesture.start) / (gesture.end - gesture.start)
+    there = arm_towards(gesture.place, feet, height, gesture.facing)
+    return _between(_CARRYING if carry else _HANGING, there, math.sin(math.pi * part))
+
+
 def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
     part = (time - gesture.start) / (gesture.end - gesture.start)
     amount = min(1.0, 2.2 * math.sin(math.pi * part))
@@ -144,7 +153,7 @@ def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
         return _between(base, up, amount)
     if gesture.kind == "drinks":
         return _between(base, _AT_THE_MOUTH, amount)
-    return _between(base, _REACHING, math.sin(math.pi * part))
+    return base
 
 
 def _between(first: Arm, second: Arm, part: float) -> Arm:

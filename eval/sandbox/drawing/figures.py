@@ -23,8 +23,10 @@ Point = tuple[float, float]
 
 _FINE = 3  #: figures are drawn three times larger, then reduced
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
-_UPPER_ARM, _FOREARM = 0.165, 0.15
+_UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
+_GRIP = (4.0, 12.0)  #: from the hand to the lower middle of what it holds: pixels forwards and down
 _SHOULDER, _HEAD = 0.795, 0.91
+_NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
 _SEEN = 0.3  #: the part of a thing that must be in the frame for it to count as seen
 _LIGHT = (-5, -7)  #: where the light comes from, in fine pixels
 
@@ -156,7 +158,7 @@ def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float)
     held = None
     if pose.holds is not None:
         grip = (feet[0] + hand[0] * sheet.size, feet[1] - hand[1] * sheet.size)
-        held = paint_prop(frame, pose.holds, (grip[0] + 4 * pose.facing, grip[1] + 12), size / 190)
+        held = paint_prop(frame, pose.holds, (grip[0] + _GRIP[0] * pose.facing, grip[1] + _GRIP[1]))
     return Painted(person=person, held=held)
 
 
@@ -170,6 +172,21 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
     distance = np.sqrt(((columns - feet[0]) / half) ** 2 + ((rows - feet[1]) / flat) ** 2)
     dark = 1 - 0.42 * np.clip(1 - distance, 0, 1) ** 0.8
     frame[y1:y2, x1:x2] = (frame[y1:y2, x1:x2] * dark[:, :, None]).astype(np.uint8)
+
+
+def arm_towards(thing: Point, feet: Point, height: float, facing: int) -> Arm:
+    """The arm that holds a thing at this place, as far as it reaches: two links and the law of cosines.
+
+    ``thing`` is the thing's lower middle, ``feet`` and ``height`` are the person's; all in pixels.
+    """
+    forward = (facing * (thing[0] - feet[0]) - _GRIP[0]) / height - _NEAR_SHOULDER[0]
+    down = _NEAR_SHOULDER[1] - (feet[1] - thing[1] + _GRIP[1]) / height
+    near, far = _UPPER_ARM, _FOREARM + _PALM
+    reach = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
+    aim = math.atan2(forward, down)
+    bend = math.acos((near**2 + reach**2 - far**2) / (2 * near * reach))
+    fore = math.acos((far**2 + reach**2 - near**2) / (2 * far * reach))
+    return Arm(upper=aim - bend, fore=aim + fore)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,19 +308,19 @@ def _paint_arm(sheet: _Sheet, look: Look, pose: Pose, lift: float, *, far: bool)
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
     arm = pose.arm or Arm(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
     cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)
-    shoulder = (pose.facing * (0.03 if far else -0.035), _SHOULDER + lift - 0.02)
+    shoulder = (pose.facing * (0.03 if far else _NEAR_SHOULDER[0]), _NEAR_SHOULDER[1] + lift)
     elbow = _limb(shoulder, arm.upper, _UPPER_ARM, pose.facing)
     wrist = _limb(elbow, arm.fore, _FOREARM, pose.facing)
-    hand = _limb(wrist, arm.fore, 0.022, pose.facing)
+    hand = _limb(wrist, arm.fore, _PALM, pose.facing)
     sheet.hull([(hand, 0.023)], shade(SKINS[look.skin], 0.85 if far else 1.0))
     sheet.hull([(shoulder, 0.04), (elbow, 0.032)], cloth)
     sheet.hull([(elbow, 0.032), (wrist, 0.026)], cloth)
     return hand
 
 
-def paint_prop(frame: Image, prop: Prop, place: Point, scale: float = 1.0) -> Box | None:
+def paint_prop(frame: Image, prop: Prop, place: Point) -> Box | None:
     """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box."""
-    sheet = _Sheet((place[0], place[1]), 60 * scale)
+    sheet = _Sheet(place, 60.0)
     colour = COLOURS[prop.colour]
     if prop.category == "cup":
         sheet.hull([((0.1, 0.17), 0.07)], shade(colour, 0.8))
