@@ -61,10 +61,10 @@ def build(
 def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import build as build_one
+    from world_api.profiles import build_world
 
     with progress_bars() as bars:
-        report = build_one(
+        report = build_world(
             Path(video),
             store,
             video_id=video_id,
