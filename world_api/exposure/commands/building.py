@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import VideoWorldError
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, fail, note, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
 
-app = typer.Typer()
-reindex_app = typer.Typer()
+app = command_app()
+reindex_app = command_app()
 
 
 class Profile(StrEnum):
