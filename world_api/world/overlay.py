@@ -101,14 +101,12 @@ class Overlay:
             raise not_writable(self.path, error) from error
         return event
 
-    def drop(self) -> int:
-        """Forget everything; how many events there were."""
-        count = len(self.events())
+    def drop(self) -> None:
+        """Forget everything, also what cannot be read."""
         self.kept.clear()
         if self.path is not None:
             for path in (self.path, self.path.with_suffix(".lock")):
                 path.unlink(missing_ok=True)
-        return count
 
     def _parse(self, line: bytes, number: int) -> Event:
         try:
