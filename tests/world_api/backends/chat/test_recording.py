@@ -83,7 +83,7 @@ def test_a_last_line_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
 def test_a_damaged_line_is_refused_by_number(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"{}\n" + line + b"{}\n")
-    with pytest.raises(EpisodeFault, match="line 2 of r.jsonl"):
+    with pytest.raises(EpisodeFault, match=r"line 2 of r\.jsonl"):
         list(read_lines(path))
 
 
