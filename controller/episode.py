@@ -13,9 +13,9 @@ from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.answers import CitedSpan
 from controller.budgets import Budget, Usage
-from controller.replies import Problem
+from controller.conversation.answers import CitedSpan
+from controller.conversation.replies import Problem
 from world_api.core.faults import EpisodeFault, ErrorBody
 
 SCHEMA_VERSION = 1

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.answers import SUBMIT_ANSWER, SubmittedAnswer, cite, parse_answer, submit_answer_tool
 from controller.budgets import Budget, Meter, usage_of
+from controller.conversation.answers import SUBMIT_ANSWER, SubmittedAnswer, cite, parse_answer, submit_answer_tool
+from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
+from controller.conversation.prompting import Prompts
+from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.observations import budget_spent, call_slip, slip, tool_message
-from controller.prompting import Prompts
-from controller.replies import Problem, Reply, ToolCall, read_reply
 from controller.toolsets import Toolset
 from world_api.backends.chat.canonical import canonical, content_hash
 from world_api.core.faults import BackendFault, ErrorBody

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controller.conversation.prompting import Prompts
 from controller.episode import CallRecord, Episode
 from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
-from controller.prompting import Prompts
 from controller.systems import ToolUser
 from controller.toolsets import ToolDeclaration
 from world_api.backends.chat.canonical import canonical

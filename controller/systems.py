@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from controller.budgets import Budget
+from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
-from controller.prompting import Prompts
 from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
@@ -84,12 +84,16 @@ class ToolUser:
         )
 
 
-def flat(*, model: ChatModel, clock: Clock, budget: Budget | None = None) -> ToolUser:
-    """The sixteen operations only."""
+def flat(
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+) -> ToolUser:
+    """The sixteen operations only; a library is left aside."""
     return ToolUser(name="flat", model=model, clock=clock, budget=budget or Budget())
 
 
-def hier(*, model: ChatModel, clock: Clock, library: ToolLibrary | None, budget: Budget | None = None) -> ToolUser:
+def hier(
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+) -> ToolUser:
     """The operations and a library.
 
     Raises:
@@ -102,4 +106,14 @@ def hier(*, model: ChatModel, clock: Clock, library: ToolLibrary | None, budget:
     return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget())
 
 
-BUILDERS: Mapping[SystemName, Callable[..., ToolUser]] = {"flat": flat, "hier": hier}
+class SystemBuilder(Protocol):
+    """Makes a system from what an experiment chooses."""
+
+    def __call__(
+        self, *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+    ) -> ToolUser:
+        """The system; it may refuse a combination that makes no sense."""
+        ...
+
+
+BUILDERS: Mapping[SystemName, SystemBuilder] = {"flat": flat, "hier": hier}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ON_DEMAND = ".on-demand"
 
 
-def build(
+def build_world(
     video: Path,
     store: Path,
     *,
@@ -43,9 +43,11 @@ def build(
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
-    from world_api.build.builder import build_world
+    from world_api.build import builder
 
-    report = build_world(video, store, video_id=video_id, profile=profile, force=force, progress=progress, clock=clock)
+    report = builder.build_world(
+        video, store, video_id=video_id, profile=profile, force=force, progress=progress, clock=clock
+    )
     if report.changed:
         catalogue.enter(store, report.video_id, text_embedder())
     return report
@@ -75,7 +77,7 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
     path = Path(video)
     if is_name(video) and not path.is_file():
         return open_world(store, video).manifest.video_id
-    return build(path, store, progress=progress, clock=clock).video_id
+    return build_world(path, store, progress=progress, clock=clock).video_id
 
 
 def text_embedder() -> TextEmbedder:

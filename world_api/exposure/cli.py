@@ -32,6 +32,12 @@ DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
 
 
+def command_app(about: str | None = None) -> typer.Typer:
+    """A Typer app for one sub-command (or, with a help text, for a group of them), in the house's plain style."""
+    group = about is not None
+    return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
+
+
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
     """Print an answer: the record as JSON, or its text for people."""
     sys.stdout.write((to_json(record) if as_json else text()) + "\n")

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import VideoWorldError
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, fail, note, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
 
-app = typer.Typer()
-reindex_app = typer.Typer()
+app = command_app()
+reindex_app = command_app()
 
 
 class Profile(StrEnum):
@@ -61,10 +61,10 @@ def build(
 def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import build as build_one
+    from world_api.profiles import build_world
 
     with progress_bars() as bars:
-        report = build_one(
+        report = build_world(
             Path(video),
             store,
             video_id=video_id,

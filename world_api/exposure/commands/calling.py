@@ -17,12 +17,13 @@ from world_api.exposure.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
+    command_app,
     read_arguments,
     show,
     to_json,
 )
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -60,7 +61,7 @@ class Format(StrEnum):
     MCP = "mcp"
 
 
-ops_app = typer.Typer()
+ops_app = command_app()
 
 
 @ops_app.command()

@@ -10,9 +10,9 @@ from typing import Any
 
 import typer
 
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show
 
-app = typer.Typer()
+app = command_app()
 
 #: distribution -> (what it is for, the extra that installs it; empty for the core)
 PACKAGES: dict[str, tuple[str, str]] = {

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.exposure.cli import DEFAULT_SESSION, DEFAULT_STORE, JsonOption, StoreOption, show
+from world_api.exposure.cli import DEFAULT_SESSION, DEFAULT_STORE, JsonOption, StoreOption, command_app, show
 
-app = typer.Typer(no_args_is_help=True, help="List, commit or drop what sessions wrote.")
+app = command_app("List, commit or drop what sessions wrote.")
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")]
 NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which session.")]
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import StoreFault
-from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, clock_text, show
+from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, clock_text, command_app, show
 
-app = typer.Typer()
-inspect_app = typer.Typer()
+app = command_app()
+inspect_app = command_app()
 
 SEARCH_HITS = 20
 

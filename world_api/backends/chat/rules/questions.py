@@ -43,7 +43,7 @@ _ENGLISH_TARGETS = (
     rf"what\s+{_AUXILIARY}\s+(?P<target>.+?)\s+(?:doing|do|wearing|holding|carrying|saying|say)\b",
     r"(?:first|last)\s+(?:appearance|time|sight)\s+(?:of\s+|that\s+)?(?P<target>.+)",
     r"(?:locate|find|show me|describe)\s+(?P<target>.+)",
-    r"(?:about|mention(?:s|ed|ing)?|says?|said|saying|spoken|written)\s+(?P<target>.+)",
+    r"(?:\babout|\bmention(?:s|ed|ing)?|\bsays?|\bsaid|\bsaying|\bspoken|\bwritten)\s+(?:about\s+|on\s+)?(?P<target>.+)",
     r"(?:how many|number of|count)\s+(?P<target>.+?)(?:\s+(?:are|is|were|was|do|does|did|appear|enter|can)\b.*)?$",
     rf"(?:when|where|what time)\s+{_AUXILIARY}\s+(?P<target>.+)",
 )

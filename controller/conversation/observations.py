@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from controller.replies import Problem, ToolCall
+from controller.conversation.replies import Problem, ToolCall
 from world_api.core.faults import ErrorBody, ErrorRecord
 
 MAX_RESULT_CHARACTERS = 8_000

@@ -1,0 +1,6 @@
+"""The closed set of aggregates: pure, deterministic functions over lists of items."""
+
+from tool_induction.aggregates.rules import field_type
+from tool_induction.aggregates.table import AGGREGATES, ALIASES, AggregateSpec, Parameter
+
+__all__ = ["AGGREGATES", "ALIASES", "AggregateSpec", "Parameter", "field_type"]

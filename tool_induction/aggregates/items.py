@@ -1,0 +1,89 @@
+"""What aggregates see of an item: its value under a key, its span, how good it is, its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tool_induction.language.evaluation import Json
+from world_api.core.spans import TimeSpan, round_time
+
+Item: TypeAlias = Json
+Record: TypeAlias = "dict[str, Json]"
+
+
+def value_at(item: Item, key: str | None) -> Json:
+    """The value under a key (``a.b`` reaches into records); the item itself where no key is given."""
+    if key is None:
+        return item
+    value = item
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def number_at(item: Item, key: str | None) -> float | int | None:
+    """The number under a key, or None."""
+    value = value_at(item, key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def span_of(item: Item) -> TimeSpan | None:
+    """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return TimeSpan(start=item, end=item)
+    start = number_at(item, "start_time") if isinstance(item, dict) else None
+    moment = number_at(item, "timestamp") if isinstance(item, dict) else None
+    start = moment if start is None else start
+    if start is None:
+        return None
+    end = number_at(item, "end_time")
+    return TimeSpan(start=start, end=start if end is None or end < start else end)
+
+
+def goodness(item: Item) -> float:
+    """How good an item is said to be: its confidence, else its score; nothing said is worst."""
+    if isinstance(item, dict):
+        for key in ("confidence", "score"):
+            value = number_at(item, key)
+            if value is not None:
+                return float(value)
+    return float("-inf")
+
+
+def with_span(item: Record, span: TimeSpan) -> Record:
+    """The item over another stretch; centre and duration follow."""
+    moved = item | times(span)
+    if "duration" in item:
+        moved["duration"] = round_time(span.duration)
+    return moved
+
+
+def times(span: TimeSpan) -> Record:
+    """The three times of a stretch, rounded."""
+    return {
+        "start_time": round_time(span.start),
+        "end_time": round_time(span.end),
+        "center_time": round_time(span.center),
+    }
+
+
+def evidence_of(items: Sequence[Item]) -> list[Json]:
+    """All evidence the items carry, or are, in order and once each."""
+    found: list[Json] = []
+    for item in items:
+        if isinstance(item, list):
+            pieces = evidence_of(item)
+        elif isinstance(item, dict) and "frame_time" in item and "source" in item:
+            pieces = [item]
+        elif isinstance(item, dict) and isinstance(item.get("evidence"), list):
+            pieces = evidence_of(item["evidence"])  # type: ignore[arg-type]
+        else:
+            pieces = []
+        found.extend(piece for piece in pieces if piece not in found)
+    return found
+
+
+def rank_key(item: Item, place: int) -> tuple[float, int]:
+    """Ties are broken by what is said to be better, then by input order."""
+    return (-goodness(item), place)

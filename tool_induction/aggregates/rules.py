@@ -1,0 +1,132 @@
+"""How the type of an aggregate's result follows from the types of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from tool_induction.language.syntax import Scalar
+from tool_induction.language.typenames import world_types
+from tool_induction.language.types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    LONG_INTERVAL,
+    STRING,
+    TIME,
+    ListType,
+    RecordType,
+    Type,
+    join,
+    optional,
+    plain,
+    with_field,
+)
+
+#: the constant parameters a result's type may depend on
+Given: TypeAlias = Mapping[str, Scalar]
+Lists: TypeAlias = Sequence[ListType]
+
+
+def picked(given: Lists, _: Given) -> Type:
+    return given[0].item if given[0].filled else optional(given[0].item)
+
+
+def found(given: Lists, _: Given) -> Type:
+    return optional(given[0].item)
+
+
+def same_length(given: Lists, _: Given) -> Type:
+    return replace(given[0], name="")
+
+
+def thinned(given: Lists, _: Given) -> Type:
+    """Some of the items; where there are any, one stays."""
+    typical = given[0].typical
+    return replace(given[0], name="", typical=None if typical is None else max(1, (typical + 1) // 2))
+
+
+def some(given: Lists, constants: Given) -> Type:
+    thinned = thinned(given, constants)
+    return replace(thinned, filled=False) if isinstance(thinned, ListType) else thinned
+
+
+def top(given: Lists, constants: Given) -> Type:
+    k, one = constants.get("k"), given[0]
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        return replace(one, name="", filled=False)
+    typical = k if one.typical is None else min(k, one.typical)
+    return replace(one, name="", bound=k if one.bound is None else min(k, one.bound), typical=typical, stated=True)
+
+
+def concatenated(given: Lists, _: Given) -> Type:
+    item: Type | None = given[0].item if given else ANY
+    for one in given[1:]:
+        item = None if item is None else join(item, one.item)
+    bounds, typicals = [one.bound for one in given], [one.typical for one in given]
+    return ListType(
+        item=ANY if item is None else item,
+        bound=None if None in bounds else sum(value or 0 for value in bounds),
+        typical=None if None in typicals else sum(value or 0 for value in typicals),
+        stated=all(one.stated for one in given),
+        filled=any(one.filled for one in given),
+    )
+
+
+def field_type(item: Type, key: Scalar) -> Type:
+    """The type under a key of the items; ``any`` where it cannot be told."""
+    type_ = plain(item)
+    for part in str(key).split(".") if key is not None else ():
+        type_ = plain(type_)
+        type_ = (type_.get(part) or ANY) if isinstance(type_, RecordType) else ANY
+    return type_
+
+
+def at_key(given: Lists, constants: Given) -> Type:
+    return optional(plain(field_type(given[0].item, constants.get("key"))))
+
+
+def evidence_list() -> ListType:
+    return ListType(item=world_types()["Evidence"], bound=100, typical=5)
+
+
+def intervals(given: Lists, _: Given) -> Type:
+    return replace(thin(given[0]), item=with_field(LONG_INTERVAL, "evidence", evidence_list()))
+
+
+def thin(one: ListType) -> ListType:
+    return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
+
+
+def groups(given: Lists, constants: Given) -> Type:
+    one = given[0]
+    members = replace(one, name="", filled=True)
+    item = RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
+    return replace(thin(one), item=item)
+
+
+def joined(given: Lists, _: Given) -> Type:
+    pair = (("a", given[0].item), ("b", given[1].item), ("dt", FLOAT))
+    times = (("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("evidence", evidence_list()))
+    return replace(given[0], name="", item=RecordType(fields=(*pair, *times)), filled=False)
+
+
+def order(_: Lists, __: Given) -> Type:
+    missing = ListType(item=STRING, bound=20, typical=1)
+    return RecordType(fields=(("ordered", optional(BOOL)), ("missing", missing)))
+
+
+def pair(given: Lists, _: Given) -> Type:
+    fields = (("a", given[0].item), ("b", given[1].item), ("evidence", evidence_list()))
+    return optional(RecordType(fields=fields))
+
+
+def sampled(_: Lists, constants: Given) -> Type:
+    most = constants.get("max_items")
+    bound = most if isinstance(most, int) and not isinstance(most, bool) else None
+    return ListType(item=TIME, bound=bound, typical=bound, stated=bound is not None)
+
+
+def always(type_: Type) -> Callable[[Lists, Given], Type]:
+    return lambda _, __: type_

@@ -1,0 +1,157 @@
+"""Aggregates over time: merging, clipping, joining, ordering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
+from tool_induction.language.evaluation import Json, as_text
+from world_api.core.faults import ToolFault
+from world_api.core.spans import TimeSpan, merge_spans, round_time
+
+
+def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
+    """The span of an interval parameter.
+
+    Raises:
+        ToolFault: ``bad_interval``.
+    """
+    start, end = interval.get("start_time"), interval.get("end_time")
+    if not isinstance(start, int | float) or not isinstance(end, int | float) or end < start:
+        raise ToolFault("bad_interval", f"an interval runs from {start} to {end}", hint="start_time must come first")
+    return TimeSpan(start=start, end=end)
+
+
+def filter_in_interval(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
+    """Items that share a stretch with the interval, or whose one moment lies in it."""
+    bounds = interval_span(interval)
+    return [item for item in items if (span := span_of(item)) and _touches(span, bounds)]
+
+
+def _touches(span: TimeSpan, bounds: TimeSpan) -> bool:
+    return span.overlaps(bounds) or (span.duration == 0 and bounds.contains(span.start))
+
+
+def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
+    """Items cut to the interval; what lies outside is dropped."""
+    bounds = interval_span(interval)
+    kept: list[Json] = []
+    for item in items:
+        span = span_of(item)
+        if span is None or not isinstance(item, dict) or not _touches(span, bounds):
+            continue
+        kept.append(with_span(item, span.clip(bounds) or span))
+    return kept
+
+
+def dedupe_overlaps(items: Sequence[Item], iou: float = 0.5) -> list[Json]:
+    """Of items whose stretches overlap by at least ``iou`` only the better one, in input order."""
+    kept: list[tuple[int, TimeSpan]] = []
+    untimed: list[int] = []
+    for place in sorted(range(len(items)), key=lambda place: rank_key(items[place], place)):
+        span = span_of(items[place])
+        if span is None:
+            untimed.append(place)
+        elif not any(span == other or span.iou(other) >= max(iou, 1e-9) for _, other in kept):
+            kept.append((place, span))
+    return [items[place] for place in sorted([*(place for place, _ in kept), *untimed])]
+
+
+def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
+    """Stretches that overlap or lie at most ``gap`` seconds apart, joined; in time order, with their evidence."""
+    timed = [(span, item) for item in items if (span := span_of(item))]
+    merged: list[Json] = []
+    for span in merge_spans((span for span, _ in timed), gap=max(0.0, gap)):
+        inside = [item for own, item in timed if span.start <= own.start and own.end <= span.end]
+        merged.append(times(span) | {"duration": round_time(span.duration), "evidence": evidence_of(inside)})
+    return merged
+
+
+def total_duration(items: Sequence[Item]) -> float:
+    """Seconds covered by the items; what overlaps counts once."""
+    spans = [span for item in items if (span := span_of(item))]
+    return round_time(sum(span.duration for span in merge_spans(spans)))
+
+
+def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> list[Json]:
+    """Moments every ``step`` seconds from the start of the interval; if they are too many, evenly fewer."""
+    bounds = interval_span(interval)
+    if step <= 0 or max_items < 1:
+        raise ToolFault("bad_step", f"a step of {step} s, at most {max_items} moments", hint="both must be positive")
+    wanted = int(bounds.duration / step + 1e-9) + 1
+    if wanted > 1 and bounds.start + (wanted - 1) * step >= bounds.end:
+        wanted -= 1
+    if wanted > max_items:
+        step, wanted = bounds.duration / max_items, max_items
+    return [round_time(bounds.start + place * step) for place in range(wanted)]
+
+
+def join_nearest_in_time(a: Sequence[Item], b: Sequence[Item], max_gap: float = 0.0) -> list[Json]:
+    """For each item of ``a`` the nearest of ``b`` at most ``max_gap`` seconds away; without one it is left out."""
+    joined: list[Json] = []
+    others = [(span, place) for place, item in enumerate(b) if (span := span_of(item))]
+    for item in a:
+        span = span_of(item)
+        if span is None or not others:
+            continue
+        distance, _, place = min(
+            (max(0.0, other.start - span.end, span.start - other.end), abs(other.center - span.center), place)
+            for other, place in others
+        )
+        if distance <= max_gap:
+            pair: dict[str, Json] = {"a": item, "b": b[place], "dt": round_time(distance)}
+            joined.append(pair | times(span) | {"evidence": evidence_of([item, b[place]])})
+    return joined
+
+
+def order_check(items: Sequence[Item], labels: Sequence[str] = ()) -> Json:
+    """Whether the items start one after the other as they stand; null while one is missing, which are named."""
+    names = [labels[place] if place < len(labels) else str(place + 1) for place in range(len(items))]
+    spans = [span_of(item) for item in items]
+    missing: list[Json] = [name for name, span in zip(names, spans, strict=True) if span is None]
+    starts = [span.start for span in spans if span is not None]
+    ordered = all(one < other for one, other in zip(starts, starts[1:], strict=False))
+    return {"ordered": None if missing else ordered, "missing": missing}
+
+
+def ordered_pair(a: Sequence[Item], b: Sequence[Item]) -> Json:
+    """The last ``a`` before the first ``b`` that follows one; null where no ``b`` follows an ``a``."""
+    starts = [span.start for item in a if (span := span_of(item))]
+    if not starts:
+        return None
+    following = [item for item in b if (span := span_of(item)) and span.start > min(starts)]
+    if not following:
+        return None
+    later = min(following, key=lambda item: (_start(item), -goodness(item)))
+    before = [item for item in a if span_of(item) is not None and _start(item) < _start(later)]
+    earlier = max(before, key=lambda item: (_start(item), goodness(item)))
+    return {"a": earlier, "b": later, "evidence": evidence_of([earlier, later])}
+
+
+def _start(item: Item) -> float:
+    span = span_of(item)
+    return float("inf") if span is None else span.start
+
+
+def concat_text(
+    items: Sequence[Item],
+    key: str | None = None,
+    sep: str = "\n",
+    max_chars: int = 2000,
+    with_times: bool = False,
+) -> str:
+    """The texts of the items, joined; what does not fit is left out whole and said so."""
+    lines: list[str] = []
+    length = 0
+    for place, item in enumerate(items):
+        text = as_text(value_at(item, key)).strip()
+        span = span_of(item) if with_times else None
+        if not text:
+            continue
+        line = text if span is None else f"[{span.start:.1f}-{span.end:.1f} s] {text}"
+        length += len(line) + (len(sep) if lines else 0)
+        if length > max_chars:
+            lines.append(f"(+{len(items) - place} more)" if lines else line[:max_chars])
+            break
+        lines.append(line)
+    return sep.join(lines)

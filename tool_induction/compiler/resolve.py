@@ -1,0 +1,246 @@
+"""Pass 2: do the operations, tools, aggregates and parameters exist? Accepted other spellings are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
+from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
+from tool_induction.language.schemas import parameter_types, required_parameters
+from tool_induction.language.syntax import Const, Expr, JsonRecord, Name
+from world_api.operations import OPERATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolParameters:
+    """What a tool of the same file may be given."""
+
+    names: tuple[str, ...]
+    required: frozenset[str]
+
+
+def resolve(tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings) -> Tool:
+    """The tool with canonical aggregate names; everything unknown is noted."""
+    if tool.name in OPERATIONS:
+        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
+    return replace(tool, steps=_resolve_block(tool.steps, tools, findings))
+
+
+def _resolve_block(
+    steps: tuple[Step, ...], tools: Mapping[str, ToolParameters], findings: Findings
+) -> tuple[Step, ...]:
+    done: list[Step] = []
+    for step in steps:
+        match step:
+            case Call(kind="api"):
+                _check_operation(step, tools, findings)
+                done.append(step)
+            case Call():
+                _check_tool(step, tools, findings)
+                done.append(step)
+            case Aggregate():
+                done.append(_check_aggregate(step, findings))
+            case If():
+                then = _resolve_block(step.then, tools, findings)
+                done.append(replace(step, then=then, otherwise=_resolve_block(step.otherwise, tools, findings)))
+            case Block():
+                done.append(replace(step, body=_resolve_block(step.body, tools, findings)))
+            case _:
+                done.append(step)
+    return tuple(done)
+
+
+def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> None:
+    operation = OPERATIONS.get(step.target)
+    if operation is None:
+        suggestion = did_you_mean(step.target, OPERATIONS)
+        if step.target in tools:
+            suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
+        elif step.target in AGGREGATES:
+            suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
+        _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), OPERATIONS, suggestion, findings)
+        return
+    schema = operation.parameters_schema()
+    _check_parameters(step, list(parameter_types(schema)), required_parameters(schema), findings)
+
+
+def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> None:
+    target = tools.get(step.target)
+    if target is None:
+        suggestion = did_you_mean(step.target, tools)
+        if step.target in OPERATIONS:
+            suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
+        _unknown("E_UNKNOWN_TOOL", "tool", step.target, (*step.path, "tool"), tools, suggestion, findings)
+        return
+    _check_parameters(step, list(target.names), target.required, findings)
+
+
+def _unknown(
+    code: Code, what: str, name: str, path: Path, known: Collection[str], suggestion: str, findings: Findings
+) -> None:
+    findings.add(
+        code, path, f"there is no {what} {name!r}", found=name, expected=", ".join(known), suggestion=suggestion
+    )
+
+
+def _check_parameters(step: Call, known: list[str], required: frozenset[str], findings: Findings) -> None:
+    given = [name for name, _ in step.params]
+    missing = [name for name in known if name in required and name not in given]
+    for name in given:
+        if name not in known:
+            findings.add(
+                "E_UNKNOWN_PARAM",
+                (*step.path, "params", name),
+                f"{step.target} has no parameter {name!r}",
+                found=name,
+                expected=", ".join(known),
+                suggestion=did_you_mean(name, missing) or did_you_mean(name, known),
+            )
+    for name in missing:
+        findings.add(
+            "E_MISSING_PARAM",
+            (*step.path, "params") if step.params else step.path,
+            f"{step.target} needs the parameter {name!r}",
+            found=", ".join(given),
+            expected=name,
+        )
+
+
+def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
+    name = ALIASES.get(step.operation, step.operation)
+    spec = AGGREGATES.get(name)
+    if spec is None:
+        _unknown_aggregate(step, findings)
+        return step
+    if name != step.operation:
+        findings.add(
+            "W_ALIAS",
+            (*step.path, "operation"),
+            f"the aggregate {step.operation!r} is read as {name!r}",
+            found=step.operation,
+            expected=name,
+        )
+    inputs = _check_inputs(step, spec, findings)
+    _check_aggregate_parameters(step, spec, findings)
+    return replace(step, operation=name, inputs=inputs)
+
+
+#: what models often ask for as an aggregate -> what does it
+_INSTEAD = {
+    "filter": 'use a step of type "filter" with "where"',
+    "filter_non_empty": "loops already leave out empty results; count the list instead",
+    "map": 'use a step of type "project"',
+    "project": 'use a step of type "project"',
+    "get_field": 'use a step of type "set" with "{{ name.field }}"',
+    "compute": 'use a step of type "set"',
+    "compare": "no aggregate judges; return both sides, or use concat_text",
+    "summarize": "no aggregate writes prose; concat_text joins the texts in order",
+    "infer": "no aggregate judges; return the material in order",
+    "flatten": "loops already flatten lists; concat_lists joins several",
+    "zip": "join_nearest_in_time pairs two lists; or give a loop a 'do' block",
+    "max_by": "pick_best with a key",
+    "argmax": "pick_best with a key",
+    "min_by": "sort_by with a key, then first",
+    "select_top": "top_k",
+    "unique": "dedupe_by with a key",
+    "filter_by_time_range": "filter_in_interval with an interval",
+    "merge_and_sort_by_time": "concat_lists, then sort_by",
+}
+
+
+def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
+    suggestion = _INSTEAD.get(step.operation) or did_you_mean(step.operation, AGGREGATES)
+    path = (*step.path, "operation")
+    _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
+
+
+def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
+    """Records of names are for pairs; anything else in one is a parameter that stands in the wrong place."""
+    if step.inputs == Const(None) and spec.takes != "nothing":
+        findings.add(
+            "E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {_inputs_in_words(spec)}", expected="inputs"
+        )
+    if not isinstance(step.inputs, JsonRecord):
+        return step.inputs
+    keys = [key for key, _ in step.inputs.entries]
+    wanted = ["a", "b"] if spec.takes == "pair" else []
+    if spec.takes == "pair" and sorted(keys) == wanted or spec.takes in ("mix", "slots", "lists"):
+        return step.inputs
+    for key, value in step.inputs.entries:
+        if key in wanted:
+            continue
+        suggestion = ""
+        if key in spec.params:
+            suggestion = f'move it to "params": {{"{key}": ...}}'
+        elif isinstance(value, Name):
+            suggestion = f'write "inputs": "{value.name}"'
+        findings.add(
+            "E_UNKNOWN_PARAM",
+            (*step.path, "inputs", key),
+            f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
+            found=key,
+            expected=_inputs_in_words(spec),
+            suggestion=suggestion or did_you_mean(key, spec.params),
+        )
+    for key in wanted:
+        if key not in keys:
+            findings.add(
+                "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
+            )
+    return step.inputs
+
+
+def _inputs_in_words(spec: AggregateSpec) -> str:
+    return {
+        "list": "one list",
+        "lists": "a list of lists",
+        "pair": "a pair of lists {a, b}",
+        "mix": "any saved names",
+        "slots": "a list of items",
+        "nothing": "nothing",
+    }[spec.takes]
+
+
+def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: Findings) -> None:
+    given = [name for name, _ in step.params]
+    missing = [name for name, parameter in spec.params.items() if parameter.required and name not in given]
+    for name, value in step.params:
+        if name in spec.params:
+            if spec.params[name].role in ("key", "number_key", "text_key") and not _is_key(value):
+                findings.add(
+                    "E_TYPE",
+                    (*step.path, "params", name),
+                    f"{name!r} names a field of the items, as plain text",
+                    expected="the name of a field",
+                    suggestion='write for instance "start_time", not "{{ item.start_time }}"',
+                )
+            continue
+        findings.add(
+            "E_UNKNOWN_PARAM",
+            (*step.path, "params", name),
+            f"{spec.name} has no parameter {name!r}",
+            found=name,
+            expected=", ".join(spec.params) or "none",
+            suggestion=_parameter_suggestion(name, spec),
+        )
+    for name in missing:
+        findings.add(
+            "E_MISSING_PARAM",
+            (*step.path, "params") if step.params else step.path,
+            f"{spec.name} needs the parameter {name!r}",
+            found=", ".join(given),
+            expected=name,
+        )
+
+
+def _parameter_suggestion(name: str, spec: AggregateSpec) -> str:
+    for other, words in {"key": ("field", "by", "attribute", "text"), "descending": ("order", "reverse")}.items():
+        if other in spec.params and name in words:
+            return f"did you mean {other!r}?"
+    return did_you_mean(name, spec.params)
+
+
+def _is_key(value: Expr) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str)

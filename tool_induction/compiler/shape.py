@@ -1,0 +1,238 @@
+"""Pass 1: does a document have the shape of a tool? Faults in the words of the language, not of JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from tool_induction.language import document_schema, limits
+from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+
+_JSON_KINDS = {
+    "object": "a JSON object",
+    "array": "a list",
+    "string": "a string",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
+    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) and where each stands."""
+    if isinstance(document, dict) and "tools" in document and "steps" not in document:
+        base: Path = ("tools",)
+        document = document["tools"]
+        if not isinstance(document, list):
+            findings.add("E_SHAPE", base, "'tools' must be a list of tools", found=_kind(document), expected="a list")
+            return []
+    elif isinstance(document, dict):
+        return [((), document)]
+    else:
+        base = ()
+    if not isinstance(document, list):
+        findings.add(
+            "E_SHAPE", (), 'a file holds one tool, a list of tools, or {"tools": [...]}', found=_kind(document)
+        )
+        return []
+    if not document:
+        findings.add("E_SHAPE", base, "the file holds no tool")
+    if len(document) > limits.MAX_TOOLS:
+        findings.add("E_SIZE", base, f"the file holds {len(document)} tools, more than {limits.MAX_TOOLS}")
+        return []
+    return [((*base, place), item) for place, item in enumerate(document)]
+
+
+def name_of(tool: Any, path: Path) -> str:
+    """What to call a tool in messages before its name has been checked."""
+    name = tool.get("tool_name") if isinstance(tool, dict) else None
+    if isinstance(name, str) and name:
+        return shorten(name, 64)
+    return f"#{path[-1]}" if path else "#0"
+
+
+def normalise_blocks(tool: Any, findings: Findings, path: Path) -> Any:
+    """A step with ``do`` is a loop whatever its ``type`` says; the canonical spelling is written out."""
+    if not isinstance(tool, dict) or not isinstance(tool.get("steps"), list):
+        return tool
+    return tool | {"steps": _normalise(tool["steps"], findings, (*path, "steps"))}
+
+
+def _normalise(steps: list[Any], findings: Findings, path: Path) -> list[Any]:
+    done: list[Any] = []
+    for place, step in enumerate(steps):
+        here: Path = (*path, place)
+        if isinstance(step, dict):
+            step = dict(step)
+            if "do" in step and step.get("type", "call_world_api") in ("call_world_api", "call_tool"):
+                found = step.pop("type", "no type")
+                step = {"type": "loop"} | step
+                findings.add(
+                    "W_ALIAS", here, "a step with 'do' is read as type 'loop'", found=str(found), expected="loop"
+                )
+            for key in ("do", "then", "else"):
+                if isinstance(step.get(key), list):
+                    step[key] = _normalise(step[key], findings, (*here, key))
+        done.append(step)
+    return done
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(document_schema.tool_schema())
+
+
+def check_shape(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a tool has the language's shape; every fault is noted."""
+    before = findings.errors
+    _judges(tool, path, findings)
+    for error in _leaves(_validator().iter_errors(tool)):
+        where: Path = (*path, *error.absolute_path)
+        _explain(error, where, findings)
+    return findings.errors == before
+
+
+def _judges(tool: Any, path: Path, findings: Findings) -> None:
+    if isinstance(tool, dict):
+        if tool.get("type") == "judge":
+            findings.add(
+                "E_SHAPE",
+                (*path, "type"),
+                "the step type 'judge' is switched off: a tool asks no language model",
+                found="judge",
+                suggestion="return the ordered material and leave the judgement to the caller",
+            )
+        for key in ("steps", "do", "then", "else"):
+            for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):
+                _judges(step, (*path, key, place), findings)
+
+
+def _leaves(errors: Any) -> Iterator[Any]:
+    for error in sorted(errors, key=lambda error: [str(part).zfill(6) for part in error.absolute_path]):
+        if error.context:
+            yield from _leaves(error.context)
+        else:
+            yield error
+
+
+def _explain(error: Any, where: Path, findings: Findings) -> None:
+    match error.validator:
+        case "required":
+            missing = [key for key in error.validator_value if key not in error.instance]
+            for key in missing:
+                near = did_you_mean(key, set(error.instance) - set(error.validator_value))
+                findings.add(
+                    "E_SHAPE",
+                    where,
+                    f"{_what(error.instance)} needs the key {key!r}",
+                    found=", ".join(map(str, error.instance)),
+                    expected=key,
+                    suggestion=near.replace("did you mean", "rename") if near else "",
+                )
+        case "additionalProperties":
+            known = error.schema.get("properties", {})
+            for key in [key for key in error.instance if key not in known]:
+                findings.add(
+                    "E_SHAPE",
+                    (*where, key),
+                    f"{_what(error.instance)} has no key {key!r}",
+                    found=key,
+                    expected=", ".join(known),
+                    suggestion=did_you_mean(key, known),
+                )
+        case "enum":
+            _unknown_word(error, where, findings)
+        case "pattern":
+            findings.add(
+                "E_NAME",
+                where,
+                f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
+                found=error.instance,
+                suggestion="tool names are lower case" if error.validator_value == document_schema.TOOL_NAME else "",
+            )
+        case "dependentRequired":
+            keys = [key for key in error.validator_value if key in error.instance]
+            for key in keys:
+                findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
+        case _:
+            _plain_fault(error, where, findings)
+
+
+def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
+    found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
+    is_step = error.validator_value == list(document_schema.STEP_KEYS)
+    suggestion = did_you_mean(found, error.validator_value)
+    if is_step and not suggestion:
+        suggestion = _step_suggestion(found)
+    findings.add(
+        "E_SHAPE",
+        where,
+        f"there is no step type {found!r}" if is_step else f"{found!r} is not one of the words allowed here",
+        found=found,
+        expected=", ".join(word for word in error.validator_value if word != "judge"),
+        suggestion=suggestion,
+    )
+
+
+def _step_suggestion(word: str) -> str:
+    from tool_induction.aggregates import AGGREGATES, ALIASES
+    from world_api.operations import OPERATIONS
+
+    if word in OPERATIONS:
+        return f'write "type": "call_world_api", "api": "{word}"'
+    if word in AGGREGATES or word in ALIASES:
+        return f'write "type": "aggregate", "operation": "{word}"'
+    return ""
+
+
+def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
+    value, wanted = error.instance, error.validator_value
+    code = "E_SHAPE"
+    match error.validator:
+        case "type":
+            kinds = [wanted] if isinstance(wanted, str) else list(wanted)
+            expected = " or ".join(_JSON_KINDS[kind] for kind in kinds)
+            findings.add("E_SHAPE", where, f"{expected} is wanted here", found=_kind(value), expected=expected)
+            return
+        case "maxItems" | "maxProperties" | "maxLength":
+            code, message = "E_SIZE", f"{len(value)} is more than the {wanted} allowed here"
+        case "minItems" | "minProperties" | "minLength":
+            message = "this must not be empty"
+        case "minimum" | "maximum":
+            message = f"{value} is not between {error.schema.get('minimum')} and {error.schema.get('maximum')}"
+        case _:
+            message = shorten(error.message)
+    findings.add("E_SIZE" if code == "E_SIZE" else "E_SHAPE", where, message, found=_shown(value), expected=str(wanted))
+
+
+def _what(instance: Mapping[str, Any]) -> str:
+    if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
+        return (
+            f"a step of type {shorten(instance['type'], 30)!r}"
+            if instance["type"] in document_schema.STEP_KEYS
+            else "it"
+        )
+    if "steps" in instance or "tool_name" in instance:
+        return "a tool"
+    return "a step" if {"save_as", "params"} & set(instance) else "a tool"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    return (
+        {dict: "a JSON object", list: "a list", str: "a string"}.get(type(value), "a number")
+        if not isinstance(value, dict)
+        else "a JSON object"
+    )
+
+
+def _shown(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False), 60)

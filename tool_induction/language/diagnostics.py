@@ -1,0 +1,157 @@
+"""What the compiler has to say about a document: named faults at JSON paths, with suggestions.
+
+The list of codes is closed: ``E_`` stops a tool, ``W_`` says what the compiler decided, ``L_`` is advice.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+ErrorCode = Literal[
+    "E_JSON",
+    "E_SHAPE",
+    "E_NAME",
+    "E_UNKNOWN_API",
+    "E_UNKNOWN_TOOL",
+    "E_UNKNOWN_AGGREGATE",
+    "E_UNKNOWN_PARAM",
+    "E_MISSING_PARAM",
+    "E_EXPR_SYNTAX",
+    "E_EXPR_FORBIDDEN",
+    "E_EXPR_SIZE",
+    "E_UNDEFINED",
+    "E_FORWARD",
+    "E_REDEFINED",
+    "E_ITEM_OUTSIDE_LOOP",
+    "E_TYPE",
+    "E_OPTIONAL",
+    "E_OUTPUT_UNBOUND",
+    "E_BRANCH_MISMATCH",
+    "E_CYCLE",
+    "E_DEPTH",
+    "E_UNBOUNDED",
+    "E_BUDGET",
+    "E_SIZE",
+]
+WarningCode = Literal["W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_ALIAS", "W_UNUSED", "W_SHADOW"]
+LintCode = Literal[
+    "L_CONSTANT_ENTITY",
+    "L_WRAPPER",
+    "L_TOO_MANY_INPUTS",
+    "L_UNKNOWABLE_ID",
+    "L_NO_EVIDENCE",
+    "L_DUPLICATE",
+    "L_DESCRIPTION",
+]
+Code = ErrorCode | WarningCode | LintCode
+CODES: frozenset[str] = frozenset((*get_args(ErrorCode), *get_args(WarningCode), *get_args(LintCode)))
+
+Severity = Literal["error", "warning", "lint"]
+Path = tuple[str | int, ...]
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SHOWN = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic:
+    """One finding. ``path`` starts at the root of the file and exists in the document."""
+
+    code: Code
+    tool: str
+    path: Path
+    message: str
+    found: str = ""
+    expected: str = ""
+    suggestion: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """Read off the code."""
+        return {"E": "error", "W": "warning", "L": "lint"}[self.code[0]]  # type: ignore[return-value]
+
+    @property
+    def json_path(self) -> str:
+        """The path as text: ``$.tools[0].steps[2].params.timestamp``."""
+        return format_path(self.path)
+
+    def record(self) -> dict[str, str]:
+        """The wire form."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "tool": self.tool,
+            "json_path": self.json_path,
+            "message": self.message,
+            "found": self.found,
+            "expected": self.expected,
+            "suggestion": self.suggestion,
+        }
+
+
+@dataclass(kw_only=True)
+class Findings:
+    """Collects the findings about one tool (or, with an empty name, about the file)."""
+
+    tool: str = ""
+    items: list[Diagnostic] = field(default_factory=list)
+
+    def add(
+        self, code: Code, path: Path, message: str, *, found: str = "", expected: str = "", suggestion: str = ""
+    ) -> None:
+        """Note one finding; the same finding at the same place is noted once."""
+        item = Diagnostic(
+            code=code,
+            tool=self.tool,
+            path=path,
+            message=message,
+            found=shorten(found),
+            expected=shorten(expected),
+            suggestion=suggestion,
+        )
+        if item not in self.items:
+            self.items.append(item)
+
+    @property
+    def errors(self) -> int:
+        """How many findings stop the tool."""
+        return sum(item.severity == "error" for item in self.items)
+
+
+def format_path(path: Path) -> str:
+    """A path as JSONPath text."""
+    parts = ["$"]
+    for part in path:
+        if isinstance(part, int):
+            parts.append(f"[{part}]")
+        elif _PLAIN_KEY.fullmatch(part):
+            parts.append(f".{part}")
+        else:
+            escaped = part.replace("\\", "\\\\").replace("'", "\\'")
+            parts.append(f"['{escaped}']")
+    return "".join(parts)
+
+
+def shorten(text: str, limit: int = _SHOWN) -> str:
+    """Cut a text so that a message stays readable."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """The known word most like ``word``, if any is like it."""
+    options = sorted(set(words))
+    found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
+    if found:
+        return found[0]
+    contained = [option for option in options if len(word) > 2 and (word in option or option in word)]
+    return contained[0] if len(contained) == 1 else None
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """``did you mean 'x'?``, or nothing where no known word is like it."""
+    match = closest(word, words)
+    return f"did you mean {match!r}?" if match else ""

@@ -1,0 +1,235 @@
+"""The evaluator: what an expression is worth in a scope. JSON values in, JSON values out.
+
+Looks up mapping keys only (never attributes of Python objects), computes with numbers only, and bounds
+every result. A key that is missing is null; null has only null under its keys.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tool_induction.language import limits
+from tool_induction.language.syntax import (
+    Arithmetic,
+    Broken,
+    Choice,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    Items,
+    JsonList,
+    JsonRecord,
+    Logic,
+    Name,
+    Negate,
+    Not,
+    Text,
+    to_text,
+)
+from world_api.core.faults import ToolFault
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Scope: TypeAlias = Mapping[str, Json]
+
+
+def evaluate(expr: Expr, scope: Scope) -> Json:
+    """The value of an expression.
+
+    Raises:
+        ToolFault: ``bad_expression``, naming the expression and what was wrong with its operands.
+    """
+    match expr:
+        case Const(value):
+            return value
+        case Name(name):
+            if name not in scope:
+                raise _fault(expr, f"{name!r} is not bound")
+            return scope[name]
+        case Field(base, key):
+            return _field(expr, evaluate(base, scope), key)
+        case Index(base, number):
+            return _index(expr, evaluate(base, scope), number)
+        case Compare():
+            return _compare(expr, evaluate(expr.left, scope), evaluate(expr.right, scope))
+        case IsNone(value, negated):
+            return (evaluate(value, scope) is not None) == negated
+        case Logic(op, left, right):
+            first = truth(expr, evaluate(left, scope))
+            if first == (op == "or"):
+                return first
+            return truth(expr, evaluate(right, scope))
+        case Not(value):
+            return not truth(expr, evaluate(value, scope))
+        case Negate(value):
+            return -_number(expr, evaluate(value, scope))
+        case Arithmetic():
+            return _arithmetic(expr, evaluate(expr.left, scope), evaluate(expr.right, scope))
+        case Choice(condition, then, otherwise):
+            return evaluate(then if truth(expr, evaluate(condition, scope)) else otherwise, scope)
+        case Filtered():
+            return _filter(expr, scope)
+        case Items(items) | JsonList(items):
+            return [evaluate(item, scope) for item in items]
+        case JsonRecord(entries):
+            return {key: evaluate(value, scope) for key, value in entries}
+        case Text(parts):
+            return _text(expr, [as_text(evaluate(part, scope)) for part in parts])
+        case Broken():
+            raise _fault(expr, "it could not be read")
+
+
+def truth(expr: Expr, value: Json) -> bool:
+    """A condition's value: booleans only (the compiler writes out what an optional or a list stands for)."""
+    if not isinstance(value, bool):
+        raise _fault(expr, f"a condition must be true or false, not {kind(value)}")
+    return value
+
+
+def as_text(value: Json) -> str:
+    """How a value stands inside text: strings bare, null as nothing, records and lists as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+
+def kind(value: Json) -> str:
+    """What to call a value in a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "a record"
+
+
+def same(left: Json, right: Json) -> bool:
+    """Equality of JSON values: true is not 1, 1 is 1.0."""
+    if isinstance(left, bool) != isinstance(right, bool):
+        return False
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    return left == right
+
+
+def _fault(expr: Expr, why: str) -> ToolFault:
+    shown = "text" if isinstance(expr, Text) else to_text(expr) if not isinstance(expr, JsonRecord) else "record"
+    return ToolFault("bad_expression", f"{{{{ {shown} }}}}: {why}", hint="the values it met do not fit the expression")
+
+
+def _field(expr: Expr, base: Json, key: str) -> Json:
+    if base is None:
+        return None
+    if not isinstance(base, dict):
+        raise _fault(expr, f"{kind(base)} has no key {key!r}")
+    return base.get(key)
+
+
+def _index(expr: Expr, base: Json, number: int) -> Json:
+    if base is None:
+        return None
+    if not isinstance(base, list):
+        raise _fault(expr, f"{kind(base)} has no items")
+    return base[number] if -len(base) <= number < len(base) else None
+
+
+def _number(expr: Expr, value: Json) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _fault(expr, f"a number is wanted, found {kind(value)}")
+    return value
+
+
+def _compare(expr: Compare, left: Json, right: Json) -> bool:
+    match expr.op:
+        case "==":
+            return same(left, right)
+        case "!=":
+            return not same(left, right)
+        case "in":
+            return _contains(expr, left, right)
+        case "not in":
+            return not _contains(expr, left, right)
+    if isinstance(left, str) and isinstance(right, str):
+        order = (left > right) - (left < right)
+    else:
+        first, second = _number(expr, left), _number(expr, right)
+        order = (first > second) - (first < second)
+    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
+
+
+def _contains(expr: Expr, item: Json, holder: Json) -> bool:
+    if isinstance(holder, list):
+        return any(same(item, other) for other in holder)
+    if isinstance(holder, str) and isinstance(item, str):
+        return item in holder
+    raise _fault(expr, f"'in' looks into a list, or for a string in a string; found {kind(holder)}")
+
+
+def _arithmetic(expr: Arithmetic, left: Json, right: Json) -> int | float:
+    first, second = _number(expr, left), _number(expr, right)
+    if expr.op in ("/", "%") and second == 0:
+        raise _fault(expr, "division by zero")
+    result = {
+        "+": lambda: first + second,
+        "-": lambda: first - second,
+        "*": lambda: first * second,
+        "/": lambda: first / second,
+        "%": lambda: first % second,
+    }[expr.op]()
+    if not math.isfinite(result) or abs(result) > limits.MAX_NUMBER:
+        raise _fault(expr, "the result is too large")
+    return result
+
+
+def _filter(expr: Filtered, scope: Scope) -> Json:
+    value = evaluate(expr.value, scope)
+    match expr.name:
+        case "default":
+            return evaluate(expr.arguments[0], scope) if value is None else value
+        case "length":
+            if not isinstance(value, list | str):
+                raise _fault(expr, f"only lists and strings have a length, not {kind(value)}")
+            return len(value)
+        case "round":
+            digits = _number(expr, evaluate(expr.arguments[0], scope)) if expr.arguments else 0
+            if not isinstance(digits, int) or not 0 <= digits <= 9:
+                raise _fault(expr, "rounds to 0 to 9 decimals")
+            number = _number(expr, value)
+            return round(number, digits) if digits else round(number)
+        case "abs":
+            return abs(_number(expr, value))
+        case "min" | "max":
+            return _extreme(expr, value)
+        case "lower" | "upper":
+            if not isinstance(value, str):
+                raise _fault(expr, f"a string is wanted, found {kind(value)}")
+            return _text(expr, [value.lower() if expr.name == "lower" else value.upper()])
+    raise _fault(expr, f"there is no filter {expr.name!r}")
+
+
+def _extreme(expr: Filtered, value: Json) -> Json:
+    if not isinstance(value, list):
+        raise _fault(expr, f"a list of numbers is wanted, found {kind(value)}")
+    numbers = [_number(expr, item) for item in value if item is not None]
+    if not numbers:
+        return None
+    return min(numbers) if expr.name == "min" else max(numbers)
+
+
+def _text(expr: Expr, parts: list[str]) -> str:
+    if sum(map(len, parts)) > limits.MAX_STRING_RESULT:
+        raise _fault(expr, f"the text is longer than {limits.MAX_STRING_RESULT} characters")
+    return "".join(parts)

@@ -1,0 +1,28 @@
+"""Every bound of the tool language in one place.
+
+A document is written by a language model; nothing in it may make the compiler or the runtime slow or large.
+"""
+
+from __future__ import annotations
+
+MAX_DOCUMENT_BYTES = 1_000_000
+MAX_JSON_DEPTH = 40
+MAX_TOOLS = 64
+MAX_STEPS = 60  #: steps of one block; blocks nest at most three deep
+MAX_INPUTS = 16
+MAX_OUTPUTS = 24
+MAX_TEXT = 4_000  #: characters of one literal string of a document
+
+MAX_EXPRESSION_CHARACTERS = 512
+MAX_EXPRESSION_NODES = 64
+MAX_EXPRESSION_DEPTH = 12
+MAX_NUMBER = 1e15  #: magnitude of a constant and of any arithmetic result
+MAX_STRING_RESULT = 20_000  #: characters an expression may produce
+
+MAX_LOOP_DEPTH = 2
+MAX_TOOL_DEPTH = 3
+MAX_LOOP_ITEMS = 200  #: the largest max_items that may be asked for
+DEFAULT_LOOP_ITEMS = 50  #: written out where a list of an operation has no bound of its own
+DEFAULT_LIST_ITEMS = 50  #: how long such a list is taken to be at most
+TYPICAL_LIST_ITEMS = 5  #: how long such a list is expected to be
+MAX_PLANNED_CALLS = 1_000  #: atomic calls one tool may need at most

@@ -1,0 +1,228 @@
+"""A tool document as the compiler handles it: parsed values in place of strings, and where each part stood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tool_induction.language.diagnostics import Path
+from tool_induction.language.syntax import Const, Expr, names
+from tool_induction.language.types import Type
+
+OnError = Literal["fail", "skip", "null"]
+StopStatus = Literal["ok", "empty", "ambiguous", "partial", "error"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """An input of a tool. ``default`` is None where it has none; then the input is required."""
+
+    name: str
+    type: Type
+    type_name: str
+    description: str = ""
+    default: Const | None = None
+    path: Path = ()
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """An output of a tool: its declared type and the value it is bound to (None until the compiler binds it)."""
+
+    name: str
+    type: Type
+    type_name: str
+    description: str = ""
+    source: Expr | None = None
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop:
+    """How a call or a block is repeated. ``max_items`` is None until the compiler bounds the loop."""
+
+    over: Expr
+    variable: str = "item"
+    max_items: int | None = None
+    until: Expr | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
+
+    kind: Literal["api", "tool"]
+    target: str
+    params: tuple[tuple[str, Expr], ...]
+    loop: Loop | None = None
+    on_error: OnError = "fail"
+    save_as: str
+    path: Path = ()
+    flattens: bool = field(default=False, metadata={"why": "decided by the compiler from the result's type"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Steps done for each item of a list; an iteration's value is that of its last binding step."""
+
+    body: tuple[Step, ...]
+    loop: Loop
+    on_error: OnError = "fail"
+    save_as: str
+    path: Path = ()
+    flattens: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """Keep the items for which ``where`` holds."""
+
+    inputs: Expr
+    where: Expr
+    save_as: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """Map items to records."""
+
+    inputs: Expr
+    fields: tuple[tuple[str, Expr], ...]
+    save_as: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """One aggregate of the closed table."""
+
+    operation: str
+    inputs: Expr
+    params: tuple[tuple[str, Expr], ...]
+    save_as: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Set:
+    """Bind a value."""
+
+    value: Expr
+    save_as: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class If:
+    """One of two blocks, which bind the same names."""
+
+    condition: Expr
+    then: tuple[Step, ...]
+    otherwise: tuple[Step, ...]
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Require:
+    """Stop here, with a status and a reason, unless the condition holds."""
+
+    condition: Expr
+    status: StopStatus = "empty"
+    reason: Expr = Const("")
+    path: Path = ()
+
+
+Step: TypeAlias = Call | Block | Filter | Project | Aggregate | Set | If | Require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    description: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    steps: tuple[Step, ...]
+    path: Path = ()
+
+
+def blocks(step: Step) -> tuple[tuple[Step, ...], ...]:
+    """The blocks of steps inside a step."""
+    match step:
+        case If():
+            return (step.then, step.otherwise)
+        case Block():
+            return (step.body,)
+    return ()
+
+
+def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """All steps, those inside blocks too, in document order."""
+    for step in steps:
+        yield step
+        for block in blocks(step):
+            yield from walk_steps(block)
+
+
+def binds(step: Step) -> tuple[str, ...]:
+    """The names a step binds for the steps after it."""
+    match step:
+        case If():
+            then = [name for inner in step.then for name in binds(inner)]
+            otherwise = {name for inner in step.otherwise for name in binds(inner)}
+            return tuple(name for name in then if name in otherwise)
+        case Require():
+            return ()
+    return (step.save_as,)
+
+
+def values(step: Step) -> Iterator[tuple[str, Expr]]:
+    """The values a step holds itself, each with its key (``params.query`` style for nested ones)."""
+    match step:
+        case Call():
+            for key, value in step.params:
+                yield f"params.{key}", value
+        case Filter():
+            yield from (("inputs", step.inputs), ("where", step.where))
+        case Project():
+            yield "inputs", step.inputs
+            yield from ((f"fields.{key}", value) for key, value in step.fields)
+        case Aggregate():
+            yield "inputs", step.inputs
+            yield from ((f"params.{key}", value) for key, value in step.params)
+        case Set():
+            yield "value", step.value
+        case If():
+            yield "condition", step.condition
+        case Require():
+            yield from (("condition", step.condition), ("reason", step.reason))
+    loop = step.loop if isinstance(step, Call | Block) else None
+    if loop is not None:
+        yield "loop_over", loop.over
+        if loop.until is not None:
+            yield "until", loop.until
+
+
+def reads(step: Step) -> frozenset[str]:
+    """Every name a step needs from outside itself; what a concurrent runtime would order steps by."""
+    own: set[str] = set()
+    for _, value in values(step):
+        own |= names(value)
+    for block in blocks(step):
+        bound: set[str] = set()
+        for inner in block:
+            own |= reads(inner) - bound
+            bound |= set(binds(inner))
+    if isinstance(step, Call | Block) and step.loop is not None:
+        own -= {step.loop.variable}
+    if isinstance(step, Filter | Project):
+        own -= {"item"}
+    return frozenset(own)

@@ -1,0 +1,323 @@
+"""From text to the tree of an expression. Jinja parses; nothing of it compiles, renders or evaluates.
+
+Sizes are checked before Jinja sees the text and again on the tree; what the language does not have is refused
+by an allow-list of Jinja's node types. (Jinja's sandbox has been escaped repeatedly, and its compiler folds
+constants such as ``'a' * 1000000000``; its parser does neither.)
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from tool_induction.language import limits
+from tool_induction.language.diagnostics import ErrorCode, did_you_mean
+from tool_induction.language.syntax import (
+    Arithmetic,
+    Choice,
+    Comparator,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    Items,
+    Logic,
+    Name,
+    Negate,
+    Not,
+    Operator,
+    Text,
+    children,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: filter -> how many arguments it takes (at least, at most)
+FILTERS: dict[str, tuple[int, int]] = {
+    "length": (0, 0),
+    "default": (1, 1),
+    "round": (0, 1),
+    "abs": (0, 0),
+    "min": (0, 0),
+    "max": (0, 0),
+    "lower": (0, 0),
+    "upper": (0, 0),
+}
+
+_COMPARATORS: dict[str, Comparator] = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "lteq": "<=",
+    "gt": ">",
+    "gteq": ">=",
+    "in": "in",
+    "notin": "not in",
+}
+_OPERATORS: dict[str, Operator] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
+
+#: what Jinja has and the language has not -> what to write instead
+_FORBIDDEN = {
+    "Call": ("a call", "use an aggregate step, or one of the filters " + " ".join(FILTERS)),
+    "Pow": ("'**'", "multiply"),
+    "FloorDiv": ("'//'", "divide with '/' and use '| round'"),
+    "Concat": ("'~'", 'write text around expressions: "{{ a }} and {{ b }}"'),
+    "Slice": ("a slice", "use the aggregate top_k, or x[0] for one item"),
+    "Dict": ("a {...} record", "write a JSON object as the value of a 'set' step"),
+    "Tuple": ("a tuple", "write a list: [a, b]"),
+    "Test": ("this test", "only 'is none' and 'is not none' exist"),
+}
+
+
+class ExpressionFault(Exception):
+    """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
+
+    def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.found = found
+        self.suggestion = suggestion
+
+
+def parse_value(text: str) -> Expr:
+    """A string of a document: a constant, one whole ``{{ expression }}`` (which keeps its type), or text.
+
+    Raises:
+        ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN``, ``E_EXPR_SIZE`` or ``E_SIZE``.
+    """
+    if not any(mark in text for mark in ("{{", "{%", "{#")):
+        if len(text) > limits.MAX_TEXT:
+            raise ExpressionFault("E_SIZE", f"the text has {len(text)} characters, more than {limits.MAX_TEXT}")
+        return Const(text)
+    parts = _parts(text)
+    meaningful = [part for part in parts if not (isinstance(part, Const) and str(part.value).isspace())]
+    if len(meaningful) == 1 and not _is_literal(text, meaningful[0]):
+        return meaningful[0]
+    return Text(tuple(parts))
+
+
+def parse_expression(text: str) -> Expr:
+    """One expression, written with or without ``{{ }}`` around it (conditions are written both ways).
+
+    Raises:
+        ExpressionFault: as ``parse_value``.
+    """
+    stripped = text.strip()
+    if not stripped:
+        raise ExpressionFault("E_EXPR_SYNTAX", "the expression is empty")
+    value = parse_value(stripped if "{{" in stripped else f"{{{{ {stripped} }}}}")
+    if isinstance(value, Text):
+        raise ExpressionFault(
+            "E_EXPR_SYNTAX",
+            "text around '{{ }}' makes a string, but one expression is wanted here",
+            found=stripped,
+            suggestion="put the whole expression inside one pair of '{{ }}'",
+        )
+    return value
+
+
+def _is_literal(text: str, part: Expr) -> bool:
+    return isinstance(part, Const) and text.strip() == part.value
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment
+
+    return Environment(keep_trailing_newline=True, autoescape=True)
+
+
+def _parts(text: str) -> list[Expr]:
+    _check_text(text)
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        template = _environment().parse(text)
+        parts: list[Expr] = []
+        for statement in template.body:
+            parts.extend(_output(statement))
+    except TemplateSyntaxError as error:
+        raise ExpressionFault(
+            "E_EXPR_SYNTAX", f"not an expression: {error.message}", found=text, suggestion=_syntax_hint(text)
+        ) from None
+    except (RecursionError, ValueError):
+        raise ExpressionFault("E_EXPR_SIZE", "the expression is nested too deep or holds too long a number") from None
+    for part in parts:
+        _check_tree(part)
+    if sum(sum(1 for _ in walk(part)) for part in parts) > limits.MAX_EXPRESSION_NODES:
+        raise ExpressionFault("E_EXPR_SIZE", _too_many_nodes(), suggestion=_SPLIT)
+    return parts
+
+
+def _check_text(text: str) -> None:
+    if len(text) > limits.MAX_EXPRESSION_CHARACTERS:
+        raise ExpressionFault(
+            "E_EXPR_SIZE",
+            f"a text with expressions has {len(text)} characters, more than {limits.MAX_EXPRESSION_CHARACTERS}",
+            suggestion=_SPLIT,
+        )
+    if "{%" in text or "{#" in text:
+        raise ExpressionFault(
+            "E_EXPR_FORBIDDEN",
+            "statements and comments ('{%', '{#') do not exist; only '{{ expression }}' does",
+            suggestion="use an 'if' step, or 'a if condition else b'",
+        )
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        deepest = max(deepest, depth)
+    if deepest > limits.MAX_EXPRESSION_DEPTH + 6:
+        raise ExpressionFault("E_EXPR_SIZE", f"brackets are nested {deepest} deep", suggestion=_SPLIT)
+
+
+_SPLIT = "split it over several 'set' steps"
+
+
+def _too_many_nodes() -> str:
+    return f"the expressions have more than {limits.MAX_EXPRESSION_NODES} parts"
+
+
+_SPELLINGS = (("&&", "'and'"), ("||", "'or'"), ("===", "'=='"), (" matches ", "'in'"), (" for ", "a 'filter' step"))
+
+
+def _syntax_hint(text: str) -> str:
+    for wrong, right in _SPELLINGS:
+        if wrong in text:
+            return f"instead of '{wrong.strip()}' use {right}"
+    return ""
+
+
+def _check_tree(expr: Expr) -> None:
+    def depth(node: Expr) -> int:
+        return 1 + max((depth(child) for child in children(node)), default=0)
+
+    if depth(expr) > limits.MAX_EXPRESSION_DEPTH:
+        raise ExpressionFault(
+            "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
+        )
+
+
+def _output(statement: Any) -> list[Expr]:
+    from jinja2 import nodes
+
+    if not isinstance(statement, nodes.Output):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", "statements do not exist in this language")
+    return [Const(node.data) if isinstance(node, nodes.TemplateData) else _convert(node) for node in statement.nodes]
+
+
+def _convert(node: Any) -> Expr:
+    from jinja2 import nodes
+
+    match node:
+        case nodes.Const():
+            return _constant(node.value)
+        case nodes.Name():
+            return Name(_plain_key(node.name))
+        case nodes.Getattr():
+            return Field(_convert(node.node), _plain_key(node.attr))
+        case nodes.Getitem():
+            return _item(node)
+        case nodes.Compare():
+            return _comparison(node)
+        case nodes.And() | nodes.Or():
+            return Logic("and" if isinstance(node, nodes.And) else "or", _convert(node.left), _convert(node.right))
+        case nodes.Not():
+            return _negation(_convert(node.node))
+        case nodes.Neg():
+            return Negate(_convert(node.node))
+        case nodes.Pos():
+            return _convert(node.node)
+        case nodes.Add() | nodes.Sub() | nodes.Mul() | nodes.Div() | nodes.Mod():
+            return Arithmetic(_convert(node.left), _OPERATORS[type(node).__name__], _convert(node.right))
+        case nodes.CondExpr():
+            otherwise = Const(None) if node.expr2 is None else _convert(node.expr2)
+            return Choice(_convert(node.test), _convert(node.expr1), otherwise)
+        case nodes.List():
+            return Items(tuple(_convert(item) for item in node.items))
+        case nodes.Filter():
+            return _filter(node)
+        case nodes.Test() if node.name == "none":
+            return IsNone(_convert(node.node), negated=False)
+        case _:
+            what, instead = _FORBIDDEN.get(type(node).__name__, (f"'{type(node).__name__}'", ""))
+            raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+
+
+def _constant(value: object) -> Const:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", "a number is not finite")
+    if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
+        raise ExpressionFault("E_EXPR_SIZE", f"a number is larger than {limits.MAX_NUMBER:g}")
+    return Const(cast("str | int | float | bool | None", value))
+
+
+def _negation(value: Expr) -> Expr:
+    return IsNone(value.value, negated=not value.negated) if isinstance(value, IsNone) else Not(value)
+
+
+def _plain_key(key: str) -> str:
+    if key.startswith("_"):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"{key!r}: names that begin with '_' are not allowed")
+    return key
+
+
+def _item(node: Any) -> Expr:
+    from jinja2 import nodes
+
+    base = _convert(node.node)
+    key = node.arg
+    negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
+    value = -key.node.value if negative and isinstance(key.node.value, int) else getattr(key, "value", None)
+    if isinstance(value, str):
+        return Field(base, _plain_key(value))
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:
+        return Index(base, value)
+    what, instead = _FORBIDDEN["Slice"] if isinstance(key, nodes.Slice) else ("a computed index", "use x[0] or nth(n)")
+    raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+
+
+def _comparison(node: Any) -> Expr:
+    pairs: list[Expr] = []
+    left = _convert(node.expr)
+    for operand in node.ops:
+        right = _convert(operand.expr)
+        pairs.append(_compare(left, _COMPARATORS[operand.op], right))
+        left = right
+    result = pairs[0]
+    for pair in pairs[1:]:
+        result = Logic("and", result, pair)
+    return result
+
+
+def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
+    """``x != none`` is ``x is not none``: one spelling below this point."""
+    if op in ("==", "!="):
+        for one, other in ((left, right), (right, left)):
+            if other == Const(None):
+                return IsNone(one, negated=op == "!=")
+    return Compare(left, op, right)
+
+
+def _filter(node: Any) -> Expr:
+    name = str(node.name)
+    if name not in FILTERS:
+        raise ExpressionFault(
+            "E_EXPR_FORBIDDEN",
+            f"there is no filter {name!r}; the filters are {', '.join(FILTERS)}",
+            found=name,
+            suggestion=did_you_mean(name, FILTERS),
+        )
+    if node.node is None or node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes its arguments by position")
+    least, most = FILTERS[name]
+    if not least <= len(node.args) <= most:
+        wanted = str(least) if least == most else f"{least} or {most}"
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes {wanted} arguments, not {len(node.args)}")
+    return Filtered(_convert(node.node), name, tuple(_convert(item) for item in node.args))
