@@ -47,10 +47,11 @@ class TextReader(Protocol):
 
 
 class TextEmbedder(Protocol):
-    """Dense text retrieval."""
+    """Dense text retrieval. Inner products up to ``noise_floor`` say nothing about two texts."""
 
     producer: str
     dimension: int
+    noise_floor: float
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text (``len(texts) x dimension``); zero for a text without words."""

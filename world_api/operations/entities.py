@@ -7,10 +7,20 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
+from world_api.core.spans import TimeSpan
 from world_api.operations.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
+from world_api.operations.asking import moment, optional_stretch
+from world_api.operations.citing import MAX_EVIDENCE, evidence, times
+from world_api.operations.finding import identify
+from world_api.operations.identity import find_entity
 from world_api.operations.registry import operation
-from world_api.operations.results import RegisteredEntity, StateAnswer, Trajectory
-from world_api.world.session import Session
+from world_api.operations.results import RegisteredEntity, StateAnswer, Trajectory, TrajectoryPart
+from world_api.operations.states import state_in_words
+from world_api.operations.wording import path_in_words
+from world_api.world.session import Registration, Session
+
+#: A trajectory lists at most this many appearances.
+MAX_PARTS = 40
 
 EntityHint = Annotated[
     str, Field(min_length=1, max_length=500, description='What the entity looks like, e.g. "the person in a red coat".')
@@ -25,13 +35,42 @@ def register_entity(
 
     Returns the known entity when it is the same one, and says how sure.
     """
-    raise NotImplementedError
+    at = moment(session, video_id, timestamp)
+    chosen = identify(session, at, entity_hint)
+    known = {item.entity_id: item for item in session.registrations()}
+    seen_before = chosen.entity_id in known or session.view.track_of_entity(chosen.entity_id) is not None
+    if chosen.entity_id not in known or known[chosen.entity_id].hint != entity_hint:
+        session.register(chosen)
+    return RegisteredEntity(
+        entity_id=chosen.entity_id,
+        hint=entity_hint,
+        already_known=seen_before,
+        confidence=chosen.confidence,
+        evidence=[evidence(session, TimeSpan(start=at, end=at), "tracker", chosen.confidence, chosen.time)],
+    )
 
 
 @operation(category="entities", price=Cost(calls=1, seconds=0.005), depends_on_session=True)
 def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: EntityId) -> Trajectory:
     """List every appearance of an entity: when, in which scene, and along which path."""
-    raise NotImplementedError
+    session.check_video(video_id)
+    entity = find_entity(session, entity_id)
+    if isinstance(entity, Registration):
+        parts = [(TimeSpan(start=entity.time, end=entity.time), f"seen once, at box {[round(v) for v in entity.box]}")]
+    else:
+        parts = [(span, path_in_words(session.view, entity, span)) for span in entity.appearances]
+    shown = parts[:MAX_PARTS]
+    return Trajectory(
+        trajectory=[
+            TrajectoryPart(**times(span), scene_id=session.view.scene_at(span.start).scene_id, path_repr=path)
+            for span, path in shown
+        ],
+        evidence=[
+            evidence(session, span, "tracker", entity.confidence, span.start) for span, _ in shown[:MAX_EVIDENCE]
+        ],
+        truncated=len(parts) > len(shown),
+        hint=f"{len(parts) - len(shown)} later appearances are left out" if len(parts) > len(shown) else "",
+    )
 
 
 @operation(category="entities", price=Cost(calls=1, seconds=0.01), depends_on_session=True)
@@ -45,4 +84,10 @@ def query_entity_state(
     time_range: OptionalTimeRange = None,
 ) -> StateAnswer:
     """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile."""
-    raise NotImplementedError
+    at = moment(session, video_id, time)
+    within = optional_stretch(session, video_id, time_range)
+    entity = find_entity(session, entity_id)
+    answer, span, confidence = state_in_words(session, entity, at, query, within)
+    return StateAnswer(
+        answer=answer, confidence=confidence, evidence=[evidence(session, span, "tracker", confidence, at)]
+    )

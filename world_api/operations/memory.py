@@ -7,10 +7,15 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
+from world_api.core.faults import OperationFault
+from world_api.core.spans import TimeSpan
 from world_api.operations.arguments import Level, Query, TimeRange, TopK, VideoId
+from world_api.operations.asking import stretch
+from world_api.operations.citing import MAX_EVIDENCE, evidence, shorten, times
 from world_api.operations.registry import operation
-from world_api.operations.results import Memories, MergedEvent, WrittenMemory
-from world_api.world.session import Session
+from world_api.operations.results import Memories, Memory, MergedEvent, WrittenMemory
+from world_api.world.lexical import LexicalIndex, best_first
+from world_api.world.session import Session, StoredMemory
 
 Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember, in words.")]
 About = Annotated[TimeRange, Field(description="The stretch the memory is about, in seconds.")]
@@ -22,16 +27,63 @@ def write_memory(
     session: Session, *, video_id: VideoId, level: Level, time_range: About, content: Content
 ) -> WrittenMemory:
     """Write a memory about a stretch of the video, to be found again with read_memory."""
-    raise NotImplementedError
+    about = stretch(session, video_id, time_range.start_time, time_range.end_time)
+    written = session.write_memory(level=level, span=about, content=content)
+    return WrittenMemory(memory_id=written.memory_id, evidence=[evidence(session, about, "memory", None)])
 
 
 @operation(category="memory", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Query, top_k: TopK) -> Memories:
     """Search the memories of one level by words; the best match comes first."""
-    raise NotImplementedError
+    session.check_video(video_id)
+    memories = session.memories(level)
+    scores = LexicalIndex([memory.content for memory in memories]).scores(query)
+    found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
+    return Memories(
+        memories=[_entry(memory, query, score) for memory, score in found],
+        evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found[:MAX_EVIDENCE]],
+        hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",
+    )
 
 
 @operation(category="memory", state="writes", price=Cost(calls=1, seconds=0.005), depends_on_session=True)
 def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) -> MergedEvent:
     """Merge event memories into one of the whole stretch; the parts are kept and linked."""
-    raise NotImplementedError
+    session.check_video(video_id)
+    events = {memory.memory_id: memory for memory in session.memories("event")}
+    if unknown := [identifier for identifier in event_ids if identifier not in events]:
+        raise OperationFault(
+            "unknown_memory",
+            "no event memory " + ", ".join(repr(identifier[:40]) for identifier in unknown[:5]),
+            hint="only event memories merge; write_memory with level event makes one, read_memory finds them",
+        )
+    parts = sorted({events[i].memory_id: events[i] for i in event_ids}.values(), key=lambda m: (m.span, m.memory_id))
+    if len(parts) < 2:
+        raise OperationFault(
+            "nothing_to_merge", "merging takes two different events", hint="give at least two event ids"
+        )
+    about = TimeSpan(start=min(p.span.start for p in parts), end=max(p.span.end for p in parts))
+    content = "\n".join(dict.fromkeys(line for part in parts for line in part.content.splitlines() if line.strip()))
+    written = session.write_memory(level="event", span=about, content=content, parts=[p.memory_id for p in parts])
+    merged = StoredMemory(memory_id=written.memory_id, level="event", span=about, content=content, parts=written.parts)
+    return MergedEvent(
+        merged_event=_entry(merged, content, 0.0),
+        evidence=[evidence(session, part.span, "memory", None) for part in parts[:MAX_EVIDENCE]],
+    )
+
+
+def _entry(memory: StoredMemory, query: str, score: float) -> Memory:
+    lines = memory.content.splitlines() or [memory.content]
+    scores = LexicalIndex(lines).scores(query)
+    return Memory(
+        **times(memory.span),
+        memory_id=memory.memory_id,
+        level=memory.level,
+        time_range=TimeRange(start_time=memory.span.start, end_time=memory.span.end),
+        content=memory.content,
+        parts=list(memory.parts),
+        snippet=shorten(lines[int(scores.argmax())]),
+        source="memory",
+        score=round(score, 4),
+        confidence=None,
+    )

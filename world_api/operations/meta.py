@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 from world_api.core.cost import Cost
+from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.arguments import VideoId
+from world_api.operations.citing import MAX_EVIDENCE, evidence
+from world_api.operations.identity import listed_entities
 from world_api.operations.registry import operation
-from world_api.operations.results import Entities, Metadata
+from world_api.operations.results import Entities, Metadata, Resolution
 from world_api.world.session import Session
+
+#: A list of entities is never longer than this.
+MAX_ENTITIES = 60
 
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def list_entities(session: Session, *, video_id: VideoId) -> Entities:
     """List the entities: those identified when the world was built and those this session registered."""
-    raise NotImplementedError
+    session.check_video(video_id)
+    listed = listed_entities(session)
+    return Entities(
+        entities=listed[:MAX_ENTITIES],
+        evidence=[
+            evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
+            for item in listed[:MAX_EVIDENCE]
+        ],
+        truncated=len(listed) > MAX_ENTITIES,
+        hint="only the first are listed; detect_objects finds those at a moment" if len(listed) > MAX_ENTITIES else "",
+    )
 
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
     """Tell the video's duration in seconds, its frame rate and its resolution in pixels."""
-    raise NotImplementedError
+    session.check_video(video_id)
+    view, manifest = session.view, session.view.world.manifest
+    return Metadata(
+        duration=round_time(view.duration),
+        frame_rate=round(manifest.video.frame_rate, 3),
+        resolution=Resolution(width=manifest.video.width, height=manifest.video.height),
+        title=manifest.title,
+        has_audio=manifest.video.has_audio,
+        has_speech_text=view.rows("speech").num_rows > 0,
+        profile=manifest.profile,
+        evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],
+    )

@@ -7,10 +7,18 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
+from world_api.core.spans import TimeSpan
 from world_api.operations.arguments import EndTime, OptionalTimeRange, StartTime, Timestamp, VideoId
+from world_api.operations.asking import moment, optional_stretch, stretch
+from world_api.operations.citing import MAX_EVIDENCE, cite_passages, evidence, times
+from world_api.operations.finding import actions_in, find_objects
 from world_api.operations.registry import operation
 from world_api.operations.results import Actions, Caption, Detections
+from world_api.operations.wording import caption
 from world_api.world.session import Session
+
+#: A list of actions is never longer than this.
+MAX_ACTIONS = 40
 
 ObjectCategory = Annotated[
     str,
@@ -25,7 +33,10 @@ TextQuery = Annotated[
 @operation(category="perception", price=Cost(calls=1, seconds=0.01))
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
-    raise NotImplementedError
+    span = stretch(session, video_id, start_time, end_time)
+    text, passages = caption(session.view, span)
+    cited = cite_passages(session, passages) or [evidence(session, span, "look", None)]
+    return Caption(**times(span), caption=text, evidence=cited)
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.1))
@@ -42,10 +53,30 @@ def detect_objects(
 
     With a time_range, every sighting of a thing in that stretch is considered, and timestamp says which is nearest.
     """
-    raise NotImplementedError
+    at = moment(session, video_id, timestamp)
+    within = optional_stretch(session, video_id, time_range)
+    found, hint = find_objects(session, at=at, category=category, text_query=text_query, within=within)
+    return Detections(
+        detections=[item.detection for item in found],
+        evidence=[
+            evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
+            for item in found[:MAX_EVIDENCE]
+        ],
+        hint=hint,
+    )
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005))
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
     """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
-    raise NotImplementedError
+    span = stretch(session, video_id, start_time, end_time)
+    found = actions_in(session, span)
+    return Actions(
+        actions=[action for action, _ in found[:MAX_ACTIONS]],
+        evidence=[
+            evidence(session, TimeSpan(start=a.start_time, end=a.end_time), source, a.confidence)
+            for a, source in found[:MAX_EVIDENCE]
+        ],
+        truncated=len(found) > MAX_ACTIONS,
+        hint="ask about a shorter stretch to see all" if len(found) > MAX_ACTIONS else "",
+    )

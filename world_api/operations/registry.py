@@ -105,7 +105,7 @@ def operation(
             state=state,
             price=price,
             depends_on_session=depends_on_session,
-            description=inspect.cleandoc(function.__doc__ or "").replace("\n", " "),
+            description=" ".join((function.__doc__ or "").split()),
             parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
             result=hints["return"],
             implementation=function,

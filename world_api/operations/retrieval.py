@@ -8,6 +8,8 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.operations.arguments import OptionalTimeRange, Query, TimeRange, TopK, VideoId
+from world_api.operations.asking import optional_stretch, stretch
+from world_api.operations.citing import cite_hits, hits, nothing_found
 from world_api.operations.registry import operation
 from world_api.operations.results import Candidates, SimilarSegments
 from world_api.world.session import Session
@@ -20,7 +22,9 @@ def search_segments_by_semantics(
     session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
-    raise NotImplementedError
+    within = optional_stretch(session, video_id, time_range)
+    found = session.searcher.by_meaning(query, top_k, within)
+    return Candidates(candidates=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found))
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
@@ -28,4 +32,8 @@ def search_similar_to_example(
     session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
 ) -> SimilarSegments:
     """Find segments that look like an example stretch; segments that overlap the example are left out."""
-    raise NotImplementedError
+    example = stretch(session, video_id, example_segment.start_time, example_segment.end_time)
+    found = session.searcher.by_look(example, top_k)
+    return SimilarSegments(
+        similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)
+    )

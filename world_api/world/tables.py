@@ -91,6 +91,28 @@ TABLES: dict[str, TableSpec] = {
             ("subject", _TEXT),
             ("confidence", _F32),
         ),
+        # What sessions wrote and committed; parts: the memories a merged one was made of.
+        _table(
+            "memories",
+            ("memory_id",),
+            ("memory_id", _TEXT),
+            ("level", _TEXT),
+            ("start", _F64),
+            ("end", _F64),
+            ("content", _TEXT),
+            ("parts", pa.list_(_TEXT)),
+        ),
+        # Entities that sessions registered and committed: the name given to a track, or to a place in a frame.
+        _table(
+            "registrations",
+            ("entity_id", "hint"),
+            ("entity_id", _TEXT),
+            ("hint", _TEXT),
+            ("category", _TEXT),
+            ("time", _F64),
+            *_BOX,
+            ("confidence", _F32),
+        ),
     )
 }
 

@@ -1,0 +1,130 @@
+"""``videoworld ask``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from controller.systems import BUILDERS, SystemName
+from world_api.core.faults import EpisodeFault
+from world_api.exposure.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    SessionOption,
+    StoreOption,
+    note,
+    show,
+)
+
+if TYPE_CHECKING:
+    from controller.systems import ToolLibrary
+    from world_api.core.ports import ChatModel, Clock
+
+MAX_QUESTION_CHARACTERS = 20_000
+
+app = typer.Typer()
+
+
+@app.command()
+def ask(
+    video: Annotated[str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")],
+    question: Annotated[str, typer.Argument(help="What to find out, in English or Chinese.")],
+    store: StoreOption = DEFAULT_STORE,
+    tools: Annotated[
+        str | None, typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder.")
+    ] = None,
+    system: Annotated[
+        SystemName | None,
+        typer.Option(help="hier: operations and the library; flat: operations only. By default as --tools says."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."),
+    ] = None,
+    as_of: AsOfOption = None,
+    session: SessionOption = DEFAULT_SESSION,
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="DIR", help="Record the episode there, for replay.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a question about a video."""
+    from controller.journal import Journal
+    from controller.replay import answer_recorded
+    from controller.summary import summarise, tell
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+    from world_api.profiles import ensure_world, open_session
+
+    asked = checked_question(question)
+    clock = SystemClock()
+    chat = chat_model(model, clock=clock, environment=os.environ)
+    library = _library(tools) if tools is not None else None
+    builder = BUILDERS[system or ("hier" if library is not None else "flat")]
+    builder(model=chat, clock=clock, library=library)  # refuse what cannot be combined before anything is built
+    with progress_bars() as bars:
+        video_id = ensure_world(video, store, progress=bars, clock=clock)
+    opened = open_session(store, video_id, as_of=as_of, name=session)
+    name = None
+    if record is None:
+        episode = builder(model=chat, clock=clock, library=library).answer(asked, opened)
+    else:
+        episode, name = answer_recorded(
+            asked,
+            opened,
+            system=lambda chat, clock: builder(model=chat, clock=clock, library=library),
+            model=chat,
+            clock=clock,
+            journal=Journal(record),
+        )
+    if episode.fault is not None:
+        fault = episode.fault
+        raise EpisodeFault(fault["code"], fault["message"], hint=fault["hint"])
+    show(summarise(episode, recorded_as=name), as_json=as_json, text=lambda: tell(episode, recorded_as=name))
+
+
+def checked_question(question: str) -> str:
+    """The question, stripped, as Unicode text.
+
+    Raises:
+        EpisodeFault: ``bad_question``.
+    """
+    text = question.encode("utf-8", errors="replace").decode().strip()
+    if not text or len(text) > MAX_QUESTION_CHARACTERS:
+        raise EpisodeFault(
+            "bad_question",
+            "the question is empty" if not text else f"the question has {len(text)} characters",
+            hint=f"ask in 1 to {MAX_QUESTION_CHARACTERS} characters",
+        )
+    return text
+
+
+def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
+    """The model that was named, on the configured endpoint; the rule-based one where none was.
+
+    An endpoint is used only when a model is named, never because a key happens to be set.
+
+    Raises:
+        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+    """
+    from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
+
+    if name is None or name == RULE_BASED:
+        if name is None:
+            note("no --model given: the rule-based model answers, which sends nothing anywhere")
+        return RuleBasedChatModel()
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
+
+    return OpenAIChatModel(Endpoint.from_environment(environment), name, clock=clock, sleep=time.sleep)
+
+
+def _library(named: str) -> ToolLibrary:
+    raise EpisodeFault("no_library", f"cannot load {named!r}", hint="tool libraries are not there yet")

@@ -1,0 +1,1 @@
+"""What passes between the loop and the model: prompts, replies, observations and the final answer."""

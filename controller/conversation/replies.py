@@ -1,0 +1,153 @@
+"""Reading a model's reply without trusting it.
+
+Servers differ and models slip. What cannot be used is named here and handed back to the model by the loop; arguments
+are never mended. The one thing made up is a call id where a server left it out, because the protocol cannot
+answer a call without one; that is named and counted too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from world_api.backends.chat.canonical import parse_json
+
+MAX_ARGUMENT_CHARACTERS = 100_000
+MAX_CALLS_IN_A_REPLY = 64
+
+Problem = Literal[
+    "no_choices",
+    "bad_message",
+    "empty_reply",
+    "bad_call",
+    "arguments_not_json",
+    "arguments_not_object",
+    "unknown_tool",
+    "missing_call_id",
+    "duplicate_call_id",
+    "repeated_call",
+    "too_many_calls",
+    "bad_answer",
+    "second_answer",
+]
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "arguments_not_object"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """A call the model makes. ``fault`` names why it cannot run; ``note`` what was odd although it can.
+
+    ``written`` is what stood where the arguments belong. ``arguments`` is empty where that was no JSON object.
+    """
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    written: Any
+    fault: Problem | None = None
+    note: Problem | None = None
+
+    def message(self) -> dict[str, Any]:
+        """The call as the conversation repeats it.
+
+        Servers parse what they are sent back, and some fail on it, so a call that cannot be parsed goes back with
+        a name and arguments that can; the observation that answers it quotes what was written.
+        """
+        name = self.tool if _TOOL_NAME.fullmatch(self.tool) else "unknown_tool"
+        readable = isinstance(self.written, str) and self.fault not in _UNREADABLE
+        arguments = self.written if readable else "{}"
+        return {"id": self.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What a reply says: text, calls, and what is wrong with it as a whole."""
+
+    content: str
+    calls: tuple[ToolCall, ...]
+    fault: Problem | None = None
+
+    def message(self) -> dict[str, Any]:
+        """The assistant message that goes into the conversation: the model's words and calls, ids filled in."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.content}
+        if self.calls:
+            message["content"] = self.content or None
+            message["tool_calls"] = [call.message() for call in self.calls]
+        return message
+
+
+def read_reply(reply: Mapping[str, Any], *, tools: frozenset[str], round_number: int) -> Reply:
+    """Read a Chat Completions reply. ``tools`` are the names that may be called."""
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return Reply(content="", calls=(), fault="no_choices")
+    message = choices[0].get("message") if isinstance(choices[0], dict) else None
+    if not isinstance(message, dict):
+        return Reply(content="", calls=(), fault="bad_message")
+    content = _text(message.get("content"))
+    calls = _read_calls(message.get("tool_calls"), tools=tools, round_number=round_number)
+    return Reply(content=content, calls=calls, fault=None if content or calls else "empty_reply")
+
+
+def _text(content: Any) -> str:
+    """The text of a message; content may also be a list of parts."""
+    if isinstance(content, str):
+        return content.strip()
+    if isinstance(content, list):
+        parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        return "\n".join(parts).strip()
+    return ""
+
+
+def _read_calls(raw_calls: Any, *, tools: frozenset[str], round_number: int) -> tuple[ToolCall, ...]:
+    if not isinstance(raw_calls, list):
+        return ()
+    calls: list[ToolCall] = []
+    for position, raw in enumerate(raw_calls[:MAX_CALLS_IN_A_REPLY]):
+        calls.append(_read_call(raw, earlier=calls, tools=tools, spare_id=f"call_r{round_number}_{position}"))
+    if len(raw_calls) > MAX_CALLS_IN_A_REPLY:
+        spare_id = f"call_r{round_number}_{MAX_CALLS_IN_A_REPLY}"
+        calls.append(ToolCall(id=spare_id, tool="more_calls", arguments={}, written="{}", fault="too_many_calls"))
+    return tuple(calls)
+
+
+def _read_call(raw: Any, *, earlier: list[ToolCall], tools: frozenset[str], spare_id: str) -> ToolCall:
+    function = raw.get("function") if isinstance(raw, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
+        return ToolCall(id=spare_id, tool="unnamed", arguments={}, written=raw, fault="bad_call")
+    tool, written = function["name"], function.get("arguments")
+    arguments, fault = _read_arguments(written)
+    call_id, note = _read_id(raw.get("id"), earlier=earlier, spare_id=spare_id)
+    if tool not in tools:
+        # What cannot be parsed stays unreadable in the conversation, whatever the tool is called.
+        fault = fault or "unknown_tool"
+    if note == "duplicate_call_id" and any((call.tool, call.written) == (tool, written) for call in earlier):
+        fault = fault or "repeated_call"
+    return ToolCall(id=call_id, tool=tool, arguments=arguments, written=written, fault=fault, note=note)
+
+
+def _read_id(given: Any, *, earlier: list[ToolCall], spare_id: str) -> tuple[str, Problem | None]:
+    if not isinstance(given, str) or not given:
+        return spare_id, "missing_call_id"
+    if any(call.id == given for call in earlier):
+        return spare_id, "duplicate_call_id"
+    return given, None
+
+
+def _read_arguments(written: Any) -> tuple[dict[str, Any], Problem | None]:
+    """The arguments as an object, or what is wrong with them."""
+    if written is None:
+        return {}, "arguments_not_object"
+    if not isinstance(written, str) or len(written) > MAX_ARGUMENT_CHARACTERS:
+        return {}, "arguments_not_json"
+    try:
+        value = parse_json(written)
+        json.dumps(value, ensure_ascii=False).encode()  # escapes can spell characters that are not Unicode text
+    except ValueError:
+        return {}, "arguments_not_json"
+    return (value, None) if isinstance(value, dict) else ({}, "arguments_not_object")

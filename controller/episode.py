@@ -1,0 +1,179 @@
+"""The record of one episode: what was asked, what was done, what came out.
+
+Everything here follows from the question, the model's replies and the tools' results, so that a replay gives the same
+bytes; wall times stand apart, in ``Timings``. Field names are the wire names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from controller.budgets import Budget, Usage
+from controller.conversation.answers import CitedSpan
+from controller.conversation.replies import Problem
+from world_api.core.faults import EpisodeFault, ErrorBody
+
+SCHEMA_VERSION = 1
+
+#: submitted: by ``submit_answer``; prose: in words, unasked; forced: when a limit was reached; failed: no answer.
+Outcome = Literal["submitted", "prose", "forced", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """The tool library an episode was given, by name and content hash."""
+
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is asked of whom: the question, the world as the session saw it at the start, and the system."""
+
+    question: str
+    video_id: str
+    world_hash: str
+    as_of: float | None
+    session: str
+    revision: int  #: of the session's overlay, before the first call
+    system: str
+    library: Library | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundRecord:
+    """One request to the model."""
+
+    number: int
+    tools_offered: bool
+    usage: Usage
+    finish_reason: str | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallRecord:
+    """One tool call: as the model wrote it, as it ran, and the whole result.
+
+    ``ran`` is False where the call never reached a tool; ``result`` is then the observation the model got.
+    ``inner_calls`` are the operations an induced tool called.
+    """
+
+    id: str
+    round: int
+    tool: str
+    written: Any
+    arguments: dict[str, Any]
+    result: dict[str, Any]
+    inner_calls: list[Any]
+    ran: bool
+    problem: Problem | None
+    note: Problem | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the result is a fault."""
+        return "error" in self.result
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundTiming:
+    """Seconds that a round's request and its tool calls took."""
+
+    model_seconds: float
+    tool_seconds: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timings:
+    """Wall times of an episode."""
+
+    started_at: str
+    seconds: float
+    rounds: list[RoundTiming]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episode:
+    """One question, from asking to its answer or the named reason why there is none."""
+
+    schema_version: Literal[1] = 1
+    task: Task
+    model: str
+    prompt_hash: str
+    tools_hash: str
+    budget: Budget
+    messages: list[dict[str, Any]]
+    rounds: list[RoundRecord]
+    calls: list[CallRecord]
+    outcome: Outcome
+    reason: str | None  #: why it was forced or failed: a limit, ``malformed_replies``, ``no_answer`` or a fault's code
+    fault: ErrorBody | None
+    answer: str | None
+    spans: list[CitedSpan]
+    timings: Timings | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all rounds; estimated if any round's are."""
+        return functools.reduce(
+            lambda total, item: total + item.usage, self.rounds, Usage(prompt=0, completion=0, estimated=False)
+        )
+
+    @property
+    def tool_calls(self) -> list[CallRecord]:
+        """The calls that ran, in order."""
+        return [call for call in self.calls if call.ran]
+
+    @property
+    def flagged_spans(self) -> list[CitedSpan]:
+        """Cited spans that no tool returned."""
+        return [span for span in self.spans if not span.returned_by]
+
+    @property
+    def slips(self) -> dict[str, int]:
+        """How often each kind of malformed reply or call occurred."""
+        problems = [item.problem for item in self.rounds]
+        problems += [problem for call in self.calls for problem in (call.problem, call.note)]
+        return dict(sorted(Counter(problem for problem in problems if problem is not None).items()))
+
+    def record(self) -> dict[str, Any]:
+        """The wire form, without the timings."""
+        return cast(dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings"}))
+
+    def with_timings(self, timings: Timings) -> Episode:
+        """The episode with its wall times beside it."""
+        return replace(self, timings=timings)
+
+
+def episode_from_record(record: dict[str, Any]) -> Episode:
+    """Read the wire form.
+
+    Raises:
+        EpisodeFault: ``recording_schema``, ``recording_damaged``.
+    """
+    version = record.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise EpisodeFault(
+            "recording_schema",
+            f"the episode has schema version {version!r}; this version reads {SCHEMA_VERSION}",
+            hint="read it with the version of video-world-api that wrote it",
+        )
+    try:
+        return _adapter().validate_python(record)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise EpisodeFault(
+            "recording_damaged", f"the episode's record is not whole: {where}", hint="restore it from a copy"
+        ) from None
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Episode]:
+    return TypeAdapter(Episode)

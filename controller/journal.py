@@ -1,0 +1,151 @@
+"""The folder that ``--record`` makes, and reading it again.
+
+::
+
+    DIR/episodes.jsonl           one episode a line, named
+    DIR/timings.jsonl            its wall times and clock readings, so that the line above is the same in a replay
+    DIR/recordings/NAME.jsonl    its exchanges with the model, one a line, written while it runs
+
+All files are only ever appended to, a line in one write, so that episodes may run side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.episode import Episode, Task, episode_from_record
+from world_api.backends.chat.canonical import content_hash
+from world_api.backends.chat.recording import (
+    Exchange,
+    append_line,
+    check_schema,
+    read_exchanges,
+    read_lines,
+)
+from world_api.core.faults import EpisodeFault
+
+SCHEMA_VERSION = 1
+_EPISODES, _TIMINGS, _RECORDINGS = "episodes.jsonl", "timings.jsonl", "recordings"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A recorded episode: its name in the journal, its record, and the clock readings it was run with."""
+
+    name: str
+    episode: Episode
+    readings: tuple[str | float, ...]
+
+
+class Recording:
+    """One episode that is being recorded."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._folder = folder
+        self._exchanges = _recording(folder, name)
+
+    def keep(self, exchange: Exchange) -> None:
+        """Append an exchange."""
+        append_line(self._exchanges, exchange.record())
+
+    def finish(self, episode: Episode, readings: list[str | float]) -> None:
+        """Append the episode and its times."""
+        timings = asdict(episode.timings) if episode.timings is not None else None
+        line = {"schema_version": SCHEMA_VERSION, "name": self.name}
+        append_line(self._folder / _TIMINGS, {**line, "timings": timings, "clock": readings})
+        append_line(self._folder / _EPISODES, {**line, "episode": episode.record()})
+
+
+class Journal:
+    """A folder of recorded episodes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def begin(self, label: str) -> Recording:
+        """Start recording an episode under a name nobody has taken: the label, numbered if need be.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        try:
+            (self._folder / _RECORDINGS).mkdir(parents=True, exist_ok=True)
+            return Recording(self._folder, self._take_name(label))
+        except OSError as error:
+            raise EpisodeFault(
+                "record_not_writable",
+                f"cannot record in {self._folder}: {error.strerror}",
+                hint="give --record a folder that can be written",
+            ) from None
+
+    def _take_name(self, label: str) -> str:
+        number = 1
+        while True:
+            name = label if number == 1 else f"{label}-{number}"
+            try:
+                _recording(self._folder, name).touch(exist_ok=False)
+            except FileExistsError:
+                number += 1
+            else:
+                return name
+
+    def entries(self) -> Iterator[Entry]:
+        """The finished episodes, in the order in which they finished.
+
+        Raises:
+            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        """
+        readings = {line["name"]: tuple(line["clock"]) for line in self._lines(_TIMINGS, ("name", "clock"))}
+        for line in self._lines(_EPISODES, ("name", "episode")):
+            yield Entry(
+                name=line["name"],
+                episode=episode_from_record(line["episode"]),
+                readings=readings.get(line["name"], ()),
+            )
+
+    def find(self, name: str) -> Entry:
+        """A finished episode by name.
+
+        Raises:
+            EpisodeFault: ``unknown_episode``, and those of ``entries``.
+        """
+        entries = {entry.name: entry for entry in self.entries()}
+        if name not in entries:
+            raise EpisodeFault(
+                "unknown_episode",
+                f"no finished episode is named {name!r}",
+                hint="one of: " + ", ".join(list(entries)[-10:]) if entries else "the folder holds no episode",
+            )
+        return entries[name]
+
+    def exchanges(self, name: str) -> list[Exchange]:
+        """The exchanges of an episode with its model.
+
+        Raises:
+            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        """
+        return read_exchanges(_recording(self._folder, name))
+
+    def _lines(self, file: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        path = self._folder / file
+        for line in read_lines(path):
+            check_schema(line, SCHEMA_VERSION, path)
+            if not all(key in line for key in keys):
+                raise EpisodeFault(
+                    "recording_damaged", f"a line of {file} is not whole", hint="restore the file from a copy"
+                )
+            yield line
+
+
+def label_for(task: Task, started_at: str) -> str:
+    """A readable name for an episode: when it began, the system, and a hash of what was asked."""
+    time = "".join(character for character in started_at[:19] if character.isdigit())
+    return f"{time}-{task.system}-{content_hash(asdict(task))[:8]}"
+
+
+def _recording(folder: Path, name: str) -> Path:
+    return folder / _RECORDINGS / f"{name}.jsonl"

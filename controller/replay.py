@@ -1,0 +1,116 @@
+"""Recording an episode while it runs, and running it again offline from its recording.
+
+A replay runs the loop anew with the recorded replies, tool results and clock readings, and needs neither
+endpoint nor world. It proves that the record follows from what was recorded: the bytes are equal or a difference is named.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from controller.conversation.prompting import Prompts
+from controller.episode import CallRecord, Episode
+from controller.journal import Entry, Journal, label_for
+from controller.loop import run_episode
+from controller.systems import ToolUser
+from controller.toolsets import ToolDeclaration
+from world_api.backends.chat.canonical import canonical
+from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
+from world_api.backends.clocks import RecordingClock, ReplayClock
+from world_api.core.faults import EpisodeFault
+from world_api.core.ports import ChatModel, Clock
+from world_api.world.session import Session
+
+SystemFactory = Callable[[ChatModel, Clock], ToolUser]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """An episode that was run again, and whether its record is byte for byte the recorded one."""
+
+    episode: Episode
+    identical: bool
+
+
+def answer_recorded(
+    question: str, session: Session, *, system: SystemFactory, model: ChatModel, clock: Clock, journal: Journal
+) -> tuple[Episode, str]:
+    """Answer a question and record the episode; the episode and its name in the journal."""
+    taped = RecordingClock(clock)
+    task = system(model, clock).task(question, session)
+    recording = journal.begin(label_for(task, clock.now()))
+    recorder = RecordingChatModel(model, clock=clock, keep=recording.keep)
+    episode = system(recorder, taped).answer(question, session)
+    recording.finish(episode, taped.readings)
+    return episode, recording.name
+
+
+def replay(journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None) -> Replayed:
+    """Run a recorded episode again, with its own question unless another is given.
+
+    Raises:
+        EpisodeFault: ``replay_mismatch``, when the run wants a reply, a result or a time that was not recorded;
+            ``unknown_episode``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    """
+    entry = journal.find(name)
+    return replay_entry(entry, journal.exchanges(name), question=question, prompts=prompts)
+
+
+def replay_entry(
+    entry: Entry, exchanges: Sequence[Exchange], *, question: str | None = None, prompts: Prompts | None = None
+) -> Replayed:
+    """The same, on an entry and its exchanges."""
+    recorded = entry.episode
+    task = recorded.task if question is None else replace(recorded.task, question=question)
+    episode = run_episode(
+        task,
+        model=ReplayChatModel(exchanges, name=recorded.model),
+        tools=RecordedTools(recorded.tool_calls, offered=_offered(exchanges)),
+        budget=recorded.budget,
+        clock=ReplayClock(entry.readings),
+        prompts=prompts or Prompts(),
+    )
+    return Replayed(episode=episode, identical=canonical(episode.record()) == canonical(recorded.record()))
+
+
+class RecordedTools:
+    """A toolset that gives the recorded results to the recorded calls, in their order."""
+
+    def __init__(self, calls: Sequence[CallRecord], *, offered: Sequence[ToolDeclaration]) -> None:
+        self._calls = deque(calls)
+        self._offered = offered
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The declarations the recorded requests carried."""
+        return self._offered
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The recorded result.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when this is not the call that was recorded next.
+        """
+        call = self._calls.popleft() if self._calls else None
+        if call is None or (call.tool, call.arguments) != (name, arguments):
+            raise EpisodeFault(
+                "replay_mismatch",
+                f"the replay calls {name} where the recording " + (f"called {call.tool}" if call else "called nothing"),
+                hint="the recording was made by another version of the loop; run the question again",
+            )
+        return {**call.result, "calls": call.inner_calls} if call.inner_calls else call.result
+
+
+def _offered(exchanges: Sequence[Exchange]) -> list[ToolDeclaration]:
+    tools = exchanges[0].request.get("tools", []) if exchanges else []
+    declarations = [
+        ToolDeclaration(
+            name=item["function"]["name"],
+            description=item["function"]["description"],
+            parameters=item["function"]["parameters"],
+        )
+        for item in tools
+    ]
+    return declarations[:-1]  # the loop itself adds submit_answer, last

@@ -1,0 +1,119 @@
+"""The systems that are compared, behind one protocol: a question and a session in, an episode out.
+
+``flat`` acts with the sixteen operations only; ``hier`` with the operations and an induced library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
+
+from controller.budgets import Budget
+from controller.conversation.prompting import Prompts
+from controller.episode import Episode, Library, Task
+from controller.loop import run_episode
+from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
+from world_api.core.faults import EpisodeFault
+from world_api.core.ports import ChatModel, Clock
+from world_api.world.session import Session
+
+SystemName = Literal["flat", "hier"]
+SYSTEMS: tuple[SystemName, ...] = get_args(SystemName)
+
+
+class System(Protocol):
+    """Whatever answers questions about a session's video."""
+
+    def answer(self, question: str, session: Session) -> Episode:
+        """One episode; it always ends with an answer or a named reason why there is none."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolLibrary:
+    """An induced library: what it is called, its content hash, and its tools on a session."""
+
+    library: Library
+    on_session: Callable[[Session], Toolset]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUser:
+    """A system that runs the loop with a toolset."""
+
+    name: SystemName
+    model: ChatModel
+    clock: Clock
+    library: ToolLibrary | None = None
+    budget: Budget = field(default_factory=Budget)
+    prompts: Prompts = field(default_factory=Prompts)
+
+    def task(self, question: str, session: Session) -> Task:
+        """What an episode on this session would record of its beginning."""
+        return Task(
+            question=question,
+            video_id=session.video_id,
+            world_hash=session.world_hash,
+            as_of=session.as_of,
+            session=session.name,
+            revision=session.revision,
+            system=self.name,
+            library=self.library.library if self.library is not None else None,
+        )
+
+    def tools(self, session: Session) -> Toolset:
+        """The tools on offer: induced ones first, since they do more at once."""
+        atomic: Toolset = AtomicTools(session)
+        toolsets = [atomic] if self.library is None else [self.library.on_session(session), atomic]
+        return OneVideo(CombinedTools(toolsets), session.video_id)
+
+    def answer(self, question: str, session: Session) -> Episode:
+        """Run one episode.
+
+        Raises:
+            ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered.
+        """
+        return run_episode(
+            self.task(question, session),
+            model=self.model,
+            tools=self.tools(session),
+            budget=self.budget,
+            clock=self.clock,
+            prompts=self.prompts,
+        )
+
+
+def flat(
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+) -> ToolUser:
+    """The sixteen operations only; a library is left aside."""
+    return ToolUser(name="flat", model=model, clock=clock, budget=budget or Budget())
+
+
+def hier(
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+) -> ToolUser:
+    """The operations and a library.
+
+    Raises:
+        EpisodeFault: ``no_library``.
+    """
+    if library is None:
+        raise EpisodeFault(
+            "no_library", "the system 'hier' needs a tool library", hint="give --tools LIBRARY, or use --system flat"
+        )
+    return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget())
+
+
+class SystemBuilder(Protocol):
+    """Makes a system from what an experiment chooses."""
+
+    def __call__(
+        self, *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+    ) -> ToolUser:
+        """The system; it may refuse a combination that makes no sense."""
+        ...
+
+
+BUILDERS: Mapping[SystemName, SystemBuilder] = {"flat": flat, "hier": hier}

@@ -1,0 +1,134 @@
+"""What a model may call: toolsets, and the wrappers that put them together.
+
+A toolset offers declarations (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on comes
+back as ``{"error": {code, message, hint}}``; nothing a model sends raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.exposure.schemas import plain_schema
+from world_api.operations import OPERATIONS, run
+from world_api.world.session import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDeclaration:
+    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class Declared(Protocol):
+    """Any declaration of a tool, whichever room it comes from."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does, for the model."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments."""
+        ...
+
+
+class Toolset(Protocol):
+    """Tools that can be offered and called."""
+
+    def get_tools(self) -> Sequence[Declared]:
+        """The declarations, in the order in which they are offered."""
+        ...
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run a tool; its result, or ``{"error": ...}``."""
+        ...
+
+
+class AtomicTools:
+    """The sixteen operations on one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """One declaration an operation, in the published order."""
+        return [
+            ToolDeclaration(name=name, description=item.description, parameters=plain_schema(item.parameters_schema()))
+            for name, item in OPERATIONS.items()
+        ]
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run an operation; its faults are observations."""
+        try:
+            return run(self._session, name, arguments)
+        except VideoWorldError as fault:
+            return {**fault.record()}
+
+
+class CombinedTools:
+    """Several toolsets as one, offered in the given order."""
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        self._owner: dict[str, Toolset] = {}
+        self._tools: list[Declared] = []
+        for toolset in toolsets:
+            for tool in toolset.get_tools():
+                if tool.name in self._owner:
+                    raise ToolFault(
+                        "duplicate_tool",
+                        f"two toolsets offer {tool.name!r}",
+                        hint="rename the tool in its library; operations keep their names",
+                    )
+                self._owner[tool.name] = toolset
+                self._tools.append(tool)
+
+    def get_tools(self) -> Sequence[Declared]:
+        """All declarations."""
+        return self._tools
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run the tool in the toolset that offers it."""
+        owner = self._owner.get(name)
+        if owner is None:
+            return {**_unknown_tool(name).record()}
+        return owner.call_tool(name, arguments)
+
+
+class OneVideo:
+    """Confines a toolset to the video of the question: a call about another one is a fault observation."""
+
+    def __init__(self, toolset: Toolset, video_id: str) -> None:
+        self._toolset = toolset
+        self._video_id = video_id
+
+    def get_tools(self) -> Sequence[Declared]:
+        """The wrapped toolset's declarations."""
+        return self._toolset.get_tools()
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run the call unless it names another video."""
+        asked = arguments.get("video_id", self._video_id)
+        if asked != self._video_id:
+            fault = OperationFault(
+                "wrong_video",
+                f"the question is about {self._video_id!r}, not about {str(asked)[:64]!r}",
+                hint=f"use video_id {self._video_id!r}",
+            )
+            return {**fault.record()}
+        return self._toolset.call_tool(name, arguments)
+
+
+def _unknown_tool(name: str) -> OperationFault:
+    return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")

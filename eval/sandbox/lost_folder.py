@@ -1,0 +1,308 @@
+"""The film that ships: a folder is left on a desk, carried off, missed and found again.
+
+The seed decides who plays, what they wear, the folder's colour, the office's number and the times on the clocks.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import get_args
+
+from eval.sandbox.drawing.rooms import DESK_TOP, TABLE_TOP
+from eval.sandbox.script import (
+    Actor,
+    Card,
+    Carry,
+    Film,
+    Gesture,
+    HairStyle,
+    Line,
+    Look,
+    Performance,
+    Prop,
+    Resting,
+    Room,
+    Shot,
+    Walk,
+)
+
+FRAME_RATE = 15
+_FLOOR = 326.0
+_LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
+_NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
+_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
+_FOLDERS = ("blue", "orange", "green", "red")
+_COUNTER_TOP = (372.0, 190.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """What the seed decides."""
+
+    owner: Actor
+    finder: Actor
+    reader: Actor
+    folder: Prop
+    cup: Prop
+    office: str
+    clocks: tuple[str, str, str]  #: what the clocks show in the morning, then later, then later still
+    meeting: str
+
+
+def cast(seed: int) -> Cast:
+    """Choose the cast; the same seed always chooses the same."""
+    chance = random.Random(seed)
+    folder = chance.choice(_FOLDERS)
+    groups = [[coat for coat in group if coat != folder] for group in _COATS]
+    coats = [chance.choice(group) for group in chance.sample([group for group in groups if group], 3)]
+    names = chance.sample(_NAMES, 3)
+    hairs = chance.sample(("black", "brown", "blond", "grey", "ginger"), 3)
+    styles = chance.sample(get_args(HairStyle), 3)
+    skins = chance.sample(("light", "tan", "dark"), 3)
+    trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
+    actors = [
+        Actor(
+            name=names[number],
+            look=Look(
+                coat=coats[number],
+                trousers=trousers[number],
+                hair=hairs[number],
+                hair_style=styles[number],
+                skin=skins[number],
+                height=chance.choice((0.96, 1.0, 1.04)),
+            ),
+            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
+        )
+        for number in range(3)
+    ]
+    hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
+    return Cast(
+        owner=actors[0],
+        finder=actors[1],
+        reader=actors[2],
+        folder=Prop(name=f"{folder} folder", category="folder", colour=folder),
+        cup=Prop(name="white cup", category="cup", colour="white"),
+        office=str(chance.randint(10, 39)),
+        clocks=(f"{hour:02d}:{minute:02d}", f"{hour:02d}:{minute + 15:02d}", f"{hour:02d}:{minute + 35:02d}"),
+        meeting=f"{hour + 1:02d}:30",
+    )
+
+
+def lost_folder(seed: int) -> Film:
+    """The film, 72 seconds long, in four rooms and six parts."""
+    chosen = cast(seed)
+    return Film(
+        title="The lost folder",
+        frame_rate=FRAME_RATE,
+        parts=(
+            Card(
+                title="THE LOST FOLDER",
+                subtitle="a morning in four rooms",
+                duration=3.0,
+                caption="A title card: The lost folder.",
+            ),
+            _left_on_the_desk(chosen, seed),
+            _tea(chosen, seed),
+            _carried_off(chosen, seed),
+            _in_the_library(chosen, seed),
+            _asked_for(chosen, seed),
+            Card(
+                title="THE END", subtitle="drawn by video-world-api", duration=3.0, caption="A closing card: The end."
+            ),
+        ),
+    )
+
+
+def _office(chosen: Cast, clock: str, seed: int) -> Room:
+    return Room(kind="office", name="the office", sign=f"OFFICE {chosen.office}", clock=clock, seed=seed)
+
+
+def _walk(start: float, end: float, origin: tuple[float, float], goal: tuple[float, float]) -> Walk:
+    return Walk(start=start, end=end, origin=origin, goal=goal)
+
+
+def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
+    owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
+    return Shot(
+        room=_office(chosen, chosen.clocks[0], seed),
+        duration=15.0,
+        caption=f"In the office {owner.description} leaves a {folder.name} on the desk.",
+        performances=(
+            Performance(
+                actor=owner,
+                walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
+                gestures=(
+                    Gesture(
+                        start=6.2,
+                        end=7.4,
+                        kind="puts down",
+                        label=f"puts the {folder.name} on the desk",
+                        facing=1,
+                        place=DESK_TOP,
+                    ),
+                ),
+                carries=(Carry(start=0.0, end=6.8, prop=folder),),
+            ),
+        ),
+        resting=(Resting(start=6.8, end=15.0, prop=folder, place=DESK_TOP),),
+        lines=(
+            Line(start=7.4, end=10.0, speaker=owner, text=f"I will leave the {folder.name} on this desk.", facing=-1),
+        ),
+        captions=(
+            (2.2, 6.2, f"{_upper(owner.description)} walks into the office with a {folder.name}."),
+            (6.2, 10.0, f"{_upper(owner.description)} puts the {folder.name} on the desk."),
+            (10.2, 13.0, f"{_upper(owner.description)} leaves the office to the right."),
+        ),
+    )
+
+
+def _tea(chosen: Cast, seed: int) -> Shot:
+    owner, cup, counter = chosen.owner, chosen.cup, (318.0, _FLOOR)
+    meeting = chosen.meeting
+    return Shot(
+        room=Room(kind="kitchen", name="the kitchen", sign="KITCHEN", notes=("MEETING", meeting), seed=seed),
+        duration=12.0,
+        caption=f"In the kitchen {owner.description} drinks a cup of tea.",
+        performances=(
+            Performance(
+                actor=owner,
+                walks=(_walk(2.1, 5.4, _LEFT, counter),),
+                gestures=(
+                    Gesture(start=5.6, end=6.6, kind="takes", label="takes a white cup", facing=1, place=_COUNTER_TOP),
+                    Gesture(start=9.6, end=11.6, kind="drinks", label="drinks from a white cup", facing=1),
+                ),
+                carries=(Carry(start=6.1, end=12.0, prop=cup),),
+            ),
+        ),
+        resting=(Resting(start=0.0, end=6.1, prop=cup, place=_COUNTER_TOP),),
+        lines=(
+            Line(start=6.8, end=9.4, speaker=owner, text=f"A cup of tea before the meeting at {meeting}.", facing=1),
+        ),
+        captions=(
+            (2.1, 5.6, f"{_upper(owner.description)} walks into the kitchen."),
+            (5.6, 9.6, f"{_upper(owner.description)} takes a white cup from the counter."),
+            (9.6, 11.6, f"{_upper(owner.description)} drinks tea."),
+        ),
+    )
+
+
+def _carried_off(chosen: Cast, seed: int) -> Shot:
+    finder, folder, desk = chosen.finder, chosen.folder, (479.0, _FLOOR)
+    return Shot(
+        room=_office(chosen, chosen.clocks[1], seed),
+        duration=13.0,
+        caption=f"In the office {finder.description} takes the {folder.name} away from the desk.",
+        performances=(
+            Performance(
+                actor=finder,
+                walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
+                gestures=(
+                    Gesture(
+                        start=4.1,
+                        end=5.3,
+                        kind="takes",
+                        label=f"takes the {folder.name} from the desk",
+                        facing=-1,
+                        place=DESK_TOP,
+                    ),
+                ),
+                carries=(Carry(start=4.7, end=13.0, prop=folder),),
+            ),
+        ),
+        resting=(Resting(start=0.0, end=4.7, prop=folder, place=DESK_TOP),),
+        lines=(
+            Line(start=5.2, end=7.9, speaker=finder, text="A lost folder! I will take it to the library.", facing=-1),
+        ),
+        captions=(
+            (2.1, 4.1, f"{_upper(finder.description)} walks into the office."),
+            (4.1, 8.0, f"{_upper(finder.description)} takes the {folder.name} from the desk."),
+            (8.0, 12.6, f"{_upper(finder.description)} leaves the office to the left with the {folder.name}."),
+        ),
+    )
+
+
+def _in_the_library(chosen: Cast, seed: int) -> Shot:
+    finder, reader, folder = chosen.finder, chosen.reader, chosen.folder
+    table, beside = (354.0, _FLOOR), (520.0, _FLOOR - 6)
+    return Shot(
+        room=Room(kind="library", name="the library", sign="LIBRARY", seed=seed),
+        duration=14.0,
+        caption=f"In the library {finder.description} puts the {folder.name} on a table; {reader.description} asks.",
+        performances=(
+            Performance(
+                actor=finder,
+                walks=(_walk(2.1, 5.5, _LEFT, table),),
+                gestures=(
+                    Gesture(
+                        start=5.7,
+                        end=6.9,
+                        kind="puts down",
+                        label=f"puts the {folder.name} on the table",
+                        facing=1,
+                        place=TABLE_TOP,
+                    ),
+                ),
+                carries=(Carry(start=0.0, end=6.3, prop=folder),),
+            ),
+            Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
+        ),
+        resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
+        lines=(
+            Line(start=8.0, end=10.2, speaker=reader, text=f"Hello {finder.name}. Is that folder yours?", facing=-1),
+            Line(
+                start=10.5,
+                end=13.2,
+                speaker=finder,
+                text=f"No, {reader.name}. It was on the desk in office {chosen.office}.",
+                facing=1,
+            ),
+        ),
+        captions=(
+            (2.1, 5.7, f"{_upper(finder.description)} walks into the library with the {folder.name}."),
+            (5.7, 7.8, f"{_upper(finder.description)} puts the {folder.name} on the table."),
+            (6.0, 13.2, f"{_upper(reader.description)} comes in and talks with {finder.description}."),
+        ),
+    )
+
+
+def _asked_for(chosen: Cast, seed: int) -> Shot:
+    owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
+    here, there = (246.0, _FLOOR), (398.0, _FLOOR)
+    doors = (chosen.office, str(int(chosen.office) + 2))
+    corridor = Room(
+        kind="corridor", name="the corridor", sign="LIBRARY >", notes=doors, clock=chosen.clocks[2], seed=seed
+    )
+    wave = Gesture(start=10.0, end=11.8, kind="waves", label="waves", facing=1)
+    return Shot(
+        room=corridor,
+        duration=12.0,
+        caption=f"In the corridor {owner.description} asks {finder.description} for the {folder.name}.",
+        performances=(
+            Performance(
+                actor=owner,
+                walks=(_walk(2.0, 4.7, _LEFT, here), _walk(9.0, 12.0, here, (606.0, _FLOOR + 12))),
+            ),
+            Performance(actor=finder, walks=(_walk(2.6, 5.2, _RIGHT, there),), gestures=(wave,)),
+        ),
+        lines=(
+            Line(
+                start=5.3,
+                end=7.0,
+                speaker=owner,
+                text=f"{finder.name}, where is my {folder.name}?",
+                facing=1,
+            ),
+            Line(start=7.1, end=8.9, speaker=finder, text="On the table in the library!", facing=-1),
+            Line(start=9.3, end=10.8, speaker=owner, text=f"Thank you, {finder.name}!", facing=1),
+        ),
+        captions=(
+            (2.0, 5.3, f"{_upper(owner.description)} and {finder.description} meet in the corridor."),
+            (5.3, 9.0, f"{_upper(owner.description)} asks where the {folder.name} is."),
+            (9.0, 12.0, f"{_upper(owner.description)} walks away to the right; {finder.description} waves."),
+        ),
+    )
+
+
+def _upper(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]

@@ -1,0 +1,163 @@
+"""Where everybody is at a moment of a shot, and how they stand: geometry without pictures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from eval.sandbox.drawing.figures import Arm, Pose, arm_towards
+from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Resting, Shot, Walk
+
+_SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR
+_NEAR = 330.0
+_GROWTH = 0.005  #: relative growth for each pixel nearer to the viewer
+_GAIT = 0.85  #: length of two steps, in heights of the person
+_SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
+_OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
+
+_HANGING = Arm(upper=0.04, fore=0.14)
+_CARRYING = Arm(upper=0.25, fore=1.35)
+_AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stance:
+    """One person at one moment: feet in pixels of the frame, height in pixels, pose."""
+
+    actor: Actor
+    feet: tuple[float, float]
+    size: float
+    pose: Pose
+
+
+def people_at(shot: Shot, time: float) -> list[Stance]:
+    """Whoever is on stage ``time`` seconds into the shot, the farthest first."""
+    stances = [_stance(shot, performance, time) for performance in shot.performances]
+    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
+    return sorted(on_stage, key=lambda stance: stance.feet[1])
+
+
+def resting_at(shot: Shot, time: float) -> list[Resting]:
+    """The things that lie about ``time`` seconds into the shot."""
+    return [item for item in shot.resting if item.start <= time < item.end]
+
+
+def walked(performance: Performance, time: float) -> float:
+    """How far the actor has walked in this shot by ``time``, in pixels."""
+    return sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
+
+
+def step_times(performance: Performance) -> list[float]:
+    """When a foot comes down, in seconds of the shot."""
+    times = []
+    for walk in performance.walks:
+        step = _GAIT / 2 * size_at(walk.goal[1]) * performance.actor.look.height
+        count = int(math.dist(walk.origin, walk.goal) / step)
+        times += [walk.start + (walk.end - walk.start) * (number + 0.5) / max(count, 1) for number in range(count)]
+    return times
+
+
+def size_at(y: float) -> float:
+    """Height in pixels of an average person whose feet are at ``y``."""
+    return _SIZE * (1 + (y - _NEAR) * _GROWTH)
+
+
+def _progress(walk: Walk, time: float) -> float:
+    return min(1.0, max(0.0, (time - walk.start) / (walk.end - walk.start)))
+
+
+def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
+    feet = _feet(performance, time)
+    size = size_at(feet[1])
+    walk = next((walk for walk in performance.walks if walk.start <= time < walk.end), None)
+    line = next((line for line in shot.lines if line.speaker == performance.actor and _now(line, time)), None)
+    gesture = next((gesture for gesture in performance.gestures if _now(gesture, time)), None)
+    carry = next((carry for carry in performance.carries if _now(carry, time)), None)
+    reach = _reach(gesture, carry, feet, size * performance.actor.look.height, time) if gesture else None
+    pose = Pose(
+        facing=_facing(performance, walk, line, gesture, time),
+        stride=_stride(walk, time),
+        phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
+        arm=_arm(walk, line, gesture, carry, time) if reach is None else reach,
+        mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
+        holds=carry.prop if carry else None,
+    )
+    return Stance(actor=performance.actor, feet=feet, size=size, pose=pose)
+
+
+def _now(stretch: Gesture | Line | Carry, time: float) -> bool:
+    return stretch.start <= time < stretch.end
+
+
+def _feet(performance: Performance, time: float) -> tuple[float, float]:
+    begun = [walk for walk in performance.walks if walk.start <= time]
+    walk = begun[-1] if begun else performance.walks[0]
+    part = _progress(walk, time)
+    x = walk.origin[0] + (walk.goal[0] - walk.origin[0]) * part
+    y = walk.origin[1] + (walk.goal[1] - walk.origin[1]) * part
+    return x, y
+
+
+def _stride(walk: Walk | None, time: float) -> float:
+    if walk is None:
+        return 0.0
+    return min(1.0, (time - walk.start) / _SETTLE, (walk.end - time) / _SETTLE)
+
+
+def _facing(
+    performance: Performance, walk: Walk | None, line: Line | None, gesture: Gesture | None, time: float
+) -> int:
+    if walk is not None:
+        return 1 if walk.goal[0] >= walk.origin[0] else -1
+    if gesture is not None:
+        return gesture.facing
+    if line is not None:
+        return line.facing
+    done: list[Walk | Gesture] = [walk for walk in performance.walks if walk.end <= time]
+    done += [gesture for gesture in performance.gestures if gesture.end <= time]
+    if not done:
+        return 1
+    last = max(done, key=lambda item: item.end)
+    if isinstance(last, Gesture):
+        return last.facing
+    return 1 if last.goal[0] >= last.origin[0] else -1
+
+
+def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, carry: Carry | None, time: float) -> Arm | None:
+    """The near arm's angles, or None to let it swing with the walk."""
+    base = _CARRYING if carry else _HANGING
+    if gesture is not None:
+        return _gesturing(gesture, base, time)
+    if carry is not None:
+        return base
+    if line is not None:
+        beat = math.sin(time * 6.0) * math.sin(math.pi * (time - line.start) / (line.end - line.start))
+        return Arm(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
+    return None if walk is not None else base
+
+
+def _reach(gesture: Gesture, carry: Carry | None, feet: tuple[float, float], height: float, time: float) -> Arm | None:
+    """The arm on its way to a thing and back, or None when the gesture has no place."""
+    if gesture.place is None:
+        return None
+    part = (time - gesture.start) / (gesture.end - gesture.start)
+    there = arm_towards(gesture.place, feet, height, gesture.facing)
+    return _between(_CARRYING if carry else _HANGING, there, math.sin(math.pi * part))
+
+
+def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
+    part = (time - gesture.start) / (gesture.end - gesture.start)
+    amount = min(1.0, 2.2 * math.sin(math.pi * part))
+    if gesture.kind == "waves":
+        up = Arm(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        return _between(base, up, amount)
+    if gesture.kind == "drinks":
+        return _between(base, _AT_THE_MOUTH, amount)
+    return base
+
+
+def _between(first: Arm, second: Arm, part: float) -> Arm:
+    return Arm(
+        upper=first.upper + (second.upper - first.upper) * part,
+        fore=first.fore + (second.fore - first.fore) * part,
+    )

@@ -1,0 +1,201 @@
+"""The command line on hand-made worlds: answers on stdout, exit status, and no traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from videoworld import COMMANDS, main
+
+
+class Outcome(NamedTuple):
+    """What a command left: exit status, stdout, stderr."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], make_world: Any) -> Cli:
+    """Runs ``videoworld`` with ``--store`` set to a store that holds the made minute."""
+    make_world()
+
+    def run(*arguments: str, store: Path | None = make_world.store) -> Outcome:
+        given = [*arguments, *(["--store", str(store)] if store else [])]
+        status = 0
+        try:
+            main(given)
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else 1
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(status, out, err)
+
+    return run
+
+
+def test_the_worlds_of_a_store_are_listed(cli: Cli) -> None:
+    [entry] = cli("worlds", "--json").json["worlds"]
+    assert (entry["video_id"], entry["duration"], entry["profile"]) == ("made", 60.0, "classical")
+    assert "made" in cli("worlds").out
+
+
+def test_a_store_without_worlds_says_how_to_make_one(cli: Cli, tmp_path: Path) -> None:
+    outcome = cli("worlds", store=tmp_path / "nothing")
+    assert outcome.status == 0
+    assert "videoworld build" in outcome.out
+
+
+def test_a_world_is_laid_open(cli: Cli) -> None:
+    record = cli("inspect", "made", "--json").json
+    assert [shot["start_time"] for shot in record["shots"]] == [0.0, 20.0, 30.0, 40.0]
+    assert [scene["scene_id"] for scene in record["scenes"]] == ["scene_0000", "scene_0001", "scene_0002"]
+    assert [track["hint"] for track in record["tracks"]] == [
+        "person in black",
+        "person in red and white",
+        "person in black",
+    ]
+    assert record["screen_texts"][0]["text"] == "THE LONG WALK"
+    text = cli("inspect", "made").out
+    assert "THE LONG WALK" in text
+    assert "person in red and white" in text
+
+
+def test_inspecting_behind_a_cut_tells_nothing_of_what_follows(cli: Cli) -> None:
+    record = cli("inspect", "made", "--as-of", "30", "--json").json
+    assert record["video"]["duration"] == 30.0
+    assert [track["track_id"] for track in record["tracks"]] == ["t0000_01"]
+    assert "花园" not in json.dumps(record, ensure_ascii=False)
+
+
+def test_an_operation_is_called_with_values_read_by_their_type(cli: Cli) -> None:
+    found = cli("call", "search_segments_by_text", "--video", "made", "query=blue folder", "top_k=2", "--json").json
+    assert found["candidates"][0]["start_time"] == 22.0
+    range_ = 'time_range={"start_time": 40, "end_time": 60}'
+    scenes = cli("call", "list_scenes", "--video", "made", range_).json["scenes"]
+    assert [scene["scene_id"] for scene in scenes] == ["scene_0002"]
+
+
+def test_a_query_that_looks_like_a_number_stays_text(cli: Cli) -> None:
+    assert cli("call", "search_segments_by_text", "--video", "made", "query=42", "top_k=2").status == 0
+
+
+def test_arguments_can_come_as_one_json_object(cli: Cli) -> None:
+    arguments = json.dumps({"start_time": 1.0, "end_time": 2.0})
+    assert cli("call", "get_segment", "--video", "made", "--args", arguments, "end_time=3").json["end_time"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["list_scenes", "--video", "nobody"], "no_such_world"),
+        (["list_scenes", "--video", "../made"], "bad_video_id"),
+        (["list_scenes", "--video", "x" * 300], "bad_video_id"),
+        (["fly", "--video", "made"], "unknown_operation"),
+        (["list_scenes", "--video", "made", "extra=1"], "bad_arguments"),
+        (["list_scenes", "--video", "made", "no-equals-sign"], "bad_arguments"),
+        (["list_scenes", "--video", "made", "--args", "[1]"], "bad_arguments"),
+        (["list_scenes", "--video", "made", "--args", '{"a": NaN}'], "bad_arguments"),
+        (["get_segment", "--video", "made", "start_time=abc", "end_time=2"], "bad_arguments"),
+        (["get_segment", "--video", "made", "start_time=61", "end_time=62"], "time_out_of_range"),
+        (["list_scenes", "--video", "made", "--session", "../x"], "bad_session_name"),
+        (["list_scenes", "--video", "made", "--as-of", "inf"], "bad_as_of"),
+    ],
+)
+def test_a_call_that_fails_is_named_on_stdout_with_json_and_on_stderr_without(
+    cli: Cli, arguments: list[str], code: str
+) -> None:
+    outcome = cli("call", *arguments, "--json")
+    assert outcome.status == 1
+    assert outcome.json["error"]["code"] == code
+    assert outcome.json["error"]["hint"]
+    plain = cli("call", *arguments)
+    assert plain.status == 1
+    assert plain.out == ""
+    assert code in plain.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fly"],
+        ["call"],
+        ["call", "list_scenes"],
+        ["call", "list_scenes", "--video", "made", "--as-of", "soon"],
+        ["call", "list_scenes", "--video", "made", "--as-of", "-1"],
+        ["call", "list_scenes", "--video", "made", "--as-of", "nan"],
+        ["ops", "--format", "xml"],
+        ["build"],
+        ["build", "a.mp4", "b.mp4", "--id", "one"],
+        ["build", "a.mp4", "--profile", "magic"],
+        ["inspect"],
+    ],
+)
+def test_wrong_usage_ends_with_status_2(cli: Cli, arguments: list[str]) -> None:
+    outcome = cli(*arguments, store=None)
+    assert outcome.status == 2
+    assert "Usage" in outcome.err
+
+
+def test_sessions_are_listed_committed_and_dropped(cli: Cli) -> None:
+    memory = '{"level": "event", "time_range": {"start_time": 1, "end_time": 2}, "content": "noted"}'
+    for name in ("one", "two"):
+        cli("call", "write_memory", "--video", "made", "--session", name, "--args", memory)
+    assert cli("session", "list", "made", "--json").json["sessions"] == [
+        {"name": "one", "events": 1},
+        {"name": "two", "events": 1},
+    ]
+    assert cli("session", "commit", "made", "one", "--json").json["memories"] == 1
+    assert cli("session", "drop", "made", "two", "--json").json["events"] == 1
+    assert cli("session", "list", "made", "--json").json["sessions"] == []
+    read = cli(
+        "call", "read_memory", "--video", "made", "--session", "three", "level=event", "query=noted", "top_k=3"
+    ).json
+    assert [item["content"] for item in read["memories"]] == ["noted"]
+    assert cli("session", "drop", "made", "two", "--json").json["error"]["code"] == "no_such_session"
+
+
+def test_strict_openai_tools_are_valid_json_schema(cli: Cli) -> None:
+    tools = cli("ops", "--format", "openai-strict", store=None).json
+    assert len(tools) == 16
+    for tool in tools:
+        Draft202012Validator.check_schema(tool["function"]["parameters"])
+        assert tool["function"]["strict"] is True
+
+
+def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: Cli, make_world: Any) -> None:
+    make_world(video_id="second")
+    assert cli("worlds", "--search", "folder", "--json").json["error"]["code"] == "no_catalogue"
+    assert cli("reindex", "--json").json["segments"] > 0
+    hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
+    assert {hit["video_id"] for hit in hits} == {"made", "second"}
+    assert "blue folder" in hits[0]["text"]
+    assert cli("worlds", "--search", "花园", "--json").json["segments"]
+    make_world({}, video_id="second")
+    assert {hit["video_id"] for hit in cli("worlds", "--search", "blue folder", "--json").json["segments"]} == {"made"}
+
+
+def test_the_doctor_examines_this_installation(cli: Cli) -> None:
+    record = cli("doctor", "--json").json
+    assert record["ok"], record["problems"]
+    assert {"av", "torch"} <= {package["name"] for package in record["packages"]}
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_help_that_agrees_with_the_front_page(cli: Cli, name: str) -> None:
+    outcome = cli(name, "--help", store=None)
+    assert outcome.status == 0
+    assert COMMANDS[name].help in " ".join(outcome.out.split())

@@ -1,0 +1,42 @@
+"""Time spans."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from world_api.core.spans import TimeSpan, merge_spans
+
+times = st.floats(min_value=0, max_value=1e6, allow_nan=False)
+spans = st.tuples(times, times).map(lambda pair: TimeSpan(start=min(pair), end=max(pair)))
+
+
+def test_a_span_is_half_open() -> None:
+    span = TimeSpan(start=1.0, end=2.0)
+    assert span.contains(1.0)
+    assert not span.contains(2.0)
+    assert not span.overlaps(TimeSpan(start=2.0, end=3.0))
+
+
+@pytest.mark.parametrize(("start", "end"), [(2.0, 1.0), (0.0, math.inf), (math.nan, 1.0)])
+def test_a_span_that_runs_backwards_or_for_ever_is_refused(start: float, end: float) -> None:
+    with pytest.raises(ValueError, match="span"):
+        TimeSpan(start=start, end=end)
+
+
+@given(spans, spans)
+def test_overlap_is_symmetric_and_never_longer_than_either(a: TimeSpan, b: TimeSpan) -> None:
+    assert a.overlap(b) == b.overlap(a)
+    assert a.overlap(b) <= min(a.duration, b.duration) + 1e-9
+    assert 0.0 <= a.iou(b) <= 1.0 + 1e-9
+
+
+@given(st.lists(spans, max_size=20), st.floats(min_value=0, max_value=10))
+def test_merged_spans_are_sorted_apart_and_cover_the_same_time(given_spans: list[TimeSpan], gap: float) -> None:
+    merged = merge_spans(given_spans, gap=gap)
+    assert all(b.start > a.end + gap for a, b in itertools.pairwise(merged))
+    assert all(any(m.start <= span.start and span.end <= m.end for m in merged) for span in given_spans)

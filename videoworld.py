@@ -1,0 +1,107 @@
+"""The front door: one ``videoworld`` command whose sub-commands load when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Room(NamedTuple):
+    """Where a sub-command lives, and its one line of help."""
+
+    module: str
+    app: str
+    help: str
+
+
+COMMANDS: dict[str, Room] = {
+    "build": Room("world_api.exposure.commands.building", "app", "Build worlds from video files."),
+    "worlds": Room("world_api.exposure.commands.worlds", "app", "List the worlds of a store."),
+    "inspect": Room(
+        "world_api.exposure.commands.worlds",
+        "inspect_app",
+        "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
+    ),
+    "ops": Room(
+        "world_api.exposure.commands.calling",
+        "ops_app",
+        "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
+    ),
+    "call": Room(
+        "world_api.exposure.commands.calling",
+        "app",
+        "Call one operation on a world, as a model would, and print its result.",
+    ),
+    "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
+    "ask": Room("controller.commands", "app", "Ask a question about a video."),
+    "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
+    "reindex": Room(
+        "world_api.exposure.commands.building",
+        "reindex_app",
+        "Make the store's search catalogue again from its worlds.",
+    ),
+    "sample": Room("eval.commands", "app", "Draw and encode the sample video."),
+    "doctor": Room("world_api.exposure.commands.doctor", "app", "Check this installation and say what is missing."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group that imports a sub-command only when it is run, so that ``--help`` stays fast."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The sub-commands in the order of a first visit."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A light stand-in that carries the name and the help."""
+        room = COMMANDS.get(cmd_name)
+        return None if room is None else TyperCommand(cmd_name, help=room.help)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The real command, imported now."""
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        if name is None or stand_in is None:
+            return name, stand_in, rest
+        room = COMMANDS[name]
+        command = typer.main.get_command(getattr(importlib.import_module(room.module), room.app))
+        command.name = name
+        return name, command, rest
+
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+@app.callback()
+def videoworld() -> None:
+    """Long videos as worlds that a language model can act in."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage."""
+    from world_api.core.faults import VideoWorldError
+    from world_api.exposure.cli import fail
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app(given, prog_name="videoworld")
+    except VideoWorldError as error:
+        sys.exit(fail(error, as_json="--json" in given))
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; what was written so far is kept\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output stopped reading; point stdout elsewhere so that closing it stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

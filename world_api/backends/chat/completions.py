@@ -1,0 +1,56 @@
+"""Building replies in Chat Completions form, for the models that live in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from world_api.backends.chat.canonical import canonical
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A tool call that a reply makes. ``arguments`` is a JSON object, or raw text to play a faulty server."""
+
+    tool: str
+    arguments: dict[str, Any] | str
+    id: str | None = None
+
+
+def completion(
+    *,
+    model: str,
+    content: str | None = None,
+    calls: Sequence[Call] = (),
+    usage: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """A Chat Completions response with one choice.
+
+    ``usage`` is (prompt tokens, completion tokens); without it the reply carries none, as some servers do.
+    """
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_calls"] = [_tool_call(call, position) for position, call in enumerate(calls)]
+    reply: dict[str, Any] = {
+        "object": "chat.completion",
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
+    }
+    if usage is not None:
+        prompt, written = usage
+        reply["usage"] = {
+            "prompt_tokens": prompt,
+            "completion_tokens": written,
+            "total_tokens": prompt + written,
+        }
+    return reply
+
+
+def _tool_call(call: Call, position: int) -> dict[str, Any]:
+    arguments = call.arguments if isinstance(call.arguments, str) else canonical(call.arguments)
+    return {
+        "id": call.id if call.id is not None else f"call_{position}",
+        "type": "function",
+        "function": {"name": call.tool, "arguments": arguments},
+    }

@@ -1,0 +1,129 @@
+"""Where a chat endpoint is, and the names of what can go wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from world_api.core.faults import BackendFault
+
+_PUBLIC_URL = "https://api.openai.com/v1"
+_NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client insists on sending something
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """An OpenAI-compatible server.
+
+    ``timeout`` bounds one attempt, ``patience`` all attempts of one request together with the waits between them;
+    both in seconds. ``retries`` is how often a request is tried again.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    timeout: float = 120.0
+    patience: float = 300.0
+    retries: int = 4
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
+        """The endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` name.
+
+        Raises:
+            BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
+        """
+        base_url = environment.get("OPENAI_BASE_URL", "").strip()
+        api_key = environment.get("OPENAI_API_KEY", "").strip()
+        if not base_url and not api_key:
+            raise BackendFault(
+                "endpoint_not_configured",
+                "a model was named, but no endpoint is configured",
+                hint="set OPENAI_BASE_URL (and OPENAI_API_KEY where the server wants one), or use --model rule-based",
+            )
+        if not api_key.isascii() or not api_key.isprintable():
+            raise BackendFault(
+                "endpoint_refused_key",
+                "OPENAI_API_KEY holds characters that cannot be sent",
+                hint="copy the key again; it is one line of plain ASCII",
+            )
+        return cls(base_url=base_url or _PUBLIC_URL, api_key=api_key or _NO_KEY)
+
+    @property
+    def host(self) -> str:
+        """Host and port, for messages; never the credentials a URL may carry."""
+        try:
+            parts = urlsplit(self.base_url)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
+            return "the configured URL"
+        return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
+
+    def check_url(self) -> None:
+        """Refuse an address that no request can be sent to.
+
+        Raises:
+            BackendFault: ``endpoint_bad_url``.
+        """
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise BackendFault(
+                "endpoint_bad_url",
+                "OPENAI_BASE_URL is not an address",
+                hint="it looks like http://127.0.0.1:8000/v1",
+            )
+
+    def without_key(self, text: str) -> str:
+        """The text with the key blotted out, in case a server repeats it."""
+        return text.replace(self.api_key, "[key]") if len(self.api_key) >= 8 and self.api_key != _NO_KEY else text
+
+
+def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:
+    """Nobody answers at the address, or the connection broke."""
+    return BackendFault(
+        "endpoint_unreachable",
+        f"no answer from {endpoint.host}: {endpoint.without_key(reason)}",
+        hint="check that the server runs and that OPENAI_BASE_URL is right (it usually ends in /v1)",
+    )
+
+
+def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: str | None) -> BackendFault:
+    """The server answered with an error status."""
+    told = endpoint.without_key(message)[:500]
+    where = f"{endpoint.host} answered {status}"
+    if status in (401, 403):
+        return BackendFault(
+            "endpoint_refused_key", f"{where}: {told}", hint="check OPENAI_API_KEY and what it may be used for"
+        )
+    if _names_the_model(status, told, code):
+        return BackendFault(
+            "endpoint_unknown_model", f"{where}: {told}", hint=f"{model!r} is not served there; check --model"
+        )
+    if status == 404:
+        return BackendFault("endpoint_error", f"{where}: {told}", hint="check OPENAI_BASE_URL; it usually ends in /v1")
+    if status == 429:
+        return BackendFault(
+            "endpoint_rate_limited", f"{where}: {told}", hint="wait and ask again, or raise the account's limits"
+        )
+    if status >= 500:
+        return BackendFault("endpoint_error", f"{where}: {told}", hint="the server failed; ask again later")
+    return BackendFault("endpoint_error", f"{where}: {told}", hint="the server does not take this request as it is")
+
+
+def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:
+    """The server answered 200 with something that is not a chat completion."""
+    return BackendFault(
+        "endpoint_error",
+        f"{endpoint.host} answered with something that is not a chat completion: {endpoint.without_key(reason)}",
+        hint="check that OPENAI_BASE_URL names a Chat Completions server (it usually ends in /v1)",
+    )
+
+
+def _names_the_model(status: int, message: str, code: str | None) -> bool:
+    if code == "model_not_found":
+        return True
+    return status in (400, 404) and "model" in message.lower() and "not" in message.lower().split()

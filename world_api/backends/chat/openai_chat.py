@@ -1,0 +1,149 @@
+"""Any OpenAI-compatible chat server, through the ``openai`` client.
+
+The client's own retries are off: tries, waits and the time they may take together are decided here, where the
+clock and the sleeping are passed in. Replies are taken as the raw JSON the server sent, not as the client's
+models of it, so that what is recorded is what was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from world_api.backends.chat.canonical import parse_json
+from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused, unreachable
+from world_api.core.faults import BackendFault
+from world_api.core.ports import Clock
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
+
+_FIRST_WAIT = 0.5  #: seconds before the second try; doubled each time
+_LONGEST_WAIT = 30.0
+_WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Failure:
+    """A try that failed: what to say, whether to try again, and how long the server asked us to wait."""
+
+    fault: BackendFault
+    passing: bool
+    retry_after: float | None = None
+
+
+class OpenAIChatModel:
+    """A model on an endpoint. ``name`` is the model's name as the server knows it."""
+
+    def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
+        self.name = model
+        self._endpoint = endpoint
+        self._clock = clock
+        self._sleep = sleep
+        self._client = _client(endpoint)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One reply, after as many tries as the endpoint's patience allows.
+
+        Raises:
+            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+                ``endpoint_rate_limited``, ``endpoint_error``.
+        """
+        deadline = self._clock.monotonic() + self._endpoint.patience
+        tries = 0
+        while True:
+            outcome = self._try(request, left=deadline - self._clock.monotonic())
+            if not isinstance(outcome, _Failure):
+                return outcome
+            wait = _wait(outcome, tries)
+            tries += 1
+            late = self._clock.monotonic() + wait >= deadline
+            if not outcome.passing or tries > self._endpoint.retries or late:
+                raise outcome.fault
+            self._sleep(wait)
+
+    def _try(self, request: dict[str, Any], *, left: float) -> dict[str, Any] | _Failure:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        try:
+            raw = self._client.chat.completions.with_raw_response.create(
+                **request, timeout=max(0.001, min(self._endpoint.timeout, left))
+            )
+            return self._read(raw.http_response.content)
+        except APIStatusError as error:
+            return self._refusal(error)
+        except APIConnectionError as error:
+            reason = str(error.__cause__ or error) or type(error).__name__
+            return _Failure(fault=unreachable(self._endpoint, reason), passing=True)
+        except (OpenAIError, UnicodeError) as error:
+            # The client refuses some requests before it sends them, such as text that is not Unicode.
+            return _Failure(fault=unreachable(self._endpoint, f"the request cannot be sent: {error}"), passing=False)
+
+    def _read(self, body: bytes) -> dict[str, Any] | _Failure:
+        text = self._endpoint.without_key(body.decode("utf-8", errors="replace"))
+        try:
+            reply = _without_surrogates(parse_json(text))
+        except ValueError as error:
+            return _Failure(fault=not_an_answer(self._endpoint, f"not JSON ({error})"), passing=True)
+        if not isinstance(reply, dict):
+            return _Failure(fault=not_an_answer(self._endpoint, "not a JSON object"), passing=False)
+        if "choices" not in reply and "error" in reply:
+            # Some gateways report an error with status 200.
+            return _Failure(fault=not_an_answer(self._endpoint, str(reply["error"])[:500]), passing=False)
+        return reply
+
+    def _refusal(self, error: APIStatusError) -> _Failure:
+        headers = error.response.headers
+        status = error.status_code
+        message = error.body.get("message") if isinstance(error.body, dict) else None
+        fault = refused(
+            self._endpoint, self.name, status=status, message=str(message or error.message), code=error.code
+        )
+        spent = error.code == "insufficient_quota"  # a 429 that waiting does not mend
+        return _Failure(
+            fault=fault,
+            passing=status in _WORTH_ANOTHER_TRY and not spent,
+            retry_after=_retry_after(headers.get("retry-after"), self._clock),
+        )
+
+
+def _client(endpoint: Endpoint) -> OpenAI:
+    from openai import OpenAI
+
+    endpoint.check_url()
+    return OpenAI(api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout)
+
+
+def _wait(failure: _Failure, tries: int) -> float:
+    if failure.retry_after is not None:
+        return failure.retry_after
+    return float(min(_LONGEST_WAIT, _FIRST_WAIT * 2**tries))
+
+
+def _retry_after(value: str | None, clock: Clock) -> float | None:
+    """Seconds to wait, from the header's number or date (RFC 9110, section 10.2.3)."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        then = parsedate_to_datetime(value)
+        return max(0.0, (then - datetime.fromisoformat(clock.now())).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The value with text that is not Unicode replaced, so that it can be sent back and stored."""
+    if isinstance(value, str):
+        return value.encode("utf-8", errors="replace").decode()
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value

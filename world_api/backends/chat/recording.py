@@ -1,0 +1,204 @@
+"""Recording what a chat model was asked and answered, and answering from such a recording.
+
+A recording is a file of JSON lines that is only ever appended to: one exchange a line, so that what was
+paid for survives a crash.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from world_api.backends.chat.canonical import canonical, content_hash, parse_json
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+from world_api.core.ports import ChatModel, Clock
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """One request, and the reply or the fault it got after ``seconds``."""
+
+    request: dict[str, Any]
+    reply: dict[str, Any] | None
+    fault: ErrorBody | None
+    seconds: float
+
+    @property
+    def request_hash(self) -> str:
+        """Names the request: SHA-256 of its canonical JSON."""
+        return content_hash(self.request)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "request_hash": self.request_hash,
+            "request": self.request,
+            "reply": self.reply,
+            "fault": self.fault,
+            "seconds": self.seconds,
+        }
+
+
+class RecordingChatModel:
+    """Passes requests on to another model and hands every exchange to ``keep``; faults are exchanges too."""
+
+    def __init__(self, model: ChatModel, *, clock: Clock, keep: Callable[[Exchange], None]) -> None:
+        self.name = model.name
+        self._model = model
+        self._clock = clock
+        self._keep = keep
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The other model's reply.
+
+        Raises:
+            BackendFault: the other model's.
+        """
+        began = self._clock.monotonic()
+        try:
+            reply = self._model.complete(request)
+        except BackendFault as fault:
+            self._finish(request, reply=None, fault=fault.record()["error"], began=began)
+            raise
+        self._finish(request, reply=reply, fault=None, began=began)
+        return reply
+
+    def _finish(
+        self, request: dict[str, Any], *, reply: dict[str, Any] | None, fault: ErrorBody | None, began: float
+    ) -> None:
+        seconds = round(self._clock.monotonic() - began, 6)
+        self._keep(Exchange(request=request, reply=reply, fault=fault, seconds=seconds))
+
+
+class ReplayChatModel:
+    """Answers from recorded exchanges: equal requests get their recorded replies, in recorded order."""
+
+    def __init__(self, exchanges: Iterable[Exchange], *, name: str) -> None:
+        self.name = name
+        self._waiting: dict[str, deque[Exchange]] = defaultdict(deque)
+        for exchange in exchanges:
+            self._waiting[exchange.request_hash].append(exchange)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The recorded reply to this very request.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when no recorded reply is left for the request.
+            BackendFault: the recorded one.
+        """
+        waiting = self._waiting.get(content_hash(request))
+        if not waiting:
+            raise EpisodeFault(
+                "replay_mismatch",
+                "the recording holds no reply to this request" + self._difference(request),
+                hint="replay with the question, tools, prompts and world of the recording, or run it again",
+            )
+        exchange = waiting.popleft()
+        if exchange.reply is None:
+            fault = exchange.fault or ErrorBody(code="endpoint_error", message="the model gave no reply", hint="")
+            raise BackendFault(fault["code"], fault["message"], hint=fault["hint"])
+        return exchange.reply
+
+    def _difference(self, request: dict[str, Any]) -> str:
+        left = next((queue[0].request for queue in self._waiting.values() if queue), None)
+        if left is None:
+            return ": all its replies are used up"
+        return f": it first differs at {_first_difference(left, request)}"
+
+
+def append_line(path: Path, value: dict[str, Any]) -> None:
+    """Append one JSON line to a file, making it and its folder where they are missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(canonical(value).encode() + b"\n")
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file of lines; a last line that a crash cut short is left out.
+
+    Raises:
+        EpisodeFault: ``recording_missing``, ``recording_damaged``.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise EpisodeFault(
+            "recording_missing", f"cannot read {path.name}: {error.strerror}", hint="give the folder that --record made"
+        ) from None
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            value = parse_json(line.decode())
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise EpisodeFault(
+                "recording_damaged",
+                f"line {number} of {path.name} is not a JSON object",
+                hint="restore the file from a copy; records are never repaired",
+            )
+        yield value
+
+
+def read_exchanges(path: Path) -> list[Exchange]:
+    """The exchanges of a recording, in order.
+
+    Raises:
+        EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    """
+    return [_exchange(record, path) for record in read_lines(path)]
+
+
+def _exchange(record: dict[str, Any], path: Path) -> Exchange:
+    check_schema(record, SCHEMA_VERSION, path)
+    try:
+        exchange = Exchange(
+            request=record["request"], reply=record["reply"], fault=record["fault"], seconds=record["seconds"]
+        )
+        intact = exchange.request_hash == record["request_hash"]
+    except KeyError:
+        intact = False
+    if not intact:
+        raise EpisodeFault(
+            "recording_damaged",
+            f"an exchange in {path.name} does not match its hash",
+            hint="restore the file from a copy; records are never repaired",
+        )
+    return exchange
+
+
+def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
+    """Refuse a record of another schema.
+
+    Raises:
+        EpisodeFault: ``recording_schema``.
+    """
+    found = record.get("schema_version")
+    if found != version:
+        raise EpisodeFault(
+            "recording_schema",
+            f"{path.name} has schema version {found!r}; this version reads {version}",
+            hint="read it with the version of video-world-api that wrote it",
+        )
+
+
+def _first_difference(recorded: Any, asked: Any, path: str = "$") -> str:
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for key in sorted(recorded.keys() | asked.keys()):
+            if recorded.get(key) != asked.get(key):
+                return _first_difference(recorded.get(key), asked.get(key), f"{path}.{key}")
+    if isinstance(recorded, list) and isinstance(asked, list):
+        return _first_difference_in_lists(recorded, asked, path)
+    return path
+
+
+def _first_difference_in_lists(recorded: Sequence[Any], asked: Sequence[Any], path: str) -> str:
+    for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
+        if left != right:
+            return _first_difference(left, right, f"{path}[{position}]")
+    return f"{path}[{min(len(recorded), len(asked))}]"

@@ -1,0 +1,117 @@
+"""A small deterministic chat model that needs no endpoint.
+
+It reads the question by rules (English or Chinese) and acts only through the tools in the request, like any other
+model behind the port. It is there to try the whole chain out; what it answers is no result, and it says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from world_api.backends.chat.completions import Call, completion
+from world_api.backends.chat.rules.plans import Conclusion, plan_for
+from world_api.backends.chat.rules.questions import read_question
+from world_api.backends.chat.rules.results import read_result
+from world_api.backends.chat.rules.tools import KNOWN, Facts, OfferedTool, fitting_call, offered_tools
+
+RULE_BASED = "rule-based"
+_LABELLED = re.compile(r"^(?P<label>video|question)(?: id)?:\s*(?P<value>.*)$", re.IGNORECASE)
+_ANSWER_TOOL = "submit_answer"
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Done:
+    """A call of this conversation and what came back."""
+
+    tool: str
+    result: Mapping[str, Any]
+
+
+class RuleBasedChatModel:
+    """Plans by rules. It keeps nothing between requests: each reply follows from the messages and the tools alone."""
+
+    def __init__(self) -> None:
+        self.name = RULE_BASED
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The next call of the plan, or its conclusion; in words where ``submit_answer`` is not on offer."""
+        messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
+        tools = offered_tools(request)
+        done = _calls_made(messages)
+        step = _next_step(_facts(messages), tools, done)
+        if isinstance(step, Conclusion):
+            return _conclude(step, tools)
+        return _reply(calls=[Call(tool=step.tool, arguments=step.arguments, id=f"call_{len(done) + 1}")])
+
+
+def _next_step(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | Conclusion:
+    """Run the plan from its start: calls already made are answered from the conversation, the next one is the step.
+
+    What is not on offer is answered with nothing, so that the plan goes on without it.
+    """
+    plan = plan_for(facts, _library_call(facts, tools, done))
+    made = list(done)
+    answered: Mapping[str, Any] | None = None
+    while True:
+        try:
+            call = next(plan) if answered is None else plan.send(answered)
+        except StopIteration as end:
+            conclusion: Conclusion = end.value
+            return conclusion
+        earlier = next((item for item in made if item.tool == call.tool), None)
+        if earlier is not None:
+            made.remove(earlier)
+            answered = earlier.result
+        elif call.tool in tools:
+            return call
+        else:
+            answered = {}
+
+
+def _library_call(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:
+    """The call of a tool beyond the known ones: the one already made, else the one that fits."""
+    used = next((item.tool for item in done if item.tool not in KNOWN), None)
+    return Call(tool=used, arguments={}) if used is not None else fitting_call(list(tools.values()), facts)
+
+
+def _facts(messages: list[Mapping[str, Any]]) -> Facts:
+    """Video and question, from the first message of the user that names them."""
+    asked = next((text for item in messages if item.get("role") == "user" and (text := _text(item))), "")
+    labelled: dict[str, str] = {}
+    for line in asked.splitlines():
+        match = _LABELLED.match(line.strip())
+        if match:
+            labelled.setdefault(match["label"].lower(), match["value"].strip())
+    question = labelled.get("question") or asked
+    return Facts(video_id=labelled.get("video", ""), question=read_question(question))
+
+
+def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:
+    """The calls of the conversation with their results, in order."""
+    contents = {item.get("tool_call_id"): item.get("content") for item in messages if item.get("role") == "tool"}
+    done = []
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            name = str(call.get("function", {}).get("name"))
+            done.append(_Done(tool=name, result=read_result(contents.get(call.get("id")))))
+    return done
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+def _conclude(conclusion: Conclusion, tools: Mapping[str, OfferedTool]) -> dict[str, Any]:
+    if _ANSWER_TOOL not in tools:
+        return _reply(content=conclusion.text)
+    spans = [{"start_time": span.start, "end_time": span.end} for span in conclusion.spans]
+    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": conclusion.text, "spans": spans}, id="call_end")])
+
+
+def _reply(*, content: str | None = None, calls: list[Call] | None = None) -> dict[str, Any]:
+    return completion(model=RULE_BASED, content=content, calls=calls or (), usage=(0, 0))

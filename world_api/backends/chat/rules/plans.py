@@ -1,0 +1,194 @@
+"""The plans: which tools to call in which order for each kind of question.
+
+A plan is a generator. It yields the call it wants, gets that call's result (empty where the tool failed or is not on
+offer), and returns what it concludes. So it reads from top to bottom, and it ends whatever the tools return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from world_api.backends.chat.completions import Call
+from world_api.backends.chat.rules import wording
+from world_api.backends.chat.rules.results import (
+    count_in,
+    is_number,
+    records_in,
+    sentence_in,
+    span_of,
+    spans_in,
+)
+from world_api.backends.chat.rules.tools import Facts
+from world_api.core.spans import TimeSpan
+
+_CANDIDATES = 8
+_LOOKS = 5
+_SCENES_DESCRIBED = 3
+_LONGEST_LOOK = 10.0  #: seconds of a stretch that are described
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """What a plan ends with."""
+
+    text: str
+    spans: tuple[TimeSpan, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """A stretch that fits the question, and what the tool said of it."""
+
+    span: TimeSpan
+    detail: str
+
+
+Plan = Generator[Call, Mapping[str, Any], Conclusion]
+_Search = Generator[Call, Mapping[str, Any], _Found | None]
+
+
+def plan_for(facts: Facts, library: Call | None) -> Plan:
+    """The plan for a question. ``library`` is the call of an induced tool that fits it, if one is on offer."""
+    match facts.question.intent:
+        case "facts":
+            return _technical_facts(facts)
+        case "count":
+            return _count(facts, library)
+        case "summary":
+            return _summarise(facts, library)
+        case _:
+            return _find(facts, library)
+
+
+def _find(facts: Facts, library: Call | None) -> Plan:
+    question = facts.question
+    found = None if library is None else (yield from _with_library(library))
+    if found is None:
+        found = yield from _with_operations(facts)
+    if found is None:
+        return Conclusion(text=wording.not_found(question.target, chinese=question.chinese))
+    looked = yield _describe(facts, found.span)
+    detail = found.detail if question.intent == "words" and found.detail else sentence_in(looked) or found.detail
+    text = wording.found(question.target, found.span, detail, chinese=question.chinese)
+    yield _remember(facts, found.span, text)
+    return Conclusion(text=text, spans=(found.span,))
+
+
+def _with_library(library: Call) -> _Search:
+    """One tool that does the whole search."""
+    result = yield library
+    spans = spans_in(result)
+    return _Found(span=spans[0], detail=sentence_in(result)) if spans else None
+
+
+def _with_operations(facts: Facts) -> _Search:
+    """Search by words, then look at the candidates in time order until one shows what is asked for."""
+    question = facts.question
+    query = {"video_id": facts.video_id, "query": question.target, "top_k": _CANDIDATES}
+    hits = records_in((yield Call(tool="search_segments_by_text", arguments=query)))
+    if not hits:
+        hits = records_in((yield Call(tool="search_segments_by_semantics", arguments=query)))
+    candidates = [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
+    if not candidates:
+        return None
+    if question.intent != "place":
+        return candidates[0]
+    in_order = sorted(candidates[:_LOOKS], key=lambda item: item.span, reverse=question.wants_last)
+    for candidate in in_order:
+        seen = yield _look(facts, candidate.span.center)
+        detections = records_in(seen)
+        if detections:
+            return _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
+    return candidates[0]
+
+
+def _count(facts: Facts, library: Call | None) -> Plan:
+    question = facts.question
+    if library is not None:
+        result = yield library
+        number = count_in(result)
+        if number is not None:
+            text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
+            return Conclusion(text=text, spans=tuple(spans_in(result)[:_CANDIDATES]))
+    listed = yield Call(tool="list_entities", arguments={"video_id": facts.video_id})
+    entities = [item for item in records_in(listed) if _is_a(item, question.category)]
+    names = "; ".join(str(item.get("hint") or item.get("entity_id") or "") for item in entities)
+    return Conclusion(text=wording.counted(question.target, len(entities), names, chinese=question.chinese))
+
+
+def _summarise(facts: Facts, library: Call | None) -> Plan:
+    question = facts.question
+    if library is not None:
+        result = yield library
+        told = sentence_in(result)
+        if told:
+            return Conclusion(
+                text=wording.told(told, chinese=question.chinese), spans=tuple(spans_in(result)[:_CANDIDATES])
+            )
+    listed = yield Call(tool="list_scenes", arguments={"video_id": facts.video_id})
+    scenes = [_Found(span=span, detail=sentence_in(item)) for item in records_in(listed) if (span := span_of(item))]
+    parts: list[str] = []
+    spans: list[TimeSpan] = []
+    for scene in _spread(scenes, _SCENES_DESCRIBED):
+        described = yield _describe(facts, scene.span)
+        parts.append(f"{wording.clock(scene.span.start)} {sentence_in(described) or scene.detail}".strip())
+        spans.append(scene.span)
+    text = wording.told("\n".join(parts), chinese=question.chinese)
+    if spans:
+        yield _remember(facts, TimeSpan(start=spans[0].start, end=spans[-1].end), text)
+    return Conclusion(text=text, spans=tuple(spans))
+
+
+def _technical_facts(facts: Facts) -> Plan:
+    known = yield Call(tool="get_video_metadata", arguments={"video_id": facts.video_id})
+    parts = []
+    duration, rate, resolution = known.get("duration"), known.get("frame_rate"), known.get("resolution")
+    if is_number(duration):
+        parts.append(f"duration {duration} s ({wording.clock(duration)})")
+    if isinstance(resolution, Mapping):
+        parts.append(f"resolution {resolution.get('width')}x{resolution.get('height')}")
+    if is_number(rate):
+        parts.append(f"frame rate {rate} fps")
+    return Conclusion(text=wording.told(", ".join(parts), chinese=facts.question.chinese))
+
+
+def _look(facts: Facts, time: float) -> Call:
+    question = facts.question
+    arguments = {
+        "video_id": facts.video_id,
+        "timestamp": time,
+        "category": question.category,
+        "text_query": question.target,
+    }
+    return Call(tool="detect_objects", arguments=arguments)
+
+
+def _describe(facts: Facts, span: TimeSpan) -> Call:
+    end = min(max(span.end, span.start + 1.0), span.start + _LONGEST_LOOK)
+    arguments = {"video_id": facts.video_id, "start_time": span.start, "end_time": end}
+    return Call(tool="describe_segment", arguments=arguments)
+
+
+def _remember(facts: Facts, span: TimeSpan, text: str) -> Call:
+    arguments = {
+        "video_id": facts.video_id,
+        "level": "event",
+        "time_range": {"start_time": span.start, "end_time": max(span.end, span.start + 1.0)},
+        "content": text[:2000],
+    }
+    return Call(tool="write_memory", arguments=arguments)
+
+
+def _is_a(entity: Mapping[str, Any], category: str) -> bool:
+    """Whether an entity is of a category; one that does not say counts."""
+    own = str(entity.get("category") or entity.get("hint") or "").lower()
+    return category == "any" or not own or category in own
+
+
+def _spread(items: Sequence[_Found], number: int) -> list[_Found]:
+    """At most ``number`` items, evenly spread over the list."""
+    if len(items) <= number:
+        return list(items)
+    return [items[round(position * (len(items) - 1) / (number - 1))] for position in range(number)]

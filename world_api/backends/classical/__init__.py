@@ -1,0 +1,1 @@
+"""Adapters that need no download and no GPU."""

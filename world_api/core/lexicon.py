@@ -1,0 +1,143 @@
+"""Words to concepts: English and Chinese words for colours and kinds of things, folded onto one canonical word.
+
+Search and detection compare concepts, so that "a man in black", "黑衣男子" and a track marked ``person``, ``black`` meet.
+Words are the field's common ones; a concept that perception cannot see is left to the words themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from world_api.core.colours import COLOURS
+
+#: canonical category -> (English words, Chinese words)
+CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "person": (
+        (
+            "person", "persons", "people", "man", "men", "woman", "women", "boy", "girl", "guy", "lady", "gentleman",
+            "child", "children", "kid", "someone", "somebody", "pedestrian", "human", "adult", "individual",
+        ),
+        ("人", "男子", "女子", "男人", "女人", "男孩", "女孩", "男生", "女生", "孩子", "行人", "人物", "先生", "女士", "谁"),
+    ),
+    "face": (("face", "faces"), ("脸", "面孔")),
+    "moving_object": (("moving_object", "object", "thing", "item"), ("物体", "东西", "物品")),
+    "car": (("car", "cars", "automobile"), ("汽车", "轿车", "车辆")),
+    "bottle": (("bottle", "bottles"), ("瓶子",)),
+    "dog": (("dog", "dogs"), ("狗",)),
+    "cat": (("cat", "cats"), ("猫",)),
+    "text": (("text", "words", "writing", "caption", "subtitle"), ("文字", "字幕")),
+}  # fmt: skip
+
+ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
+
+#: Words that carry no content of their own in a description or a question.
+_STOP_WORDS = frozenset(
+    "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
+    "they them his her their there here who whom which what when where why how do does did doing done has have had not "
+    "as into out up down over under me my we our you your i s t "
+    "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
+)
+_STOP_CHINESE = frozenset(
+    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 没有 看 吗 吧 呢 什么 哪里 什么时候 怎么 穿 衣服 "
+    "衣 第一次 出现 首次 视频 中 里".split()
+)
+
+_LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
+_CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+
+
+def fold(text: str) -> str:
+    """Compatibility form, lower case: what comparing words starts from."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def words(text: str) -> list[str]:
+    """Searchable words of a text: Latin words with plain English endings taken off, Chinese character pairs.
+
+    A run of Chinese characters gives its overlapping pairs (a single character stands alone), the usual
+    index unit where no dictionary of words is at hand.
+    """
+    folded = fold(text)
+    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)]
+    for run in _CHINESE.findall(folded):
+        found.extend([run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)])
+    return found
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text without stop words; all of them where nothing else would be left."""
+    folded = fold(text)
+    for stop in sorted(_STOP_CHINESE, key=len, reverse=True):
+        folded = folded.replace(stop, " ")
+    found = [word for word in words(folded) if word not in _STOP_STEMS]
+    return found or words(text)
+
+
+def concepts(text: str) -> frozenset[str]:
+    """Canonical colours and categories that a text names."""
+    folded = fold(text)
+    latin = set(_LATIN.findall(folded))
+    chinese = "".join(_CHINESE.findall(folded))
+    found = {concept for word in latin if (concept := _english().get(word))}
+    rest = chinese
+    for word, concept in _chinese():
+        if word in rest:
+            found.add(concept)
+            rest = rest.replace(word, " ")
+    return frozenset(found)
+
+
+def colours_in(text: str) -> frozenset[str]:
+    """Canonical colours that a text names."""
+    return frozenset(concept for concept in concepts(text) if concept in COLOURS)
+
+
+def categories_in(text: str) -> frozenset[str]:
+    """Canonical categories that a text names."""
+    return frozenset(concept for concept in concepts(text) if concept in CATEGORIES)
+
+
+def unseen_words(text: str) -> list[str]:
+    """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
+    folded = fold(text)
+    for word, _ in _chinese():
+        folded = folded.replace(word, " ")
+    for word in _english():
+        folded = re.sub(rf"\b{re.escape(word)}\b", " ", folded)
+    return (
+        [word for word in content_words(folded) if word not in _STOP_STEMS and not word.isspace()]
+        if folded.strip()
+        else []
+    )
+
+
+def _stem(word: str) -> str:
+    """Take plain plural and verb endings off; short words stay."""
+    if len(word) > 5 and word.endswith("ing"):
+        return word[:-3]
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith("ed"):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+_STOP_STEMS = frozenset(_stem(word) for word in _STOP_WORDS)
+
+
+@lru_cache(maxsize=1)
+def _english() -> dict[str, str]:
+    tables = (*COLOURS.items(), *CATEGORIES.items())
+    return {word: concept for concept, (english, _) in tables for word in english}
+
+
+@lru_cache(maxsize=1)
+def _chinese() -> tuple[tuple[str, str], ...]:
+    """Longest words first, so that 黑色 is read before 黑."""
+    tables = (*COLOURS.items(), *CATEGORIES.items())
+    pairs = [(word, concept) for concept, (_, chinese) in tables for word in chinese]
+    return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])))

@@ -1,0 +1,130 @@
+"""What all sub-commands share: options, argument values, output, and how a failure ends.
+
+stdout carries the answer (JSON with ``--json``), stderr carries progress and errors. Exit status: 0 success, 1 a named
+failure, 2 wrong usage. With ``--json`` a failure is ``{"error": {...}}`` on stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from world_api.core.faults import OperationFault, VideoWorldError
+
+StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
+AsOfOption = Annotated[
+    float | None, typer.Option("--as-of", min=0, help="Causal cut in seconds: see nothing from after it.")
+]
+SessionOption = Annotated[str, typer.Option("--session", help="Session whose writes are seen and added to.")]
+PairsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments, read by their type.")
+]
+ArgsOption = Annotated[str | None, typer.Option("--args", help="Arguments as one JSON object; KEY=VALUE wins over it.")]
+
+DEFAULT_STORE = Path("worlds")
+DEFAULT_SESSION = "default"
+
+
+def command_app(about: str | None = None) -> typer.Typer:
+    """A Typer app for one sub-command (or, with a help text, for a group of them), in the house's plain style."""
+    group = about is not None
+    return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
+
+
+def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
+    """Print an answer: the record as JSON, or its text for people."""
+    sys.stdout.write((to_json(record) if as_json else text()) + "\n")
+
+
+def to_json(record: Any) -> str:
+    """JSON for machines and people: indented, Unicode as it is, NaN refused."""
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def note(message: str) -> None:
+    """Tell a person something beside the answer, on stderr."""
+    sys.stderr.write(message + "\n")
+
+
+def fail(error: VideoWorldError, *, as_json: bool) -> int:
+    """Print a named failure; the exit status."""
+    if as_json:
+        sys.stdout.write(to_json(error.record()) + "\n")
+    else:
+        sys.stderr.write(f"error: {error.message} [{error.code}]\n")
+        if error.hint:
+            sys.stderr.write(f"  hint: {error.hint}\n")
+    return 1
+
+
+def read_arguments(
+    pairs: Sequence[str] | None, args: str | None, properties: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Arguments from ``--args`` and ``key=value``, read by the types that JSON Schema ``properties`` declare.
+
+    A value for a string stays as typed; any other is read as JSON. Names the declaration lacks are read as
+    JSON where they are JSON, so that the call itself can say what is wrong with them.
+
+    Raises:
+        OperationFault: ``bad_arguments``.
+    """
+    arguments = _object(args) if args is not None else {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise OperationFault(
+                "bad_arguments", f"{pair[:80]!r} is not KEY=VALUE", hint="for example query='a person in red'"
+            )
+        arguments[key] = _value(value, properties.get(key, {}))
+    return arguments
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise OperationFault(
+            "bad_arguments", f"--args is not JSON: {error}", hint="""for example --args '{"top_k": 5}'"""
+        ) from None
+    if not isinstance(value, dict):
+        raise OperationFault(
+            "bad_arguments", "--args is not a JSON object", hint="""for example --args '{"top_k": 5}'"""
+        )
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _value(text: str, schema: Mapping[str, Any]) -> Any:
+    types = _types(schema)
+    if "string" in types and not (types - {"string", "null"}):
+        return None if text == "null" and "null" in types else text
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _types(schema: Mapping[str, Any]) -> set[str]:
+    """The JSON types a schema accepts at its top."""
+    own = schema.get("type", [])
+    found = {own} if isinstance(own, str) else set(own)
+    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= _types(branch)
+    return found
+
+
+def clock_text(seconds: float) -> str:
+    """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
+    minutes, rest = divmod(round(seconds, 1), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours}:{minutes:02d}:{rest:04.1f}" if hours else f"{minutes}:{rest:04.1f}"

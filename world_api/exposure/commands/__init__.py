@@ -1,0 +1,1 @@
+"""The sub-commands of ``videoworld`` that belong to the world: each module has one Typer app named ``app``."""

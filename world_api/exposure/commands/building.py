@@ -1,0 +1,105 @@
+"""``videoworld build`` and ``videoworld reindex``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from world_api.core.faults import VideoWorldError
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+
+app = command_app()
+reindex_app = command_app()
+
+
+class Profile(StrEnum):
+    """Where perception comes from."""
+
+    CLASSICAL = "classical"
+    NEURAL = "neural"
+    ORACLE = "oracle"
+
+
+@app.command()
+def build(
+    videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
+    store: StoreOption = DEFAULT_STORE,
+    video_id: Annotated[
+        str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build worlds from video files."""
+    if video_id is not None and len(videos) > 1:
+        raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    reports: list[dict[str, Any]] = []
+    faults: list[VideoWorldError] = []
+    for video in videos:
+        try:
+            reports.append(_build_one(video, store, video_id, profile, force))
+        except VideoWorldError as fault:
+            faults.append(fault)
+            if len(videos) > 1:
+                note(f"{video}: {fault}")
+    if len(videos) == 1 and faults:
+        raise faults[0]
+    record: dict[str, Any] = {"worlds": reports}
+    if faults:
+        record |= {"error": faults[0].record()["error"], "errors": [fault.record()["error"] for fault in faults]}
+    show(record, as_json=as_json, text=lambda: "\n".join(_line(report) for report in reports) or "nothing was built")
+    if faults:
+        raise typer.Exit(1)
+
+
+def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+    from world_api.profiles import build_world
+
+    with progress_bars() as bars:
+        report = build_world(
+            Path(video),
+            store,
+            video_id=video_id,
+            profile=profile.value,
+            force=force,
+            progress=bars,
+            clock=SystemClock(),
+        )
+    return report.record()
+
+
+def _line(report: dict[str, Any]) -> str:
+    state = "built" if report["changed"] else "already there, unchanged"
+    lines = [
+        f"{report['video_id']}: {state}; {clock_text(report['duration'])} of video, profile {report['profile']}, "
+        f"world {report['world_hash'][:16]}"
+    ]
+    lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
+    return "\n".join(lines)
+
+
+@reindex_app.command()
+def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Make the store's search catalogue again from its worlds."""
+    from world_api.profiles import text_embedder
+    from world_api.world.catalogue import rebuild
+
+    if not store.is_dir():
+        from world_api.core.faults import StoreFault
+
+        fault = StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
+        raise typer.Exit(fail(fault, as_json=as_json))
+    count = rebuild(store, text_embedder())
+    show(
+        {"store": str(store), "segments": count},
+        as_json=as_json,
+        text=lambda: f"{count} segments in the catalogue of {store}",
+    )

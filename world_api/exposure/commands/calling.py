@@ -1,0 +1,76 @@
+"""``videoworld call`` and ``videoworld ops``: the operations themselves."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from world_api.exposure.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    ArgsOption,
+    AsOfOption,
+    JsonOption,
+    PairsArgument,
+    SessionOption,
+    StoreOption,
+    VideoOption,
+    command_app,
+    read_arguments,
+    show,
+    to_json,
+)
+
+app = command_app()
+
+
+@app.command()
+def call(
+    operation: Annotated[str, typer.Argument(help="Which operation; `videoworld ops` lists them.")],
+    pairs: PairsArgument = None,
+    video: VideoOption = "",
+    store: StoreOption = DEFAULT_STORE,
+    as_of: AsOfOption = None,
+    session: SessionOption = DEFAULT_SESSION,
+    args: ArgsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call one operation on a world, as a model would, and print its result."""
+    from world_api.operations import OPERATIONS, run
+    from world_api.profiles import open_session
+
+    if not video:
+        raise typer.BadParameter("is missing: which video?", param_hint="--video")
+    opened = open_session(store, video, as_of=as_of, name=session)
+    declared = OPERATIONS.get(operation)
+    properties = declared.parameters_schema()["properties"] if declared else {}
+    arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
+    result = run(opened, operation, arguments)
+    show(result, as_json=as_json, text=lambda: to_json(result))
+
+
+class Format(StrEnum):
+    """The faces of the operations."""
+
+    TABLE = "table"
+    JSON_SCHEMA = "json-schema"
+    OPENAI = "openai"
+    OPENAI_STRICT = "openai-strict"
+    MCP = "mcp"
+
+
+ops_app = command_app()
+
+
+@ops_app.command()
+def ops(
+    face: Annotated[Format, typer.Option("--format", help="Which face of the declarations.")] = Format.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools."""
+    from world_api.exposure.faces import render
+
+    chosen = Format.JSON_SCHEMA if as_json and face is Format.TABLE else face
+    show(None, as_json=False, text=lambda: render(chosen.value).rstrip("\n"))

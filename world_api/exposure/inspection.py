@@ -1,0 +1,100 @@
+"""A world laid open for people and scripts: everything it holds, in one record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from world_api.core.spans import TimeSpan, round_time
+from world_api.exposure.cli import clock_text
+from world_api.operations.wording import brief
+from world_api.world.stored import World
+from world_api.world.tables import TABLES
+from world_api.world.view import View
+
+SHOWN = 12
+
+
+def inspection(world: World, as_of: float | None) -> dict[str, Any]:
+    """What a world holds behind a causal cut (or all of it), as JSON values; times in seconds."""
+    view, manifest = View(world, as_of), world.manifest
+    facts = manifest.video.model_dump(mode="json")
+    return {
+        "video_id": manifest.video_id,
+        "title": manifest.title,
+        "profile": manifest.profile,
+        "schema_version": manifest.schema_version,
+        "world_hash": manifest.world_hash,
+        "built_at": manifest.built_at,
+        "as_of": as_of,
+        "source": manifest.source.model_dump(mode="json"),
+        "video": facts if as_of is None else {**facts, "duration": round_time(view.duration), "frames": None},
+        "losses": [loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration],
+        "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
+        "tables": {name: view.rows(name).num_rows for name in TABLES},
+        "bytes": {
+            "rows": sum((world.folder / entry.path).stat().st_size for entry in manifest.files),
+            "images": sum(image.bytes for image in manifest.images),
+        },
+        "shots": [_times(shot) for shot in view.shots],
+        "scenes": [
+            {"scene_id": scene.scene_id, **_times(scene.span), "brief_caption": brief(view, scene.span)}
+            for scene in view.scenes
+        ],
+        "tracks": [
+            {
+                "track_id": track.track_id,
+                "entity_id": track.entity_id,
+                "hint": track.hint,
+                "category": track.category,
+                "colours": list(track.colours),
+                "confidence": track.confidence,
+                "sightings": len(track.times),
+                **_times(track.span),
+                "appearances": [_times(span) for span in track.appearances],
+            }
+            for track in view.tracks
+        ],
+        "screen_texts": [
+            {"text": text.text, "confidence": text.confidence, **_times(text.span)} for text in view.screen_texts
+        ],
+        "speech": [{"text": line.text, "speaker": line.speaker, **_times(line.span)} for line in view.speech],
+        "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
+    }
+
+
+def inspection_text(record: dict[str, Any]) -> str:
+    """The same for a person, on about one screen."""
+    video = record["video"]
+    lines = [
+        f"{record['video_id']}  ({record['title']})",
+        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
+        f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
+        f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}",
+        f"  rows {record['bytes']['rows'] / 1e6:.2f} MB, images {record['bytes']['images'] / 1e6:.2f} MB",
+    ]
+    lines += [f"  lost: {loss['message']}" for loss in record["losses"]]
+    lines.append("")
+    lines.append(
+        "  " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in record["tables"].items() if count)
+    )
+    lines += _part("shots", [f"{_stretch(s)}" for s in record["shots"]])
+    lines += _part("scenes", [f"{_stretch(s)}  {s['scene_id']}  {s['brief_caption']}" for s in record["scenes"]])
+    lines += _part("tracks", [f"{_stretch(t)}  {t['entity_id']}  {t['hint']}" for t in record["tracks"]])
+    lines += _part("screen texts", [f"{_stretch(t)}  {t['text']}" for t in record["screen_texts"]])
+    lines += _part("speech", [f"{_stretch(t)}  {t['text']}" for t in record["speech"]])
+    return "\n".join(lines)
+
+
+def _times(span: TimeSpan) -> dict[str, float]:
+    return {"start_time": round_time(span.start), "end_time": round_time(span.end)}
+
+
+def _stretch(record: dict[str, Any]) -> str:
+    return f"{clock_text(record['start_time']):>8} - {clock_text(record['end_time']):>8}"
+
+
+def _part(title: str, entries: list[str]) -> list[str]:
+    if not entries:
+        return []
+    more = [f"    ... {len(entries) - SHOWN} more (--json shows all)"] if len(entries) > SHOWN else []
+    return ["", f"  {title} ({len(entries)})", *(f"    {entry}" for entry in entries[:SHOWN]), *more]

@@ -1,0 +1,52 @@
+"""Progress bars on stderr, one a stage; plain lines where stderr is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What a build reports to."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """A stage has worked through ``done`` of ``total`` seconds of video."""
+        ...
+
+
+class Lines:
+    """For logs: a line when a stage is done."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Tell of a stage once, when it is through."""
+        if done >= total and stage not in self._told:
+            self._told.add(stage)
+            sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Bars while the block runs."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Lines()
+        return
+    columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as drawn:
+        tasks: dict[str, TaskID] = {}
+
+        class Bars:
+            def update(self, stage: str, done: float, total: float) -> None:
+                if stage not in tasks:
+                    tasks[stage] = drawn.add_task(stage, total=total)
+                drawn.update(tasks[stage], completed=done, total=total)
+
+        yield Bars()

@@ -1,0 +1,198 @@
+"""Schemas as other programs want them: self-contained, OpenAI strict, OpenAI tools and MCP tools.
+
+Everything here maps plain JSON values to plain JSON values and serves operations and induced tools alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from world_api.core.faults import ToolFault
+from world_api.exposure.strict_rules import FORMATS, KEYWORDS, strict_violations, types_of
+
+Schema = dict[str, Any]
+
+_ANNOTATIONS = frozenset({"x-type", "title", "$defs", "definitions"})
+_SCHEMA_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+_SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
+_LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} characters"}
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def plain_schema(schema: Mapping[str, Any]) -> Schema:
+    """The same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
+
+    Raises:
+        ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
+    """
+    definitions = {
+        f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in _items(schema, place)
+    }
+    plain: Schema = _plain(schema, definitions, ())
+    return plain
+
+
+def _items(schema: Mapping[str, Any], keyword: str) -> list[tuple[str, Any]]:
+    return list(schema.get(keyword, {}).items())
+
+
+def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
+    if not isinstance(node, Mapping):
+        return node  # true and false are schemas too
+    if "$ref" in node:
+        reference = node["$ref"]
+        if reference in inside:
+            raise ToolFault("recursive_schema", f"{reference} contains itself", hint="describe a bounded structure")
+        if reference not in definitions:
+            raise ToolFault("bad_schema_reference", f"{reference} is not defined", hint="refer to a name under $defs")
+        target = _plain(definitions[reference], definitions, (*inside, reference))
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return {**target, **_plain(siblings, definitions, inside)}
+    plain: Schema = {}
+    for key, value in node.items():
+        if key in _ANNOTATIONS:
+            continue
+        if key in _SCHEMA_KEYWORDS:
+            plain[key] = _plain(value, definitions, inside)
+        elif key in _SCHEMA_LISTS:
+            plain[key] = [_plain(item, definitions, inside) for item in value]
+        elif key in _SCHEMA_MAPS:  # keys are names here: a property may be called title
+            plain[key] = {name: _plain(item, definitions, inside) for name, item in value.items()}
+        else:
+            plain[key] = value
+    return plain
+
+
+def strict_schema(schema: Mapping[str, Any]) -> Schema:
+    """The schema under OpenAI strict mode's rules: all properties required, optional ones nullable, no others.
+
+    Unsupported limits are dropped and told in the description instead, and so are defaults.
+
+    Raises:
+        ToolFault: ``not_strict``, when strict mode cannot say it (free-form objects, values of any type, too large).
+    """
+    strict = _strict(plain_schema(schema))
+    problems = strict_violations(strict)
+    if problems:
+        raise ToolFault("not_strict", "; ".join(problems[:5]), hint="offer this tool without strict mode")
+    return strict
+
+
+def _strict(node: Any) -> Schema:
+    if not isinstance(node, Mapping):
+        return {}  # "anything" has no strict form; the checker reports it
+    node = _without_composition(node)
+    strict: Schema = {key: value for key, value in node.items() if key in KEYWORDS}
+    if strict.get("format", "date") not in FORMATS:
+        del strict["format"]
+    if "properties" in node:
+        required = set(node.get("required", ()))
+        strict["properties"] = {
+            name: _strict(child) if name in required else _nullable(_strict(child))
+            for name, child in node["properties"].items()
+        }
+    if "object" in types_of(node):
+        strict.setdefault("properties", {})
+        strict["required"] = list(strict["properties"])
+        strict.setdefault("additionalProperties", False)
+    if "items" in node:
+        strict["items"] = _strict(node["items"])
+    if "anyOf" in node:
+        strict["anyOf"] = [_strict(child) for child in node["anyOf"]]
+    return _told(strict, node)
+
+
+def _without_composition(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Say ``oneOf``, ``const`` and an ``allOf`` of one part with the keywords that strict mode has."""
+    plain = dict(node)
+    if "oneOf" in plain and "anyOf" not in plain:
+        plain["anyOf"] = plain.pop("oneOf")
+    if "const" in plain:
+        plain["enum"] = [plain.pop("const")]
+    if len(plain.get("allOf", ())) == 1:
+        plain = {**plain.pop("allOf")[0], **plain}
+    return plain
+
+
+def _nullable(node: Schema) -> Schema:
+    if _accepts_null(node):
+        return node
+    if "anyOf" in node:
+        return {**node, "anyOf": [*node["anyOf"], {"type": "null"}]}
+    if types_of(node) & {"object", "array"} or "enum" in node or not types_of(node):
+        inner = {key: value for key, value in node.items() if key != "description"}
+        outer = {key: value for key, value in node.items() if key == "description"}
+        return {**outer, "anyOf": [inner, {"type": "null"}]}
+    return {**node, "type": [*sorted(types_of(node)), "null"]}
+
+
+def _accepts_null(node: Mapping[str, Any]) -> bool:
+    if "null" in types_of(node) or (not types_of(node) and None in node.get("enum", ())):
+        return True
+    return any(_accepts_null(child) for child in (*node.get("anyOf", ()), *node.get("oneOf", ())))
+
+
+def _told(strict: Schema, node: Mapping[str, Any]) -> Schema:
+    """Move what strict mode cannot check into the description, where a model still reads it."""
+    notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
+    if node.get("default") is not None:
+        notes.append(f"default {json.dumps(node['default'], ensure_ascii=False)}")
+    if not notes:
+        return strict
+    sentence = ", ".join(notes)
+    described = f"{strict.get('description', '')} {sentence[0].upper()}{sentence[1:]}.".strip()
+    return {**strict, "description": described}
+
+
+def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a strict call without the nulls that only say "not given".
+
+    A null stays where the schema requires the parameter or takes null as a value.
+    """
+    properties = plain_schema(parameters).get("properties", {})
+    required = set(parameters.get("required", ()))
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name in required or name not in properties or _accepts_null(properties[name])
+    }
+
+
+def openai_tool(name: str, description: str, parameters: Mapping[str, Any], *, strict: bool) -> Schema:
+    """A function tool in the form of the Chat Completions API.
+
+    Raises:
+        ToolFault: ``bad_tool_name``; ``not_strict`` when ``strict`` is asked of a schema that cannot be.
+    """
+    if not _TOOL_NAME.fullmatch(name):
+        raise ToolFault(
+            "bad_tool_name", f"{name[:80]!r} cannot name a function tool", hint="use 1 to 64 of A-Za-z0-9_-"
+        )
+    schema = strict_schema(parameters) if strict else plain_schema(parameters)
+    function = {"name": name, "description": description, "parameters": schema, "strict": strict}
+    return {"type": "function", "function": function}
+
+
+def mcp_tool(
+    name: str, description: str, parameters: Mapping[str, Any], result: Mapping[str, Any], *, writes: bool
+) -> Schema:
+    """A tool in the form of the Model Context Protocol, with output schema and all four annotations.
+
+    Writing adds to a session's overlay and never destroys; a video is a closed world.
+    """
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": plain_schema(parameters),
+        "outputSchema": plain_schema(result),
+        "annotations": {
+            "readOnlyHint": not writes,
+            "destructiveHint": False,
+            "idempotentHint": not writes,
+            "openWorldHint": False,
+        },
+    }

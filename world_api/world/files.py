@@ -1,0 +1,41 @@
+"""Writing files so that nothing is ever half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from uuid import uuid4
+
+from world_api.core.faults import StoreFault
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also across a power cut.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary.parent.is_dir():
+            temporary.unlink(missing_ok=True)
+        raise not_writable(path, error) from error
+
+
+def not_writable(path: Path, error: OSError) -> StoreFault:
+    """The named fault for a file that could not be written."""
+    if error.errno == errno.ENOSPC:
+        return StoreFault("disk_full", f"no space left to write {path.name}", hint="free some space and run it again")
+    return StoreFault(
+        "store_not_writable",
+        f"cannot write {path}: {error.strerror or error}",
+        hint="choose another --store, or make this one writable",
+    )

@@ -1,0 +1,178 @@
+"""Tracks and entities, put together from the sightings and links a causal cut lets through.
+
+A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
+alike stay apart (their links say how alike), since a wrong merge cannot be seen afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from world_api.core.boxes import Box
+from world_api.core.colours import COLOURS
+from world_api.core.lexicon import CATEGORIES
+from world_api.core.spans import TimeSpan
+
+#: Sightings further apart than this (seconds) belong to two appearances.
+BREAK = 2.0
+#: A colour is part of a hint when it was noted in at least this share of the sightings.
+COLOUR_SHARE = 0.3
+MAX_HINT_COLOURS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track:
+    """One thing followed through time.
+
+    ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n). ``colours`` are the words noted in enough
+    sightings, the most frequent first.
+    """
+
+    track_id: str
+    category: str
+    colours: tuple[str, ...]
+    times: NDArray[np.float64]
+    boxes: NDArray[np.float32]
+    confidences: NDArray[np.float32]
+    producer: str
+
+    @property
+    def entity_id(self) -> str:
+        """The build-time identity: named after the earliest track of its cluster."""
+        return f"ent_{self.track_id}"
+
+    @property
+    def hint(self) -> str:
+        """What it looks like, in words: ``person in black and blue``."""
+        kind = self.category.replace("_", " ")
+        return f"{kind} in {_and(self.colours)}" if self.colours else kind
+
+    @property
+    def hint_in_chinese(self) -> str:
+        """The same for Chinese search: ``黑色 蓝色 人``."""
+        colours = [COLOURS[colour][1][0] for colour in self.colours if colour in COLOURS]
+        kind = CATEGORIES.get(self.category)
+        return " ".join([*colours, *(kind[1][:1] if kind else ())])
+
+    @property
+    def confidence(self) -> float:
+        """Mean confidence of the sightings, 0 to 1."""
+        return round(float(self.confidences.mean()), 2)
+
+    @cached_property
+    def appearances(self) -> tuple[TimeSpan, ...]:
+        """The unbroken stretches in which it was seen."""
+        breaks = np.flatnonzero(np.diff(self.times) > BREAK)
+        starts = np.concatenate([[0], breaks + 1])
+        ends = np.concatenate([breaks, [len(self.times) - 1]])
+        return tuple(
+            TimeSpan(start=float(self.times[a]), end=float(self.times[b])) for a, b in zip(starts, ends, strict=True)
+        )
+
+    @property
+    def span(self) -> TimeSpan:
+        """From the first to the last sighting."""
+        return TimeSpan(start=float(self.times[0]), end=float(self.times[-1]))
+
+    def between(self, span: TimeSpan) -> slice:
+        """The sightings inside a stretch, ends included, as a slice into the arrays."""
+        first, last = np.searchsorted(self.times, [span.start, span.end + 1e-9])
+        return slice(int(first), int(last))
+
+    def nearest(self, time: float) -> int:
+        """The position of the sighting nearest to a time."""
+        return int(np.argmin(np.abs(self.times - time)))
+
+    def box(self, position: int) -> Box:
+        """The box of one sighting."""
+        x1, y1, x2, y2 = (float(value) for value in self.boxes[position])
+        return Box(x1=x1, y1=y1, x2=x2, y2=y2)
+
+    def appearance_at(self, time: float) -> TimeSpan | None:
+        """The appearance that holds a time, or None."""
+        return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
+
+
+def build_tracks(sightings: pa.Table, links: pa.Table) -> list[Track]:
+    """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links``."""
+    if sightings.num_rows == 0:
+        return []
+    names = sightings.column("track").to_pylist()
+    root = _roots(links)
+    owner = np.array([root.get(name, name) for name in names], dtype=object)
+    order = np.lexsort((sightings.column("time").to_numpy(), owner.astype(str)))
+    owners = owner[order]
+    edges = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
+    columns = _Columns(sightings, order)
+    bounds = [*edges.tolist(), len(owners)]
+    tracks = [columns.track(str(owners[a]), a, b) for a, b in pairwise(bounds)]
+    return sorted(tracks, key=lambda track: (float(track.times[0]), track.track_id))
+
+
+class _Columns:
+    """The sightings' columns as arrays, sorted by track and time."""
+
+    def __init__(self, rows: pa.Table, order: NDArray[np.int64]) -> None:
+        self._times = rows.column("time").to_numpy()[order]
+        self._boxes = np.stack([rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")], axis=1)[order]
+        self._confidences = rows.column("confidence").to_numpy()[order]
+        self._categories = np.array(rows.column("category").to_pylist(), dtype=object)[order]
+        self._producers = rows.column("producer")
+        self._order = order
+        colours = rows.column("colours").to_pylist()
+        self._colours = [colours[i] for i in order]
+
+    def track(self, track_id: str, first: int, end: int) -> Track:
+        part = slice(first, end)
+        return Track(
+            track_id=track_id,
+            category=_most_frequent(list(self._categories[part]), self._confidences[part]),
+            colours=_frequent_colours(self._colours[first:end]),
+            times=self._times[part],
+            boxes=self._boxes[part],
+            confidences=self._confidences[part],
+            producer=self._producers[int(self._order[first])].as_py(),
+        )
+
+
+def _roots(links: pa.Table) -> dict[str, str]:
+    """Every stitched track's earliest ancestor. Links always point from the earlier to the later track."""
+    parent: dict[str, str] = {}
+    for row in links.select(["earlier", "later", "kind"]).to_pylist():
+        if row["kind"] == "stitch":
+            parent.setdefault(row["later"], row["earlier"])
+    roots: dict[str, str] = {}
+    for name in parent:
+        at, seen = name, {name}
+        while at in parent and parent[at] not in seen:
+            at = parent[at]
+            seen.add(at)
+        roots[name] = at
+    return roots
+
+
+def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:
+    totals: dict[str, float] = {}
+    for word, weight in zip(words, weights, strict=True):
+        totals[word] = totals.get(word, 0.0) + 1.0 + float(weight)
+    return max(sorted(totals), key=lambda word: totals[word])
+
+
+def _frequent_colours(noted: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    counts: dict[str, int] = {}
+    for colours in noted:
+        for colour in dict.fromkeys(colours):
+            counts[colour] = counts.get(colour, 0) + 1
+    enough = [colour for colour, count in counts.items() if count >= COLOUR_SHARE * len(noted)]
+    return tuple(sorted(enough, key=lambda colour: (-counts[colour], colour))[:MAX_HINT_COLOURS])
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"

@@ -1,0 +1,214 @@
+"""A world behind a causal cut: the only way the operations read stored rows.
+
+``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from
+those rows, so that nothing can look past it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from world_api.core.identifiers import scene_id
+from world_api.core.spans import TimeSpan
+from world_api.world.segments import segment
+from world_api.world.stored import World
+from world_api.world.tracks import Track, build_tracks
+
+#: How long text that was read off a frame is taken to stay on screen where no later frame says otherwise (seconds).
+TEXT_STAYS = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
+
+    ordinal: int
+    span: TimeSpan
+    strength: float
+
+    @property
+    def scene_id(self) -> str:
+        """Its identifier."""
+        return scene_id(self.ordinal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoken:
+    """A spoken line."""
+
+    span: TimeSpan
+    text: str
+    speaker: str
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenText:
+    """Text read off the screen, from when to when it was seen there."""
+
+    span: TimeSpan
+    text: str
+    confidence: float
+    frame_time: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """A stored sentence or label about a stretch (a caption or an action)."""
+
+    span: TimeSpan
+    text: str
+    subject: str
+    confidence: float
+    producer: str
+
+
+class View:
+    """The visible part of a world. ``as_of`` in seconds, or None for all of it."""
+
+    def __init__(self, world: World, as_of: float | None) -> None:
+        self.world = world
+        self.as_of = as_of
+
+    @property
+    def video_id(self) -> str:
+        """The video's id."""
+        return self.world.manifest.video_id
+
+    @cached_property
+    def duration(self) -> float:
+        """Seconds that are visible."""
+        whole = self.world.manifest.video.duration
+        return whole if self.as_of is None else min(whole, self.as_of)
+
+    @property
+    def span(self) -> TimeSpan:
+        """The visible stretch."""
+        return TimeSpan(start=0.0, end=self.duration)
+
+    def rows(self, name: str) -> pa.Table:
+        """The visible rows of a table, in key order."""
+        table = self.world.rows(name)
+        return table if self.as_of is None else table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+
+    @cached_property
+    def shots(self) -> list[TimeSpan]:
+        """The shots; they tile the visible stretch."""
+        return _tile(self.rows("cuts").column("time").to_numpy(), self.span)
+
+    @cached_property
+    def scenes(self) -> list[Scene]:
+        """The scenes; they tile the visible stretch."""
+        rows = self.rows("scene_cuts")
+        times = rows.column("time").to_numpy()
+        strengths = dict(zip(times.tolist(), rows.column("strength").to_pylist(), strict=True))
+        spans = _tile(times, self.span)
+        return [Scene(ordinal=i, span=span, strength=strengths.get(span.start, 1.0)) for i, span in enumerate(spans)]
+
+    def scene_at(self, time: float) -> Scene:
+        """The scene a visible time lies in (the last one for the very end)."""
+        starts = [scene.span.start for scene in self.scenes]
+        return self.scenes[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
+
+    @cached_property
+    def segments(self) -> list[TimeSpan]:
+        """The segments that searches rank."""
+        return segment(self.shots, [line.span for line in self.speech])
+
+    @cached_property
+    def speech(self) -> list[Spoken]:
+        """The spoken lines in time order, those that begin in the visible stretch."""
+        lines = []
+        for row in self.rows("speech").to_pylist():
+            span = _span(row["start"], row["end"]).clip(self.span)
+            if span is not None:
+                lines.append(
+                    Spoken(span=span, text=row["text"], speaker=row["speaker"], confidence=_two(row["confidence"]))
+                )
+        return lines
+
+    @cached_property
+    def screen_texts(self) -> list[ScreenText]:
+        """Texts read off the screen, one entry for each stretch in which the same text was read."""
+        return _join_readings(self.rows("screen_texts"), self.shots, self.span)
+
+    @cached_property
+    def captions(self) -> list[Said]:
+        """Stored captions."""
+        return self._said("captions", "text")
+
+    @cached_property
+    def actions(self) -> list[Said]:
+        """Stored actions."""
+        return self._said("actions", "label")
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """What was followed, in order of first sighting."""
+        return build_tracks(self.rows("sightings"), self.rows("track_links"))
+
+    def tracks_in(self, span: TimeSpan) -> list[Track]:
+        """The tracks with a sighting in a stretch."""
+        return [track for track in self.tracks if (part := track.between(span)).stop > part.start]
+
+    def track_of_entity(self, entity_id: str) -> Track | None:
+        """The build-time identity of that id."""
+        return next((track for track in self.tracks if track.entity_id == entity_id), None)
+
+    def _said(self, table: str, column: str) -> list[Said]:
+        found = []
+        for row in self.rows(table).to_pylist():
+            if (span := _span(row["start"], row["end"]).clip(self.span)) is not None:
+                found.append(
+                    Said(
+                        span=span,
+                        text=row[column],
+                        subject=row.get("subject", ""),
+                        confidence=_two(row["confidence"]),
+                        producer=row["producer"],
+                    )
+                )
+        return found
+
+
+def _tile(boundaries: np.ndarray[tuple[int], np.dtype[np.float64]], whole: TimeSpan) -> list[TimeSpan]:
+    """The stretches between boundaries; the whole where there are none (also for an empty visible part)."""
+    inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
+    edges = [whole.start, *inner, whole.end]
+    return [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
+
+
+def _join_readings(rows: pa.Table, shots: list[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
+    """Readings of the same text in one shot are one stretch; a text lasts until a later reading lacks it."""
+    read_times = np.unique(rows.column("time").to_numpy())
+    starts = np.array([shot.start for shot in shots])
+    open_texts: dict[tuple[int, str], ScreenText] = {}
+    for row in sorted(rows.to_pylist(), key=lambda row: (row["time"], row["y1"], row["x1"], row["text"])):
+        time = float(row["time"])
+        shot = int(np.searchsorted(starts, time, side="right")) - 1
+        later = read_times[np.searchsorted(read_times, time, side="right") :]
+        end = min(shots[shot].end, whole.end, float(later[0]) if len(later) else time + TEXT_STAYS)
+        key = (shot, row["text"])
+        earlier = open_texts.get(key)
+        adjoining = earlier is not None and time <= earlier.span.end + 1e-6
+        open_texts[key if adjoining or earlier is None else (shot, f"{row['text']}@{time}")] = ScreenText(
+            span=_span(earlier.span.start if earlier is not None and adjoining else time, max(end, time)),
+            text=row["text"],
+            confidence=max(_two(row["confidence"]), earlier.confidence if earlier is not None and adjoining else 0.0),
+            frame_time=earlier.frame_time if earlier is not None and adjoining else time,
+        )
+    return sorted(open_texts.values(), key=lambda item: (item.span.start, item.frame_time))
+
+
+def _span(start: float, end: float) -> TimeSpan:
+    return TimeSpan(start=float(start), end=max(float(start), float(end)))
+
+
+def _two(value: float) -> float:
+    return round(float(value), 2)
