@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tool_induction.checking.conditions import null_not_handled, optional_root
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
@@ -112,7 +113,7 @@ class _Binder:
             return typed
         if fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
             return typed
-        root = at.optional_root(typed.expr)
+        root = optional_root(at, typed.expr)
         if root is None or (isinstance(root, Field) and root.key == "confidence"):
             return typed
         condition = IsNone(root, negated=True)
@@ -135,7 +136,7 @@ class _Binder:
         if found.how == "yes":
             return
         if found.how == "optional":
-            at.null_not_handled(typed, f"the output {output.name!r}")
+            null_not_handled(at, typed, f"the output {output.name!r}")
         elif found.how == "coerced" or _becomes_text(typed.type, output.type):
             note = found.note or "it is written out as text"
             at.note(

@@ -63,10 +63,10 @@ def normalise_blocks(tool: Any, findings: Findings, path: Path) -> Any:
 
 def _normalise(steps: list[Any], findings: Findings, path: Path) -> list[Any]:
     done: list[Any] = []
-    for place, step in enumerate(steps):
+    for place, raw in enumerate(steps):
         here: Path = (*path, place)
+        step = dict(raw) if isinstance(raw, dict) else raw
         if isinstance(step, dict):
-            step = dict(step)
             if "do" in step and step.get("type", "call_world_api") in ("call_world_api", "call_tool"):
                 found = step.pop("type", "no type")
                 step = {"type": "loop"} | step
