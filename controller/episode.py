@@ -136,9 +136,7 @@ class Episode:
     @property
     def usage(self) -> Usage:
         """Tokens of all rounds; estimated if any round's are."""
-        return functools.reduce(
-            lambda total, item: total + item.usage, self.rounds, Usage(prompt=0, completion=0, estimated=False)
-        )
+        return functools.reduce(lambda total, item: total + item.usage, self.rounds, Usage())
 
     @property
     def tool_calls(self) -> list[CallRecord]:

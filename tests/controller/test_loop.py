@@ -252,6 +252,8 @@ def test_a_replay_that_does_not_match_is_not_taken_for_an_outcome(hold: Any) -> 
 def test_tokens_are_counted_where_the_server_counts_and_else_estimated(hold: Any, replies: Any) -> None:
     counted = hold(replies.says("Yes.", usage=(30, 4))).episode.usage
     assert (counted.prompt, counted.completion, counted.estimated) == (30, 4, False)
+    kept = {"prompt_tokens": 30, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 16}}
+    assert hold(replies.says("Yes.") | {"usage": kept}).episode.usage.cached == 16
     guessed = hold(replies.says("Yes.")).episode.usage
     assert guessed.estimated
     assert guessed.prompt > 100
