@@ -82,13 +82,16 @@ class ClassicalDetector:
     def _weights(self) -> NDArray[np.float32]:
         import cv2
 
-        return np.ravel(cv2.HOGDescriptor.getDefaultPeopleDetector())
+        weights: NDArray[np.float32] = np.asarray(
+            cv2.HOGDescriptor.getDefaultPeopleDetector(), dtype=np.float32
+        ).ravel()
+        return weights
 
     @cached_property
     def _cascade(self) -> Any:
         import cv2
 
-        return cv2.CascadeClassifier(str(Path(cv2.data.haarcascades) / "haarcascade_frontalface_default.xml"))
+        return cv2.CascadeClassifier(str(Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"))
 
     def _people(self, image: Image) -> list[DetectedObject]:
         import cv2

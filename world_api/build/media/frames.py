@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Scaler:
         if key not in self._tables:
             self._tables[key] = VideoReformatter()
         scaled = self._tables[key].reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation="AREA")
-        return scaled.to_ndarray()
+        return np.asarray(scaled.to_ndarray(), dtype=np.uint8)
 
 
 class Frame:
@@ -171,7 +171,7 @@ class DecodePass:
                     return
                 yield from self._decode(packet)
 
-    def _decode(self, packet: Packet) -> Iterator[VideoFrame]:
+    def _decode(self, packet: Packet[Any]) -> Iterator[VideoFrame]:
         import av
 
         try:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LOOK_SIDE = 160
 _GRID, _ORIENTATIONS, _COLOUR_STEPS = 4, 4, 4
+#: A little edge everywhere, so that a flat picture has a flat layout rather than none.
+_EDGE_FLOOR = 50.0
 
 Look = NDArray[np.float32]  #: of unit length
 
@@ -88,5 +90,5 @@ def _edges(picture: Image) -> NDArray[np.float64]:
     rows = np.arange(gray.shape[0]) * _GRID // gray.shape[0]
     columns = np.arange(gray.shape[1]) * _GRID // gray.shape[1]
     cells = (rows[:, None] * _GRID + columns[None, :]) * _ORIENTATIONS + direction
-    # A little everywhere, so that a flat picture has a flat layout rather than none.
-    return np.bincount(cells.ravel(), weights=strength.ravel(), minlength=_GRID * _GRID * _ORIENTATIONS) + 50.0
+    layout = np.bincount(cells.ravel(), weights=strength.ravel(), minlength=_GRID * _GRID * _ORIENTATIONS)
+    return np.asarray(layout, dtype=np.float64) + _EDGE_FLOOR

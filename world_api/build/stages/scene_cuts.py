@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
+from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan, round_time
 
 #: How far back (seconds) a shot is compared: returning to a picture within that time goes on with the scene.
@@ -58,7 +60,7 @@ class SceneCutsWorker:
                 rows.extend(self._judge(cut, min([*later, cut["time"] + _BEGINNING]), times, vectors))
         return {"scene_cuts": rows}
 
-    def _judge(self, cut: Record, end: float, times: np.ndarray, vectors: np.ndarray) -> list[Record]:
+    def _judge(self, cut: Record, end: float, times: NDArray[np.float64], vectors: Vectors) -> list[Record]:
         at = cut["time"]
         new, old = (times >= at) & (times < end), (times >= at - _HORIZON) & (times < at)
         if not new.any() or not old.any():
@@ -76,7 +78,8 @@ class SceneCutsWorker:
         ]
 
 
-def _matrix(looks: pa.Table) -> np.ndarray:
+def _matrix(looks: pa.Table) -> Vectors:
     width = looks.schema.field("vector").type.list_size
     values = looks.column("vector").combine_chunks().flatten().to_numpy()
-    return values.reshape(-1, width)
+    matrix: Vectors = values.reshape(-1, width)
+    return matrix

@@ -19,8 +19,8 @@ from world_api.core.ports import Image, TextLine
 from world_api.core.spans import round_time
 
 _FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
-#: Most frames read and glanced at in a clip.
-_READS, _GLANCES = 4, 12
+#: Most frames read in a clip; glances come at this rate (a second), saved up to so many.
+_READS, _GLANCE_RATE, _SAVED_GLANCES = 4, 0.6, 3.0
 #: A picture that stays the same is glanced at again, and text in the same places is read again, after so long (seconds).
 _AGAIN = 10.0
 #: Mean change (grey levels) of a block of the thumbnail that makes a picture another one.
@@ -43,7 +43,7 @@ class GlancingReader(Protocol):
 
 
 class ScreenTexts:
-    """Text on the screen, read by ``reader``, which is made when the first frame needs it."""
+    """Text on the screen, read by what ``reader`` gives; it loads its models when the first frame needs them."""
 
     def __init__(self, reader: Callable[[], GlancingReader]) -> None:
         self._reader = reader
@@ -52,30 +52,38 @@ class ScreenTexts:
             version=1,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE),
-            parameters={"reads": _READS, "glances": _GLANCES, "again": _AGAIN, "max_side": _MAX_SIDE},
-            libraries=("rapidocr", "onnxruntime", "opencv-python-headless", "av"),
+            parameters={
+                "reader": reader().producer,
+                "reads": _READS,
+                "glance_rate": _GLANCE_RATE,
+                "again": _AGAIN,
+                "max_side": _MAX_SIDE,
+            },
+            libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:
         """A fresh worker."""
-        return ScreenTextsWorker(self._reader, self.spec.producer)
+        return ScreenTextsWorker(clip, self._reader, self.spec.producer)
 
 
 class ScreenTextsWorker:
     """Chooses and reads frames of one clip."""
 
-    def __init__(self, reader: Callable[[], GlancingReader], producer: str) -> None:
+    def __init__(self, clip: Clip, reader: Callable[[], GlancingReader], producer: str) -> None:
         self._reader = reader
         self._producer = producer
         self._glanced: tuple[float, Image] | None = None
         self._read: tuple[float, Sequence[Box]] | None = None
+        self._clip = clip
         self._glances = 0
         self._reads = 0
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
         """Take one frame."""
-        if self._reads >= _READS or self._glances >= _GLANCES or not self._is_worth_a_glance(frame):
+        allowed = _SAVED_GLANCES + _GLANCE_RATE * (frame.time - self._clip.span.start)
+        if self._reads >= _READS or self._glances + 1 > allowed or not self._is_worth_a_glance(frame):
             return
         self._glances += 1
         picture = frame.picture(_GLANCE_SIDE)

@@ -64,8 +64,7 @@ class Background:
         current = _planes(picture)
         gap = np.minimum(_largest_gap(current, self._mean), 12.0)
         self._noise += (gap - self._noise) * rates
-        for mean, plane in zip(self._mean, current, strict=True):
-            mean += (plane - mean) * rates
+        self._mean = [mean + (plane - mean) * rates for mean, plane in zip(self._mean, current, strict=True)]
 
     def replace(self, picture: Image, where: Mask) -> None:
         """Take a picture's pixels for background at once."""

@@ -84,7 +84,8 @@ def unite(blobs: list[Blob]) -> Blob:
 def outline(blob: Blob, shape: tuple[int, int]) -> Mask:
     """A band of three pixels along the blob's edge, on a picture of that height and width."""
     whole = blob.on(shape)
-    return cv2.morphologyEx(whole, cv2.MORPH_GRADIENT, _OPEN)
+    band: Mask = cv2.morphologyEx(whole, cv2.MORPH_GRADIENT, _OPEN)
+    return band
 
 
 def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:

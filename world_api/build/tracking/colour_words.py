@@ -65,7 +65,7 @@ def _name(pixels: Image) -> NDArray[np.int64]:
     for end, word in _HUES:
         table[start : end + 1] = _NUMBER[word]
         start = end + 1
-    names = table[hue]
+    names: NDArray[np.int64] = table[hue]
     warm = (hue <= 19) | (hue >= 172)
     names[warm & (value < 150)] = _NUMBER["brown"]
     names[((hue <= 5) | (hue >= 172)) & (value < 150) & (saturation > 150)] = _NUMBER["red"]

@@ -70,6 +70,7 @@ class MovingThingsWorker:
         self._tracker = Tracker()
         self._background: Background | None = None
         self._last_time: float | None = None
+        self._shot_start = 0.0
         self._followed: dict[int, _Followed] = {}
         self._rows: list[Record] = []
         self._names = 0
@@ -83,11 +84,11 @@ class MovingThingsWorker:
         picture = cv2.GaussianBlur(frame.picture(_MAX_SIDE), (3, 3), 0)
         broke = self._watch.look(picture, frame.time)
         if broke or self._background is None:
-            self._begin_shot(picture)
+            self._begin_shot(picture, frame.time)
             return
         difference = self._background.difference(picture)
         if self._watch.background_failed(difference.share, frame.time):
-            self._begin_shot(picture)
+            self._begin_shot(picture, frame.time)
             return
         if not self._watch.is_steady(frame.time):
             self._tracker.clear()
@@ -107,8 +108,9 @@ class MovingThingsWorker:
         early = time < self._clip.span.start - _WARM_TRACKING
         return early and self._last_time is not None and time - self._last_time < _SLOW_STEP
 
-    def _begin_shot(self, picture: Image) -> None:
+    def _begin_shot(self, picture: Image, time: float) -> None:
         self._background = Background(picture)
+        self._shot_start = time
         self._tracker.clear()
 
     def _settle(self, picture: Image, time: float) -> None:
@@ -145,7 +147,8 @@ class MovingThingsWorker:
             followed.pending.append(
                 self._record(box, frame.time, colour_words(picture[track.last_blob.place], track.last_blob.mask))
             )
-        if track.confirmed_at is not None and followed.pending:
+        told_apart = frame.time - self._shot_start >= self._watch.settling
+        if track.confirmed_at is not None and followed.pending and told_apart:
             self._release(followed, frame.time)
 
     def _record(self, box: Box, time: float, colours: list[str]) -> Record:

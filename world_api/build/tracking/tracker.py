@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from world_api.build.tracking.blobs import Blob, unite
 from world_api.core.boxes import Box
@@ -12,6 +12,8 @@ from world_api.core.boxes import Box
 _GONE = 1.2
 #: A thing is real once it was seen this often and has moved by this share of its own size.
 _SIGHTINGS, _MOVED = 4, 0.35
+#: The least step (share of its size) that counts as movement.
+_STEP = 0.15
 #: A thing that is not real after this long (seconds) is something left behind.
 _UNDECIDED = 4.0
 #: A blob belongs to a track when so much of the blob lies in the place where the track is expected.
@@ -20,29 +22,21 @@ _INSIDE = 0.4
 _REACH = 0.6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sighting:
-    """One track at one sampled moment (pixels of the small picture)."""
-
-    time: float
-    blob: Blob
-
-
 @dataclass(kw_only=True)
 class Candidate:
-    """A thing being followed. ``confirmed_at`` is when it was seen to be real (seconds), or None."""
+    """A thing being followed. ``confirmed_at`` is when it was seen to be real, ``moved_at`` when it last moved (seconds)."""
 
     number: int
     born: float
     box: Box
     seen: float
-    sightings: list[Sighting] = field(default_factory=list)
     hits: int = 0
     confirmed_at: float | None = None
     velocity: tuple[float, float] = (0.0, 0.0)
     moved_at: float = 0.0
     last_blob: Blob | None = None
     origin: tuple[float, float] = (0.0, 0.0)
+    travelled: float = 0.0
     ghost_votes: int = 0
 
     def expected(self, time: float) -> Box:
@@ -59,24 +53,17 @@ class Candidate:
             new = ((x - was_x) / elapsed, (y - was_y) / elapsed)
             self.velocity = (0.5 * (self.velocity[0] + new[0]), 0.5 * (self.velocity[1] + new[1]))
         else:
-            self.origin = (x, y)
-        if self.hits == 0 or self._off_origin(x, y) > 0.15 * _size(blob.box):
-            self.moved_at, self.origin_moved = time, True
+            self.origin, self.moved_at = (x, y), time
         self.box, self.seen, self.last_blob, self.hits = blob.box, time, blob, self.hits + 1
-        self._confirm(time)
+        self._note_movement(time)
 
-    origin_moved: bool = False
-    travelled: float = 0.0
-
-    def _off_origin(self, x: float, y: float) -> float:
-        return max(abs(x - self.origin[0]), abs(y - self.origin[1]))
-
-    def _confirm(self, time: float) -> None:
+    def _note_movement(self, time: float) -> None:
+        """Add up how far it got, step by step of some size, so that a trembling outline adds up to nothing."""
         x, y = self.box.center
-        off = self._off_origin(x, y)
-        if off > 0.15 * _size(self.box):
+        off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
+        if off > _STEP * _size(self.box):
             self.travelled += off
-            self.origin = (x, y)
+            self.origin, self.moved_at = (x, y), time
         if self.confirmed_at is None and self.hits >= _SIGHTINGS and self.travelled >= _MOVED * _size(self.box):
             self.confirmed_at = time
 
