@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type
+from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment
 from tool_induction.checking.typed import Typed
@@ -204,7 +205,7 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 done.append((name, value))
             elif parameter.role == "condition":
                 inside = Inference(at.environment.shadow("item", item), at.findings, at.path)
-                done.append((name, inside.condition(value)))
+                done.append((name, as_condition(inside, value)))
             elif parameter.role == "value":
                 done.append((name, want(at, value, Wanted(type=parameter.type, name=name))))
             else:

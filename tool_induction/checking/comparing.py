@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tool_induction.checking.arithmetic import as_number
+from tool_induction.checking.conditions import null_not_handled
 from tool_induction.checking.typed import Typed
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, IsNone, Logic, to_text
@@ -69,7 +71,7 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
         )
         return lenient
     for side in loose:
-        at.null_not_handled(side, "an operand of a comparison")
+        null_not_handled(at, side, "an operand of a comparison")
     return written
 
 
@@ -104,11 +106,11 @@ def _membership(at: Inference, expr: Compare) -> Expr:
             )
         for side in (left, right):
             if isinstance(side.type, OptionalType):
-                at.null_not_handled(side, "an operand of 'in'")
+                null_not_handled(at, side, "an operand of 'in'")
         return Compare(left.expr, expr.op, right.expr)
     rows = at.as_list(expr.right)
     if isinstance(rows.type, OptionalType):
-        at.null_not_handled(rows, "the list of 'in'")
+        null_not_handled(at, rows, "the list of 'in'")
     return Compare(left.expr, expr.op, rows.expr)
 
 
@@ -124,12 +126,12 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
         case "lower" | "upper":
             text = at.infer(expr.value)
             if isinstance(text.type, OptionalType):
-                at.null_not_handled(text, f"the operand of '{expr.name}'", f"{to_text(text.expr)} | default('')")
+                null_not_handled(at, text, f"the operand of '{expr.name}'", f"{to_text(text.expr)} | default('')")
             elif not is_text(text.type):
                 at.note("E_TYPE", f"'{expr.name}' works on strings", found=show(text.type), expected="string")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
-    number = at.number(expr.value)
-    arguments = tuple(at.number(argument).expr for argument in expr.arguments)
+    number = as_number(at, expr.value)
+    arguments = tuple(as_number(at, argument).expr for argument in expr.arguments)
     written = Filtered(number.expr, expr.name, arguments)
     if expr.name == "round":
         return Typed(written, INT if arguments in ((), (Const(0),)) else FLOAT)
@@ -141,7 +143,7 @@ def _length(at: Inference, expr: Filtered) -> Typed:
     if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
         value = at.as_list(expr.value)
     if isinstance(value.type, OptionalType):
-        at.null_not_handled(value, "the operand of 'length'", f"{to_text(value.expr)} | default([]) | length")
+        null_not_handled(at, value, "the operand of 'length'", f"{to_text(value.expr)} | default([]) | length")
     return Typed(Filtered(value.expr, "length", ()), INT)
 
 

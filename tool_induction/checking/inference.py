@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tool_induction.checking.arithmetic import arithmetic, as_number
 from tool_induction.checking.comparing import compare, filtered
+from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
@@ -37,7 +39,6 @@ from tool_induction.language.types import (
     FLOAT,
     INT,
     NULL,
-    NUMBER,
     STRING,
     TIME,
     AnyType,
@@ -46,8 +47,6 @@ from tool_induction.language.types import (
     OptionalType,
     RecordType,
     Type,
-    is_numeric,
-    is_text,
     join,
     optional,
     plain,
@@ -111,17 +110,17 @@ class Inference:
             case IsNone(value, negated):
                 return Typed(IsNone(self.infer(value).expr, negated), BOOL)
             case Logic(op, left, right):
-                first = self.condition(left)
+                first = as_condition(self, left)
                 known = facts_of(first, self.environment, holds=op == "and")
                 with self._under(self.environment.assume(known)):
-                    return Typed(Logic(op, first, self.condition(right)), BOOL)
+                    return Typed(Logic(op, first, as_condition(self, right)), BOOL)
             case Not(value):
-                return Typed(Not(self.condition(value)), BOOL)
+                return Typed(Not(as_condition(self, value)), BOOL)
             case Negate(value):
-                number = self.number(value)
+                number = as_number(self, value)
                 return Typed(Negate(number.expr), FLOAT if number.type == TIME else number.type)
             case Arithmetic():
-                return self._arithmetic(expr)
+                return arithmetic(self, expr)
             case Choice():
                 return self._choice(expr)
             case Filtered():
@@ -231,121 +230,8 @@ class Inference:
             self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))
         return typed.expr
 
-    def condition(self, expr: Expr) -> Expr:
-        """The expression where true or false is wanted; what a list or an optional stands for is written out."""
-        typed = self.infer(expr)
-        inner = plain(typed.type)
-        if typed.type == BOOL or isinstance(typed.type, AnyType):
-            return typed.expr
-        if inner == BOOL:
-            self.null_not_handled(typed, "a condition", f"{to_text(typed.expr)} | default(false)")
-            return typed.expr
-        if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
-            return self._coerced(typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
-        if isinstance(typed.type, OptionalType) or (isinstance(inner, RecordType) and list_field(inner) is None):
-            return self._coerced(typed, IsNone(typed.expr, negated=True))
-        one = list_field(inner)
-        if one is not None:
-            return self._coerced(typed, Compare(Filtered(Field(typed.expr, one[0]), "length", ()), ">", Const(0)))
-        self.note(
-            "E_TYPE",
-            f"a condition is true or false, found {show(typed.type)}",
-            found=show(typed.type),
-            expected="bool",
-            suggestion=f"compare it, for instance {to_text(typed.expr)} > 0" if is_numeric(inner) else "compare it",
-        )
-        return typed.expr
-
-    def _coerced(self, typed: Typed, written: Expr) -> Expr:
-        self.note(
-            "W_COERCED",
-            f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
-            found=show(typed.type),
-            expected="bool",
-        )
-        return written
-
-    def null_not_handled(self, typed: Typed, where: str, way_out: str = "") -> None:
-        """Note that null is possible where it must not be."""
-        text = to_text(typed.expr)
-        suggestion = way_out or f"{{{{ {text} | default(...) }}}}"
-        root = self.optional_root(typed.expr)
-        if root is not None and not way_out:
-            condition = f"{to_text(root)} is not none"
-            if isinstance(root, Index):
-                condition = f"{to_text(root.base)} | length > 0"
-            suggestion = (
-                f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
-                f'"status": "empty", "reason": "..."}}'
-            )
-        self.note(
-            "E_OPTIONAL",
-            f"{text} may be null, which {where} cannot be",
-            found=show(typed.type),
-            expected=show(plain(typed.type)),
-            suggestion=suggestion,
-        )
-
-    def optional_root(self, expr: Expr) -> Expr | None:
-        """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
-        chain: list[Expr] = []
-        while isinstance(expr, Field | Index):
-            chain.append(expr)
-            expr = expr.base
-        if not isinstance(expr, Name) or expr.name == "item":
-            return None
-        for part in (expr, *reversed(chain)):
-            if isinstance(self.infer(part).type, OptionalType):
-                return part
-        return None
-
-    def number(self, expr: Expr) -> Typed:
-        """The expression where a number is wanted."""
-        typed = self.infer(expr)
-        inner = plain(typed.type)
-        if not is_numeric(inner):
-            self.note(
-                "E_TYPE",
-                f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
-                found=show(typed.type),
-                expected="number",
-                suggestion=_instead_of_arithmetic(inner),
-            )
-            return Typed(typed.expr, NUMBER)
-        if isinstance(typed.type, OptionalType):
-            self.null_not_handled(typed, "an operand")
-        return Typed(typed.expr, inner)
-
-    def _arithmetic(self, expr: Arithmetic) -> Typed:
-        sides = [self.infer(side) for side in (expr.left, expr.right)]
-        if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
-            self._added(sides[0], sides[1])
-            return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
-        left, right = self.number(expr.left), self.number(expr.right)
-        written = Arithmetic(left.expr, expr.op, right.expr)
-        if TIME in (left.type, right.type) and expr.op in "+-":
-            both = left.type == right.type
-            return Typed(written, FLOAT if both and expr.op == "-" else TIME)
-        if left.type == right.type == INT and expr.op != "/":
-            return Typed(written, INT)
-        return Typed(written, FLOAT)
-
-    def _added(self, left: Typed, right: Typed) -> None:
-        """What was meant by '+' on things that are no numbers."""
-        first, second = to_text(left.expr), to_text(right.expr)
-        suggestion = f'write "{{{{ {first} }}}} {{{{ {second} }}}}"'
-        if isinstance(plain(left.type), ListType | RecordType):
-            suggestion = f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
-        self.note(
-            "E_TYPE",
-            f"'+' adds numbers; {first} is {show(left.type)}",
-            found=f"{show(left.type)} + {show(right.type)}",
-            expected="numbers",
-            suggestion=suggestion,
-        )
-
     def _choice(self, expr: Choice) -> Typed:
-        condition = self.condition(expr.condition)
+        condition = as_condition(self, expr.condition)
         sides: list[Typed] = []
         for branch, holds in ((expr.then, True), (expr.otherwise, False)):
             facts = facts_of(condition, self.environment, holds=holds)
@@ -372,11 +258,3 @@ def constant_type(value: object) -> Type:
     if isinstance(value, int):
         return INT
     return EnumType((value,)) if isinstance(value, str) else FLOAT
-
-
-def _instead_of_arithmetic(type_: Type) -> str:
-    if isinstance(type_, ListType | RecordType):
-        return "join lists with the aggregate concat_lists"
-    if is_text(type_):
-        return 'join texts by writing them around expressions: "{{ a }} {{ b }}"'
-    return ""

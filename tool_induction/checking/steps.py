@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction.checking.aggregating import check_aggregate
+from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.looping import bounded
 from tool_induction.checking.narrowing import Environment, facts_of
@@ -131,7 +132,7 @@ class StepChecker:
         if loop.until is None:
             return loop
         with at.at("until"):
-            return replace(loop, until=at.condition(loop.until))
+            return replace(loop, until=as_condition(at, loop.until))
 
     def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
         wanted: Mapping[str, Type] = {}
@@ -179,7 +180,7 @@ class StepChecker:
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
         inside = self._at(environment.shadow("item", type_.item), step)
         with inside.at("where"):
-            where = inside.condition(step.where)
+            where = as_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=_known_item(type_.item, facts), filled=False, typical=typical, name="")
@@ -218,7 +219,7 @@ class StepChecker:
     def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)
         with at.at("condition"):
-            condition = at.condition(step.condition)
+            condition = as_condition(at, step.condition)
         known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
@@ -243,7 +244,7 @@ class StepChecker:
     def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
         at = self._at(environment, step)
         with at.at("condition"):
-            condition = at.condition(step.condition)
+            condition = as_condition(at, step.condition)
         with at.at("reason"):
             reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
         known = facts_of(condition, environment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tool_induction.checking.conditions import null_not_handled
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field, value_field
@@ -81,7 +82,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         )
         return typed.expr
     if found.how == "optional":
-        at.null_not_handled(typed, wanted.name)
+        null_not_handled(at, typed, wanted.name)
         return typed.expr
     inner, have = plain(wanted.type), plain(typed.type)
     if isinstance(inner, RecordType) and isinstance(have, RecordType) and _closed(inner, have):

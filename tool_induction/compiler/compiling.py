@@ -21,7 +21,9 @@ from tool_induction.compiler.scope import check_scope
 from tool_induction.compiler.shape import check_shape, name_of, normalise_blocks, split_document
 from tool_induction.language.canonical import content_hash
 from tool_induction.language.diagnostics import Diagnostic, Findings
-from tool_induction.language.model import Tool
+from tool_induction.language.model import Tool, values, walk_steps
+from tool_induction.language.parsing import within_bounds
+from tool_induction.language.syntax import located
 from world_api.core.faults import ToolFault
 
 
@@ -164,7 +166,22 @@ class _Compiler:
                 findings.add("E_UNKNOWN_TOOL", path, message, found=target)
         if findings.errors:
             return
+        _check_written_sizes(tool, findings)
         price = price_of(tool, {name: item.price for name, item in self._compiled.items()}, findings)
         lint(tool, findings)
         if not findings.errors:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
+
+
+def _check_written_sizes(tool: Tool, findings: Findings) -> None:
+    """What the compiler wrote out must itself be within the language's bounds, or it could not be read again."""
+    for step in walk_steps(tool.steps):
+        for key, value in values(step):
+            for path, leaf in located(value, (*step.path, *key.split(".", 1))):
+                if not within_bounds(leaf):
+                    findings.add(
+                        "E_EXPR_SIZE",
+                        path,
+                        "with everything implicit written out the expression is too large",
+                        suggestion="split it over several 'set' steps",
+                    )

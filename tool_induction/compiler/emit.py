@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language.model import Tool
-from tool_induction.language.schemas import type_to_schema
-from tool_induction.language.types import STRING, RecordType, Type, optional, plain, show
 from tool_induction.checking.results import STATUSES, evidence_list
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.language.model import Call, Tool, walk_steps
+from tool_induction.language.schemas import type_to_schema
+from tool_induction.language.types import STRING, ListType, OptionalType, RecordType, Type, optional, plain, show
+from world_api.exposure.schemas import mcp_tool, openai_tool
+from world_api.operations import OPERATIONS
 
 
 def inputs_schema(tool: Tool) -> dict[str, Any]:
@@ -16,6 +20,8 @@ def inputs_schema(tool: Tool) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for item in tool.inputs:
         schema = type_to_schema(item.type)
+        if item.name == "video_id" and not item.description:
+            schema["description"] = "Which video: the id the question gives."
         if item.description:
             unit = schema.get("description", "")
             schema["description"] = f"{item.description} ({unit.rstrip('.').lower()})" if unit else item.description
@@ -60,10 +66,6 @@ def result_schema(tool: Tool) -> dict[str, Any]:
 
 def _visible(type_: Type) -> Type:
     """Without what the presentation leaves out of records."""
-    from dataclasses import replace
-
-    from tool_induction.language.types import ListType, OptionalType
-
     match type_:
         case OptionalType(item):
             return optional(_visible(item))
@@ -73,6 +75,30 @@ def _visible(type_: Type) -> Type:
             kept = tuple((key, _visible(value)) for key, value in type_.fields if key not in ("parent", "evidence"))
             return replace(type_, fields=kept)
     return type_
+
+
+def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
+    """The tool as an OpenAI function tool, loose or strict.
+
+    Raises:
+        ToolFault: ``not_strict``, where an input has no closed type.
+    """
+    return openai_tool(compiled.name, description_of(compiled), inputs_schema(compiled.tool), strict=strict)
+
+
+def mcp_face(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
+    """The tool as an MCP tool, with output schema and annotations."""
+    parameters, result = inputs_schema(compiled.tool), result_schema(compiled.tool)
+    return mcp_tool(compiled.name, description_of(compiled), parameters, result, writes=writes)
+
+
+def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
+    """Whether a tool, or one it calls, writes to the session."""
+    calls = [step for step in walk_steps(tools[name].tool.steps) if isinstance(step, Call)]
+    return any(
+        OPERATIONS[step.target].state == "writes" if step.kind == "api" else writes_of(step.target, tools)
+        for step in calls
+    )
 
 
 def description_of(compiled: CompiledTool) -> str:

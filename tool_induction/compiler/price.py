@@ -11,14 +11,16 @@ from tool_induction.language.model import Block, Call, If, Loop, Require, Step, 
 from world_api.core.cost import Cost
 from world_api.operations import OPERATIONS
 
+_NOTHING = Cost()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
     """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``."""
 
-    least: Cost = Cost()
-    expected: Cost = Cost()
-    most: Cost = Cost()
+    least: Cost = _NOTHING
+    expected: Cost = _NOTHING
+    most: Cost = _NOTHING
 
     def __add__(self, other: Price) -> Price:
         return Price(
@@ -50,7 +52,7 @@ def _block(steps: tuple[Step, ...], prices: Mapping[str, Price], findings: Findi
     may_have_stopped = False
     for step in steps:
         price = _step(step, prices, findings)
-        total += Price(least=Cost(), expected=price.expected, most=price.most) if may_have_stopped else price
+        total += Price(least=_NOTHING, expected=price.expected, most=price.most) if may_have_stopped else price
         may_have_stopped = may_have_stopped or isinstance(step, Require)
     return total
 
@@ -59,7 +61,7 @@ def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
     match step:
         case Call(kind="api"):
             operation = OPERATIONS.get(step.target)
-            once = Cost() if operation is None else operation.price
+            once = _NOTHING if operation is None else operation.price
             return _repeated(Price(least=once, expected=once, most=once), step.loop)
         case Call():
             return _repeated(prices.get(step.target, Price()), step.loop)

@@ -36,11 +36,11 @@ from tool_induction.language.syntax import (
 )
 from world_api.core.faults import ToolFault
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Scope: TypeAlias = Mapping[str, Json]
 
 
-def evaluate(expr: Expr, scope: Scope) -> Json:
+def evaluate(expr: Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a node type, flat
     """The value of an expression.
 
     Raises:

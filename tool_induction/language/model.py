@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tool_induction.language.diagnostics import Path
-from tool_induction.language.syntax import Const, Expr, names
+from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.types import Type
 
 OnError = Literal["fail", "skip", "null"]
@@ -142,7 +142,7 @@ class Require:
 
     condition: Expr
     status: StopStatus = "empty"
-    reason: Expr = Const("")
+    reason: Expr
     path: Path = ()
 
 
@@ -216,20 +216,3 @@ def values(step: Step) -> Iterator[tuple[str, Expr]]:
         yield "loop_over", loop.over
         if loop.until is not None:
             yield "until", loop.until
-
-
-def reads(step: Step) -> frozenset[str]:
-    """Every name a step needs from outside itself; what a concurrent runtime would order steps by."""
-    own: set[str] = set()
-    for _, value in values(step):
-        own |= names(value)
-    for block in blocks(step):
-        bound: set[str] = set()
-        for inner in block:
-            own |= reads(inner) - bound
-            bound |= set(binds(inner))
-    if isinstance(step, Call | Block) and step.loop is not None:
-        own -= {step.loop.variable}
-    if isinstance(step, Filter | Project):
-        own -= {"item"}
-    return frozenset(own)

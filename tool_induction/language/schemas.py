@@ -10,6 +10,7 @@ from tool_induction.language.types import (
     BOOL,
     FLOAT,
     INT,
+    INTERVAL,
     NULL,
     STRING,
     TIME,
@@ -105,6 +106,9 @@ def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
             return {"anyOf": [inner, {"type": "null"}]} if inner else {}
         case ListType():
             return {"type": "array", "items": type_to_schema(type_.item, depth=depth + 1)}
+        case RecordType() if type_.name == INTERVAL.name:
+            times = {key: _scalar_schema("Time") for key in INTERVAL.keys}
+            return {"type": "object", "properties": times, "required": list(times)}
         case RecordType():
             properties = {key: type_to_schema(value, depth=depth + 1) for key, value in type_.fields}
             return {"type": "object"} | ({"properties": properties} if properties else {})

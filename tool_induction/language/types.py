@@ -227,9 +227,9 @@ def join(left: Type, right: Type) -> Type | None:
         return left
     if isinstance(left, AnyType) or isinstance(right, AnyType):
         return ANY
-    if left == NULL or right == NULL or isinstance(left, OptionalType) or isinstance(right, OptionalType):
-        if left == NULL or right == NULL:
-            return optional(right if left == NULL else left)
+    if NULL in (left, right):
+        return optional(right if left == NULL else left)
+    if isinstance(left, OptionalType) or isinstance(right, OptionalType):
         inner = join(plain(left), plain(right))
         return None if inner is None else optional(inner)
     match left, right:

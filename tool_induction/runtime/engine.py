@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tool_induction.aggregates import AGGREGATES
@@ -32,7 +32,7 @@ from tool_induction.language.model import (
 from tool_induction.language.syntax import Const, Expr
 from tool_induction.runtime.budget import BudgetExhausted, Meter
 from tool_induction.runtime.calling import OperationCalls
-from tool_induction.runtime.inheriting import as_callee_record, products, projected
+from tool_induction.runtime.inheriting import as_callee_record, completed, products, projected
 from tool_induction.runtime.outcome import Outcome, outcome_of
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import ToolFault, VideoWorldError
@@ -64,22 +64,25 @@ class Engine:
         """Run a tool on checked arguments. Never raises for what happens inside."""
         compiled = self.tools[name]
         scope: Scope = {item.name: item.default.value for item in compiled.tool.inputs if item.default is not None}
-        scope.update(arguments)
+        types = {item.name: item.type for item in compiled.tool.inputs}
+        scope.update({key: completed(value, types[key]) for key, value in arguments.items()})
         with self.trace.inside("tool", name, arguments=dict(arguments)) as node:
-            status, reason, fault = "ok", "", None
+            status, reason, fault, stopped = "ok", "", None, False
             try:
                 self._block(compiled.tool.steps, scope)
             except Stopped as stop:
-                status, reason = stop.status, stop.reason
+                status, reason, stopped = stop.status, stop.reason, True
             except BudgetExhausted as exhausted:
                 status, reason = "budget_exhausted", exhausted.message
             except VideoWorldError as caught:
                 status, reason, fault = "error", caught.message, caught
-            if status == "ok" and self.meter.exhausted:
+            if fault is None and self.meter.exhausted:
                 status, reason = "budget_exhausted", f"the run used {self.meter.exhausted}"
-            elif status == "ok" and self.lost:
-                status = "partial"
+            elif fault is None and self.lost and status in ("ok", "empty"):
+                # Nothing found is no answer while part of the looking failed.
+                status, reason = "partial", reason or "some calls failed"
             outcome = outcome_of(compiled.tool, scope, status=status, reason=reason, fault=fault)
+            outcome = replace(outcome, stopped=stopped)
             node.outcome = outcome.status
             return outcome
 
@@ -166,7 +169,7 @@ class Engine:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
             raise BudgetExhausted("budget_exhausted", outcome.reason)
-        if outcome.status not in ("ok", "partial"):
+        if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tool_induction.aggregates.items import evidence_of, span_of, times
 from tool_induction.language.evaluation import Json
+from tool_induction.language.types import INTERVAL, ListType, RecordType, Type, plain
+from world_api.core.spans import round_time
 
 _TIMES = ("start_time", "end_time", "center_time")
 _MAX_EVIDENCE = 6
@@ -46,10 +46,21 @@ def _times_of(item: Json) -> dict[str, Json]:
 
 def projected(item: Json, fields: dict[str, Json]) -> dict[str, Json]:
     """A projection: times and evidence stay unless overwritten."""
-    kept: dict[str, Any] = {}
+    kept: dict[str, Json] = {}
     if isinstance(item, dict):
         kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item}
     return kept | fields
+
+
+def completed(value: Json, type_: Type) -> Json:
+    """Intervals with their centre and duration, wherever the type says that there is one."""
+    inner = plain(type_)
+    if isinstance(inner, ListType) and isinstance(value, list):
+        return [completed(item, inner.item) for item in value]
+    if not isinstance(inner, RecordType) or inner.name != INTERVAL.name or not isinstance(value, dict):
+        return value
+    span = span_of(value)
+    return value if span is None else times(span) | {"duration": round_time(span.duration)} | value
 
 
 def as_callee_record(outputs: dict[str, Json], status: str, summary: str, evidence: list[Json]) -> dict[str, Json]:

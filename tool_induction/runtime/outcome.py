@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tool_induction.aggregates.items import evidence_of
 from tool_induction.language.evaluation import Json, as_text, evaluate
 from tool_induction.language.model import Output, Tool
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
+from tool_induction.runtime.inheriting import completed
 from world_api.core.faults import ToolFault, VideoWorldError
 
 _SUMMARY = 200
@@ -18,7 +19,7 @@ _HIDDEN = ("parent", "evidence")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run of one tool ended. ``fault`` is what stopped it, if a fault did."""
+    """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end."""
 
     status: str
     reason: str
@@ -26,7 +27,7 @@ class Outcome:
     outputs: dict[str, Json]
     evidence: list[Json]
     fault: VideoWorldError | None = None
-    shown: dict[str, str] = field(default_factory=dict)
+    stopped: bool = False
 
 
 def outcome_of(
@@ -63,7 +64,7 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
     source = output.source
     if source is None or not names(source) <= set(scope):
         return None
-    value = evaluate(source, scope)
+    value = completed(evaluate(source, scope), output.type)
     wanted = plain(output.type)
     if wanted == STRING and not isinstance(value, str | None):
         return text_of(value)

@@ -16,6 +16,8 @@ from tool_induction.runtime.outcome import Outcome, presented
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import ToolFault
 
+_LIMITS = RunLimits()
+
 
 def run_tool(
     tools: Mapping[str, CompiledTool],
@@ -25,7 +27,7 @@ def run_tool(
     call: Caller,
     world: WorldState | None = None,
     memo: Memo | None = None,
-    limits: RunLimits = RunLimits(),
+    limits: RunLimits = _LIMITS,
     monotonic: Callable[[], float] = time.monotonic,
     trace: Trace | None = None,
 ) -> dict[str, Any]:
