@@ -1,12 +1,13 @@
 """What a model may call: toolsets, and the wrappers that put them together.
 
 A toolset offers declarations (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on comes
-back as ``{"error": {code, message, hint}}``; nothing a model sends raises.
+back as ``{"error": {code, message, hint}}``; nothing a model sends raises. A tool that is made of operations may put
+what it did under ``trace``; that is recorded and not shown to the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,9 @@ from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
 from world_api.world.session import Session
+
+
+TRACE = "trace"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +132,22 @@ class OneVideo:
             )
             return {**fault.record()}
         return self._toolset.call_tool(name, arguments)
+
+
+def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What a tool found, and the operations it called on the way, in order."""
+    found = {key: value for key, value in result.items() if key != TRACE}
+    return found, list(_calls_in(result.get(TRACE)))
+
+
+def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:
+    """The calls of a trace: a tree whose nodes have ``kind`` and ``children``, or already a list of calls."""
+    for node in trace if isinstance(trace, list) else [trace]:
+        if not isinstance(node, Mapping):
+            continue
+        if node.get("kind", "call") == "call":
+            yield {key: value for key, value in node.items() if key != "children"}
+        yield from _calls_in(node.get("children", []))
 
 
 def _unknown_tool(name: str) -> OperationFault:
