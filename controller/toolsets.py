@@ -16,7 +16,6 @@ from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
 from world_api.world.session import Session
 
-
 TRACE = "trace"
 
 
