@@ -71,8 +71,7 @@ def test_a_first_appearance_is_the_earliest_candidate_that_a_look_confirms() -> 
     )
     assert [name for name, _ in calls] == [
         "search_segments_by_text",
-        "detect_objects",
-        "detect_objects",
+        *["detect_objects"] * 3,
         "describe_segment",
         "write_memory",
         "submit_answer",
