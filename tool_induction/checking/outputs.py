@@ -60,6 +60,7 @@ class _Binder:
             return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
         typed = unwrapped(at, at.infer(source), output.type)
         typed = self._present(at, typed, output)
+        output = _with_unknown_confidence(at, typed, output)
         self._check(at, typed, output)
         return replace(output, source=typed.expr, type=_refined(typed.type, output.type))
 
@@ -112,7 +113,7 @@ class _Binder:
         if fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
             return typed
         root = at.optional_root(typed.expr)
-        if root is None:
+        if root is None or (isinstance(root, Field) and root.key == "confidence"):
             return typed
         condition = IsNone(root, negated=True)
         self._findings.add(
@@ -153,6 +154,20 @@ class _Binder:
                 suggestion=suggestion(typed, Wanted(type=output.type, name=output.name))
                 or f'declare it "{show(typed.type)}"',
             )
+
+
+def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:
+    """A confidence that nobody calibrated is null, which does not mean that nothing was found."""
+    unknown = isinstance(typed.expr, Field) and typed.expr.key == "confidence"
+    if not unknown or not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
+        return output
+    at.note(
+        "W_COERCED",
+        f"the output {output.name!r} is null where nobody calibrated the confidence",
+        found=output.type_name,
+        expected=f"optional<{output.type_name}>",
+    )
+    return replace(output, type=OptionalType(output.type), type_name=f"optional<{output.type_name}>")
 
 
 def _becomes_text(found: Type, wanted: Type) -> bool:

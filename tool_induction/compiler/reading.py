@@ -100,10 +100,7 @@ class _Reader:
         declared = {"type": raw} if isinstance(raw, str) else raw
         type_path: Path = path if isinstance(raw, str) else (*path, "type")
         type_, spelled = self._input_type(declared, path, type_path)
-        default = Const(declared["default"]) if declared.get("default") is not None else None
-        if default is not None and isinstance(default.value, list | dict):
-            self._findings.add("E_TYPE", (*path, "default"), "a default is a single value, not a list or a record")
-            default = None
+        default = self._default(declared["default"], (*path, "default")) if "default" in declared else None
         return Input(
             name=name,
             type=type_,
@@ -112,6 +109,12 @@ class _Reader:
             default=default,
             path=path,
         )
+
+    def _default(self, raw: Any, path: Path) -> Const | None:
+        if isinstance(raw, list | dict):
+            self._findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
+            return None
+        return Const(raw)
 
     def _input_type(self, declared: Raw, path: Path, type_path: Path) -> tuple[Type, str]:
         values = declared.get("enum")

@@ -123,6 +123,11 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
             expected=name,
         )
     inputs = _check_inputs(step, spec, findings)
+    # Parameters that stand among the inputs have been reported there and are not missed again.
+    misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
+    step = replace(
+        step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
+    )
     _check_aggregate_parameters(step, spec, findings)
     return replace(step, operation=name, inputs=inputs)
 
@@ -248,5 +253,9 @@ def _parameter_suggestion(name: str, spec: AggregateSpec) -> str:
     return did_you_mean(name, spec.params)
 
 
+def _keys(inputs: Expr) -> set[str]:
+    return {key for key, _ in inputs.entries} if isinstance(inputs, JsonRecord) else set()
+
+
 def _is_key(value: Expr) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, str)
+    return isinstance(value, Broken) or (isinstance(value, Const) and isinstance(value.value, str))
