@@ -16,7 +16,8 @@ from controller.episode import CallRecord, Episode
 from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
-from controller.toolsets import TRACE, ToolDeclaration
+from controller.toolsets import TRACE
+from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock

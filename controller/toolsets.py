@@ -8,9 +8,9 @@ what it did under ``trace``; that is recorded and not shown to the model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
@@ -19,38 +19,10 @@ from world_api.world.session import Session
 TRACE = "trace"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolDeclaration:
-    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-class Declared(Protocol):
-    """Any declaration of a tool, whichever room it comes from."""
-
-    @property
-    def name(self) -> str:
-        """What the model calls."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """What it does, for the model."""
-        ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """JSON Schema of the arguments."""
-        ...
-
-
 class Toolset(Protocol):
     """Tools that can be offered and called."""
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """The declarations, in the order in which they are offered."""
         ...
 
@@ -85,7 +57,7 @@ class CombinedTools:
 
     def __init__(self, toolsets: Sequence[Toolset]) -> None:
         self._owner: dict[str, Toolset] = {}
-        self._tools: list[Declared] = []
+        self._tools: list[ToolDeclaration] = []
         for toolset in toolsets:
             for tool in toolset.get_tools():
                 if tool.name in self._owner:
@@ -97,7 +69,7 @@ class CombinedTools:
                 self._owner[tool.name] = toolset
                 self._tools.append(tool)
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """All declarations."""
         return self._tools
 
@@ -116,7 +88,7 @@ class OneVideo:
         self._toolset = toolset
         self._video_id = video_id
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """The wrapped toolset's declarations."""
         return self._toolset.get_tools()
 

@@ -49,6 +49,7 @@ class _Found:
 _Result = Mapping[str, Any]
 Plan = Generator[Sequence[Call], Sequence[_Result], Conclusion]
 _Search = Generator[Sequence[Call], Sequence[_Result], _Found | None]
+_Finds = Generator[Sequence[Call], Sequence[_Result], list[_Found]]
 _One = Generator[Sequence[Call], Sequence[_Result], _Result]
 
 
@@ -57,6 +58,8 @@ def plan_for(facts: Facts, library: Call | None) -> Plan:
     match facts.question.intent:
         case "facts":
             return _technical_facts(facts)
+        case "times":
+            return _count_times(facts, library)
         case "count":
             return _count(facts, library)
         case "summary":
@@ -94,33 +97,63 @@ def _with_library(library: Call) -> _Search:
 
 def _with_operations(facts: Facts) -> _Search:
     """Search by words, then look at the candidates in time order until one shows what is asked for."""
-    question = facts.question
-    query = {"video_id": facts.video_id, "query": question.target, "top_k": _CANDIDATES}
+    candidates = yield from _candidates(facts)
+    if not candidates or facts.question.intent != "place":
+        return candidates[0] if candidates else None
+    seen = yield from _seen(facts, candidates)
+    return seen[0] if seen else candidates[0]
+
+
+def _candidates(facts: Facts) -> _Finds:
+    """What a search by words finds, the best first; by meaning, where there are no words to be found."""
+    query = {"video_id": facts.video_id, "query": facts.question.target, "top_k": _CANDIDATES}
     hits = records_in((yield from _one(Call(tool="search_segments_by_text", arguments=query))))
     if not hits:
         hits = records_in((yield from _one(Call(tool="search_segments_by_semantics", arguments=query))))
-    candidates = [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
-    if not candidates:
-        return None
-    if question.intent != "place":
-        return candidates[0]
-    in_order = sorted(candidates, key=lambda item: item.span, reverse=question.wants_last)[:_LOOKS]
+    return [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
+
+
+def _seen(facts: Facts, candidates: Sequence[_Found]) -> _Finds:
+    """The candidates that a look confirms, the earliest first (the latest, where the question wants the last)."""
+    in_order = sorted(candidates, key=lambda item: item.span, reverse=facts.question.wants_last)[:_LOOKS]
     looks = yield [_look(facts, candidate.span.center) for candidate in in_order]
-    for candidate, seen in zip(in_order, looks, strict=True):
-        detections = records_in(seen)
-        if detections:
-            return _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
-    return candidates[0]
+    return [
+        _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
+        for candidate, seen in zip(in_order, looks, strict=True)
+        if (detections := records_in(seen))
+    ]
+
+
+def _counted_by(library: Call, facts: Facts) -> Generator[Sequence[Call], Sequence[_Result], Conclusion | None]:
+    """One tool that does the whole counting."""
+    question = facts.question
+    result = yield from _one(library)
+    number = count_in(result)
+    if number is None:
+        return None
+    text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
+    return Conclusion(text=text, spans=tuple(spans_in(result)[:_SPANS_CITED]))
+
+
+def _count_times(facts: Facts, library: Call | None) -> Plan:
+    question = facts.question
+    counted = None if library is None else (yield from _counted_by(library, facts))
+    if counted is not None:
+        return counted
+    candidates = yield from _candidates(facts)
+    seen = (yield from _seen(facts, candidates)) if candidates else []
+    spans = sorted({item.span for item in seen})
+    return Conclusion(
+        text=wording.counted(question.target, len(spans), "", chinese=question.chinese),
+        spans=tuple(spans[:_SPANS_CITED]),
+    )
 
 
 def _count(facts: Facts, library: Call | None) -> Plan:
     question = facts.question
-    if library is not None:
-        result = yield from _one(library)
-        number = count_in(result)
-        if number is not None:
-            text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
-            return Conclusion(text=text, spans=tuple(spans_in(result)[:_SPANS_CITED]))
+    counted = None if library is None else (yield from _counted_by(library, facts))
+    if counted is not None:
+        return counted
     listed = yield from _one(Call(tool="list_entities", arguments={"video_id": facts.video_id}))
     entities = [item for item in records_in(listed) if _is_a(item, question.category)]
     names = "; ".join(str(item.get("hint") or item.get("entity_id") or "") for item in entities)
