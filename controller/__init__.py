@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from controller.episode import Episode, episode_from_record
     from controller.journal import Journal
     from controller.replay import answer_recorded, replay_recorded
-    from controller.systems import System, ToolLibrary, flat, hier
-    from controller.toolsets import AtomicTools, CombinedTools, OneVideo, ToolDeclaration, Toolset
+    from controller.systems import System, flat, hier
+    from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
 _HOMES = {
     "AtomicTools": "controller.toolsets",
@@ -26,8 +26,6 @@ _HOMES = {
     "Journal": "controller.journal",
     "OneVideo": "controller.toolsets",
     "System": "controller.systems",
-    "ToolDeclaration": "controller.toolsets",
-    "ToolLibrary": "controller.systems",
     "Toolset": "controller.toolsets",
     "answer_recorded": "controller.replay",
     "episode_from_record": "controller.episode",
@@ -44,8 +42,6 @@ __all__ = [
     "Journal",
     "OneVideo",
     "System",
-    "ToolDeclaration",
-    "ToolLibrary",
     "Toolset",
     "answer_recorded",
     "episode_from_record",

@@ -85,15 +85,15 @@ class CallRecord:
     written: Any
     arguments: dict[str, Any]
     result: dict[str, Any]
-    inner_calls: list[Any]
+    inner_calls: list[dict[str, Any]]
     ran: bool
     problem: Problem | None
     note: Problem | None
 
     @property
     def failed(self) -> bool:
-        """Whether the result is a fault."""
-        return "error" in self.result
+        """Whether a fault is all there is; a tool of several steps may report one beside what it found."""
+        return "error" in self.result and self.result.get("status", "error") == "error"
 
 
 @dataclass(frozen=True, kw_only=True)

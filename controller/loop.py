@@ -15,7 +15,7 @@ from controller.conversation.observations import budget_spent, call_slip, slip, 
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.toolsets import Toolset
+from controller.toolsets import Toolset, split_result
 from world_api.backends.chat.canonical import canonical, content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
@@ -178,7 +178,7 @@ class _Loop:
         self, call: ToolCall, result: Mapping[str, Any], *, ran: bool = False, problem: Problem | None = None
     ) -> None:
         """Keep the whole result, and tell the model."""
-        shown, inner_calls = split_result(dict(result))
+        found, inner_calls = split_result(result)
         self._calls.append(
             CallRecord(
                 id=call.id,
@@ -186,7 +186,7 @@ class _Loop:
                 tool=call.tool,
                 written=call.written,
                 arguments=call.arguments,
-                result=shown,
+                result=found,
                 inner_calls=inner_calls,
                 ran=ran,
                 problem=problem,
@@ -194,7 +194,7 @@ class _Loop:
             )
         )
         notice = slip(call.note)["error"] if call.note is not None else None
-        self._messages.append(tool_message(call.id, shown, is_data=ran, notice=notice))
+        self._messages.append(tool_message(call.id, found, is_data=ran, notice=notice))
 
     def _episode(self, ending: _Ending, *, seconds: float) -> Episode:
         answer = ending.answer
@@ -215,14 +215,6 @@ class _Loop:
             spans=cite(answer.spans, results) if answer is not None else [],
             timings=Timings(started_at=self._started_at, seconds=round(seconds, 6), rounds=self._timings),
         )
-
-
-def split_result(result: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """What a tool found, and the operations it called on the way, which the model is not shown."""
-    inner = result.get("calls")
-    if not isinstance(inner, list):
-        return result, []
-    return {key: value for key, value in result.items() if key != "calls"}, inner
 
 
 def _in_words(reply: Reply) -> SubmittedAnswer:

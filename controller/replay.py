@@ -16,7 +16,8 @@ from controller.episode import CallRecord, Episode
 from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
-from controller.toolsets import ToolDeclaration
+from controller.toolsets import TRACE
+from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock
@@ -102,7 +103,7 @@ class RecordedTools:
                 f"the replay calls {name} where the recording " + (f"called {call.tool}" if call else "called nothing"),
                 hint="the recording was made by another version of the loop; run the question again",
             )
-        return {**call.result, "calls": call.inner_calls} if call.inner_calls else call.result
+        return {**call.result, TRACE: call.inner_calls} if call.inner_calls else call.result
 
 
 def _offered(exchanges: Sequence[Exchange]) -> list[ToolDeclaration]:

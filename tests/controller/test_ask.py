@@ -70,6 +70,15 @@ def test_the_summary_as_json(ask: Ask) -> None:
     assert outcome.err == ""
 
 
+def test_a_library_is_used_where_one_is_given(ask: Ask) -> None:
+    summary = json.loads(ask("made", QUESTION, "--tools", "hand_A", "--json").out)
+    assert (summary["system"], summary["library"]) == ("hier", "hand_A")
+    assert summary["tool_calls"][0]["tool"] == "locate_first_appearance"
+    assert summary["calls_inside_tools"] > 0
+    flat = json.loads(ask("made", QUESTION, "--tools", "hand_A", "--system", "flat", "--json").out)
+    assert (flat["system"], flat["library"], flat["calls_inside_tools"]) == ("flat", None, 0)
+
+
 def test_a_recorded_question_can_be_replayed(ask: Ask, tmp_path: Path) -> None:
     outcome = ask("made", QUESTION, "--record", str(tmp_path / "records"), "--json")
     name = json.loads(outcome.out)["recorded_as"]
@@ -111,6 +120,7 @@ def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_serv
         (("elsewhere", "when?"), "no_such_world"),
         (("made", "when?", "--model", "gpt"), "endpoint_not_configured"),
         (("made", "when?", "--system", "hier"), "no_library"),
+        (("made", "when?", "--tools", "nothing"), "no_such_library"),
         (("made", "when?", "--session", "../x"), "bad_session_name"),
         (("nothing.mp4", "when?"), ""),
     ],

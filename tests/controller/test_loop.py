@@ -299,8 +299,18 @@ def test_the_causal_cut_is_told_to_the_model(hold: Any, replies: Any) -> None:
 
 
 def test_operations_inside_a_tool_are_kept_and_not_shown(hold: Any, replies: Any, fake_tools: Any) -> None:
+    inner = {"kind": "call", "name": "describe_segment", "arguments": {"start_time": 1.0}, "outcome": "ok"}
+    step = {"kind": "step", "name": "x", "outcome": "ok", "children": [inner, {**inner, "outcome": "cached"}]}
     tools = fake_tools()
-    tools.result = {"status": "ok", "outputs": {"start_time": 1.0, "end_time": 2.0}, "calls": [{"operation": "x"}]}
+    tools.result = {
+        "status": "ok",
+        "outputs": {"start_time": 1.0, "end_time": 2.0},
+        "calls": {"logical": 2, "physical": 1},
+        "cost": {"calls": 2},
+        "trace": {"kind": "run", "name": "run", "children": [{"kind": "tool", "name": "find", "children": [step]}]},
+    }
     held = hold(replies.finds(), replies.submits(), tools=tools)
-    assert held.episode.tool_calls[0].inner_calls == [{"operation": "x"}]
-    assert "calls" not in held.observation("c1")["data_from_video"]
+    [kept] = held.episode.tool_calls
+    assert kept.inner_calls == [inner, {**inner, "outcome": "cached"}]
+    assert kept.result["calls"] == {"logical": 2, "physical": 1}
+    assert held.observation("c1") == {"data_from_video": {"status": "ok", "outputs": tools.result["outputs"]}}

@@ -13,7 +13,8 @@ from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
 from controller.journal import Journal
 from controller.replay import answer_recorded, replay_recorded
-from controller.systems import flat
+from controller.systems import BUILDERS
+from tool_induction.library import ToolLibrary, load_library
 from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
@@ -40,12 +41,15 @@ class Recorded:
 def record(open_made: Any, tmp_path: Path) -> Callable[..., Recorded]:
     """Records an episode with any model."""
 
-    def run(model: Any, *, question: str = QUESTION, budget: Budget | None = None) -> Recorded:
+    def run(
+        model: Any, *, question: str = QUESTION, budget: Budget | None = None, library: ToolLibrary | None = None
+    ) -> Recorded:
         folder = tmp_path / "records"
+        builder = BUILDERS["flat" if library is None else "hier"]
         episode, name = answer_recorded(
             question,
             open_made(),
-            system=lambda chat, clock: flat(model=chat, clock=clock, budget=budget),
+            system=lambda chat, clock: builder(model=chat, clock=clock, budget=budget, library=library),
             model=model,
             clock=SystemClock(),
             journal=Journal(folder),
@@ -62,6 +66,12 @@ def test_a_recorded_episode_replays_byte_for_byte(record: Any) -> None:
     assert replayed.identical
     assert json_line(replayed.episode.record()) == json_line(kept.episode.record())
     assert replayed.episode.timings == kept.episode.timings
+
+
+def test_an_episode_with_induced_tools_replays_byte_for_byte(record: Any) -> None:
+    kept = record(RuleBasedChatModel(), library=load_library("hand_A"))
+    assert kept.episode.tool_calls[0].inner_calls
+    assert replay_recorded(kept.journal, kept.name).identical
 
 
 def test_what_is_stored_reads_back_as_the_same_episode(record: Any) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from controller.episode import Library
 from controller.systems import flat, hier
 from controller.toolsets import AtomicTools, CombinedTools, OneVideo
+from tool_induction.library import load_library
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.operations import OPERATIONS
@@ -92,6 +94,20 @@ def test_the_whole_chain_answers_with_evidence(
     assert episode.outcome == "submitted"
     assert [(span.start_time, span.end_time) for span in episode.spans] == [(start, end)]
     assert episode.flagged_spans == []
+
+
+def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_made: Any, stepping_clock: Any) -> None:
+    library = load_library("hand_A")
+    system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=library)
+    names = [tool.name for tool in system.tools(open_made()).get_tools()]
+    assert names == [*library.tools, *OPERATIONS]
+    episode = system.answer("When does the person in red first appear?", open_made())
+    assert episode.task.library == Library(name="hand_A", hash=library.hash)
+    first = episode.tool_calls[0]
+    assert first.tool in library.tools
+    assert {call["name"] for call in first.inner_calls} <= set(OPERATIONS)
+    assert len(first.inner_calls) == first.result["calls"]["logical"]
+    assert [(span.start_time, span.end_time) for span in episode.spans] == [(32.0, 38.0)]
 
 
 def test_behind_a_causal_cut_nothing_later_is_found(open_made: Any, stepping_clock: Any) -> None:
