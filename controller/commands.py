@@ -85,8 +85,7 @@ def ask(
             journal=Journal(record),
         )
     if episode.fault is not None:
-        fault = episode.fault
-        raise EpisodeFault(fault["code"], fault["message"], hint=fault["hint"])
+        raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
     show(summarise(episode, recorded_as=name), as_json=as_json, text=lambda: tell(episode, recorded_as=name))
 
 

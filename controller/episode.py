@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from controller.budgets import Budget, Usage
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
-from world_api.core.faults import EpisodeFault, ErrorBody
+from world_api.core.faults import EpisodeFault, VideoWorldError
 
 SCHEMA_VERSION = 1
 
@@ -44,6 +44,20 @@ class Task:
     revision: int  #: of the session's overlay, before the first call
     system: str
     library: Library | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultRecord:
+    """The fault that ended an episode."""
+
+    code: str
+    message: str
+    hint: str
+
+    @classmethod
+    def of(cls, fault: VideoWorldError) -> FaultRecord:
+        """What there is to keep of a fault."""
+        return cls(code=fault.code, message=fault.message, hint=fault.hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +128,7 @@ class Episode:
     calls: list[CallRecord]
     outcome: Outcome
     reason: str | None  #: why it was forced or failed: a limit, ``malformed_replies``, ``no_answer`` or a fault's code
-    fault: ErrorBody | None
+    fault: FaultRecord | None
     answer: str | None
     spans: list[CitedSpan]
     timings: Timings | None = None
@@ -122,9 +136,7 @@ class Episode:
     @property
     def usage(self) -> Usage:
         """Tokens of all rounds; estimated if any round's are."""
-        return functools.reduce(
-            lambda total, item: total + item.usage, self.rounds, Usage(prompt=0, completion=0, estimated=False)
-        )
+        return functools.reduce(lambda total, item: total + item.usage, self.rounds, Usage())
 
     @property
     def tool_calls(self) -> list[CallRecord]:

@@ -14,10 +14,10 @@ from controller.conversation.answers import SUBMIT_ANSWER, SubmittedAnswer, cite
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
-from controller.episode import CallRecord, Episode, Outcome, RoundRecord, RoundTiming, Task, Timings
+from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
 from controller.toolsets import Toolset
 from world_api.backends.chat.canonical import canonical, content_hash
-from world_api.core.faults import BackendFault, ErrorBody
+from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
@@ -31,7 +31,7 @@ class _Ending:
     outcome: Outcome
     answer: SubmittedAnswer | None = None
     reason: str | None = None
-    fault: ErrorBody | None = None
+    fault: FaultRecord | None = None
 
 
 def run_episode(
@@ -75,7 +75,7 @@ class _Loop:
         try:
             ending = self._converse()
         except BackendFault as fault:
-            ending = _Ending(outcome="failed", reason=fault.code, fault=fault.record()["error"])
+            ending = _Ending(outcome="failed", reason=fault.code, fault=FaultRecord.of(fault))
         return self._episode(ending, seconds=self._clock.monotonic() - began)
 
     def _converse(self) -> _Ending:
@@ -111,11 +111,11 @@ class _Loop:
         return _Ending(
             outcome="failed",
             reason="no_answer",
-            fault={
-                "code": "no_answer",
-                "message": f"the model gave no answer when asked for one ({reason})",
-                "hint": "give a larger budget, or another model",
-            },
+            fault=FaultRecord(
+                code="no_answer",
+                message=f"the model gave no answer when asked for one ({reason})",
+                hint="give a larger budget, or another model",
+            ),
         )
 
     def _ask(self, *, offer_tools: bool) -> Reply:

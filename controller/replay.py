@@ -17,7 +17,7 @@ from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
 from controller.toolsets import ToolDeclaration
-from world_api.backends.chat.canonical import canonical
+from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock
 from world_api.core.faults import EpisodeFault
@@ -48,7 +48,9 @@ def answer_recorded(
     return episode, recording.name
 
 
-def replay(journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None) -> Replayed:
+def replay_recorded(
+    journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None
+) -> Replayed:
     """Run a recorded episode again, with its own question unless another is given.
 
     Raises:
@@ -73,7 +75,7 @@ def replay_entry(
         clock=ReplayClock(entry.readings),
         prompts=prompts or Prompts(),
     )
-    return Replayed(episode=episode, identical=canonical(episode.record()) == canonical(recorded.record()))
+    return Replayed(episode=episode, identical=json_line(episode.record()) == json_line(recorded.record()))
 
 
 class RecordedTools:

@@ -14,6 +14,8 @@ from world_api.world.storage import rows_from_records, write_rows
 from world_api.world.stored import World, open_world, world_hash
 from world_api.world.tables import SCHEMA_VERSION
 
+pytest_plugins = ("tests.support.chat_server",)
+
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
 

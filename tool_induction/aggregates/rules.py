@@ -48,8 +48,8 @@ def thinned(given: Lists, _: Given) -> Type:
 
 
 def some(given: Lists, constants: Given) -> Type:
-    thinned = thinned(given, constants)
-    return replace(thinned, filled=False) if isinstance(thinned, ListType) else thinned
+    fewer = thinned(given, constants)
+    return replace(fewer, filled=False) if isinstance(fewer, ListType) else fewer
 
 
 def top(given: Lists, constants: Given) -> Type:

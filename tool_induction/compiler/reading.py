@@ -52,19 +52,21 @@ class _Reader:
 
     def value(self, raw: Any, path: Path) -> Expr:
         """A value: constants, strings with expressions, records and lists of values."""
-        if isinstance(raw, Mapping):
-            return JsonRecord(tuple((key, self.value(item, (*path, key))) for key, item in raw.items()))
-        if isinstance(raw, Sequence) and not isinstance(raw, str):
-            return JsonList(tuple(self.value(item, (*path, place)) for place, item in enumerate(raw)))
-        return self._parsed(raw, path, as_expression=False) if isinstance(raw, str) else Const(raw)
+        return self._read(raw, path, as_expression=False)
 
     def expression(self, raw: Any, path: Path) -> Expr:
         """One expression, braces or not; a list or record of expressions."""
-        if isinstance(raw, Mapping):
-            return JsonRecord(tuple((key, self.expression(item, (*path, key))) for key, item in raw.items()))
-        if isinstance(raw, Sequence) and not isinstance(raw, str):
-            return JsonList(tuple(self.expression(item, (*path, place)) for place, item in enumerate(raw)))
-        return self._parsed(raw, path, as_expression=True) if isinstance(raw, str) else Const(raw)
+        return self._read(raw, path, as_expression=True)
+
+    def _read(self, raw: Any, path: Path, *, as_expression: bool) -> Expr:
+        if isinstance(raw, dict):
+            entries = ((key, self._read(item, (*path, key), as_expression=as_expression)) for key, item in raw.items())
+            return JsonRecord(tuple(entries))
+        if isinstance(raw, list):
+            return JsonList(
+                tuple(self._read(item, (*path, place), as_expression=as_expression) for place, item in enumerate(raw))
+            )
+        return self._parsed(raw, path, as_expression=as_expression) if isinstance(raw, str) else Const(raw)
 
     def _parsed(self, text: str, path: Path, *, as_expression: bool) -> Expr:
         try:

@@ -9,7 +9,7 @@ from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import parameter_types, required_parameters
-from tool_induction.language.syntax import Const, Expr, JsonRecord, Name
+from tool_induction.language.syntax import Broken, Const, Expr, JsonRecord, to_text
 from world_api.operations import OPERATIONS
 
 
@@ -165,31 +165,37 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     if not isinstance(step.inputs, JsonRecord):
         return step.inputs
     keys = [key for key, _ in step.inputs.entries]
-    wanted = ["a", "b"] if spec.takes == "pair" else []
-    if spec.takes == "pair" and sorted(keys) == wanted or spec.takes in ("mix", "slots", "lists"):
+    pair = ["a", "b"] if spec.takes == "pair" else []
+    if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
         return step.inputs
+    meant: Expr = Broken("inputs")
     for key, value in step.inputs.entries:
-        if key in wanted:
+        if key in pair:
             continue
-        suggestion = ""
+        suggestion = _parameter_suggestion(key, spec)
         if key in spec.params:
             suggestion = f'move it to "params": {{"{key}": ...}}'
-        elif isinstance(value, Name):
-            suggestion = f'write "inputs": "{value.name}"'
+        elif key in _LIST_WORDS or len(keys) == 1:
+            meant = value
+            suggestion = f'write "inputs": "{to_text(value)}"'
         findings.add(
             "E_UNKNOWN_PARAM",
             (*step.path, "inputs", key),
             f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
             found=key,
             expected=_inputs_in_words(spec),
-            suggestion=suggestion or did_you_mean(key, spec.params),
+            suggestion=suggestion,
         )
-    for key in wanted:
+    for key in pair:
         if key not in keys:
             findings.add(
                 "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
             )
-    return step.inputs
+    return meant
+
+
+#: keys under which models like to put the list itself
+_LIST_WORDS = ("items", "list", "input", "values", "data", "segments", "candidates", "detections")
 
 
 def _inputs_in_words(spec: AggregateSpec) -> str:

@@ -227,11 +227,11 @@ def _kind(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true or false"
-    return (
-        {dict: "a JSON object", list: "a list", str: "a string"}.get(type(value), "a number")
-        if not isinstance(value, dict)
-        else "a JSON object"
-    )
+    if isinstance(value, dict):
+        return "a JSON object"
+    if isinstance(value, list):
+        return "a list"
+    return "a string" if isinstance(value, str) else "a number"
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tool_induction.language.diagnostics import Path
@@ -45,12 +45,19 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """How a call or a block is repeated. ``max_items`` is None until the compiler bounds the loop."""
+    """How a call or a block is repeated.
+
+    The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
+    (``least``), and writes ``max_items`` out where nothing else bounds the loop.
+    """
 
     over: Expr
     variable: str = "item"
     max_items: int | None = None
     until: Expr | None = None
+    bound: int = 0
+    typical: int = 0
+    least: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +71,7 @@ class Call:
     on_error: OnError = "fail"
     save_as: str
     path: Path = ()
-    flattens: bool = field(default=False, metadata={"why": "decided by the compiler from the result's type"})
+    flattens: str | None = None  #: in a loop, the list field whose items are collected; the compiler decides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +83,7 @@ class Block:
     on_error: OnError = "fail"
     save_as: str
     path: Path = ()
-    flattens: bool = False
+    flattens: str | None = None  #: as in Call; "" where an iteration's value is itself a list
 
 
 @dataclass(frozen=True, kw_only=True)

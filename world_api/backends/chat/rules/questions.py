@@ -20,7 +20,7 @@ _INTENTS: tuple[tuple[Intent, str], ...] = (
     ("summary", r"\bsummar|\boverview\b|\bwhat happens\b|概括|总结|概述|发生了什么|讲了什么|讲述"),
     (
         "words",
-        r"\bsa(?:y|ys|id|ying)\b|\bspo(?:ke|ken)\b|\bspeak|\bmention|\btalk|\btold\b|\bwritten\b|\btext\b|\bsigns?\b|"
+        r"\bsa(?:y|ys|id|ying)\b|\bspo(?:ke|ken)\b|\bspeak|\bmention|\btalk|\btold\b|\bwritten\b|\btext\b|\breads?\b|"
         r"\bquote|\bwords?\b|说|提到|谈到|写着|写了|文字|字幕|台词",
     ),
     (
@@ -66,6 +66,8 @@ _CHINESE_TAIL = re.compile(
     r"(?:是?在?(?:什么时候|何时|哪里|哪儿)|第一次|首次|最早|最后|出现|在?(?:做|干)什么|说了?什么|说|提到|有多少|吗|呢|？|\?|。).*$"
 )
 
+_CHINESE_COUNTED = re.compile(r"(?:多少|几)[个位名只辆次]?(?P<target>[^？?。，,]+?)(?:出现|进|在|吗|[？?。，,]|$)")
+
 _PERSON = re.compile(
     r"\b(?:m[ae]n|wom[ae]n|persons?|people|boys?|girls?|child(?:ren)?|kids?|lad(?:y|ies)|guys?|someone|somebody|"
     r"anyone|speakers?|who|he|she)\b|人|男|女|孩|谁|位",
@@ -91,12 +93,13 @@ class Question:
 def read_question(text: str) -> Question:
     """Read a question in English or Chinese."""
     chinese = _CHINESE.search(text) is not None
-    target = _target(text, chinese=chinese)
+    quoted = _QUOTED.search(text)
+    target = quoted[1].strip() if quoted else _target(text, chinese=chinese)
     return Question(
         text=text,
         intent=_intent(text),
         target=target,
-        category=_category(target, chinese=chinese),
+        category="any" if quoted else _category(target, chinese=chinese),
         chinese=chinese,
         wants_last=_LAST.search(text) is not None,
     )
@@ -110,13 +113,13 @@ def _intent(text: str) -> Intent:
 
 
 def _target(text: str, *, chinese: bool) -> str:
-    quoted = _QUOTED.search(text)
-    if quoted:
-        return quoted[1].strip()
     return (_chinese_target(text) if chinese else _english_target(text)) or text.strip() or "anything"
 
 
 def _chinese_target(text: str) -> str:
+    counted = _CHINESE_COUNTED.search(text)
+    if counted:
+        return counted["target"].strip()
     rest = _CHINESE_HEAD.sub("", text.strip())
     return _CHINESE_TAIL.sub("", rest).strip(" ，,。？?！!的了")
 
