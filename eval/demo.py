@@ -50,10 +50,14 @@ class Subject:
 
 def sample_subject(folder: Path) -> Subject:
     """The film that the project draws itself."""
+    from eval.sandbox.casting import cast
+    from eval.sandbox.sample import DEFAULT_SEED
+
+    coat = cast(DEFAULT_SEED).owner.look.coat
     return Subject(
         video=folder / "sample.mp4",
-        person="a person in a red coat",
-        question="When does the person in the red coat first appear?",
+        person=f"a person in a {coat} coat",
+        question=f"When does the person in the {coat} coat first appear?",
     )
 
 
