@@ -25,11 +25,10 @@ Runner = Callable[[Sequence[str]], "Ran"]
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a command left: exit status, and what it wrote to standard output and standard error."""
+    """What a command left: its exit status, and what it wrote to standard output."""
 
     status: int
     output: str
-    errors: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +50,14 @@ class Subject:
 
 def sample_subject(folder: Path) -> Subject:
     """The film that the project draws itself."""
+    from eval.sandbox.casting import cast
+    from eval.sandbox.sample import DEFAULT_SEED
+
+    coat = cast(DEFAULT_SEED).owner.look.coat
     return Subject(
         video=folder / "sample.mp4",
-        person="a person in a red coat",
-        question="When does the person in the red coat first appear?",
+        person=f"a person in a {coat} coat",
+        question=f"When does the person in the {coat} coat first appear?",
     )
 
 
@@ -104,27 +107,26 @@ def _shown(step: Step, title: str, run: Runner, say: Callable[[str], None]) -> i
     say(f"\n== {title}\n$ videoworld {shlex.join(step.arguments)}")
     ran = run(step.arguments)
     lines = ran.output.rstrip("\n").split("\n")
-    say("\n".join(lines[:MAX_LINES]))
+    if ran.output:
+        say("\n".join(lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         say(f"... and {len(lines) - MAX_LINES} lines more")
-    if ran.status:
-        say(ran.errors.rstrip("\n"))
     return ran.status
 
 
 def videoworld(arguments: Sequence[str]) -> Ran:
-    """Run the command line in a process of its own."""
+    """Run the command line in a process of its own; progress and errors go straight to the terminal."""
     ended = subprocess.run(
         [sys.executable, "-m", "videoworld", *arguments],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         check=False,
         text=True,
         encoding="utf-8",
         errors="replace",
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
-    return Ran(status=ended.returncode, output=ended.stdout, errors=ended.stderr)
+    return Ran(status=ended.returncode, output=ended.stdout)
 
 
 def main(environment: Mapping[str, str]) -> int:

@@ -32,7 +32,7 @@ def test_each_command_is_printed_before_its_output_and_long_output_is_cut() -> N
     said: list[str] = []
 
     def run(arguments: Sequence[str]) -> Ran:
-        return Ran(status=0, output="\n".join(f"line {n}" for n in range(100)), errors="")
+        return Ran(status=0, output="\n".join(f"line {n}" for n in range(100)))
 
     assert run_demo(own_subject(Path("a b.mp4")), Path("demo"), run, said.append) == 0
     assert said[0].endswith("$ videoworld build 'a b.mp4' --store demo/worlds")
@@ -40,14 +40,13 @@ def test_each_command_is_printed_before_its_output_and_long_output_is_cut() -> N
     assert said[2] == "... and 60 lines more"
 
 
-def test_it_stops_at_the_first_failure_and_shows_it() -> None:
+def test_it_stops_at_the_first_failure() -> None:
     said: list[str] = []
 
     def run(arguments: Sequence[str]) -> Ran:
-        return Ran(status=1, output="", errors="error: no such file [source_missing]")
+        return Ran(status=1, output="")
 
     assert run_demo(own_subject(Path("gone.mp4")), Path("demo"), run, said.append) == 1
-    assert said[-1] == "error: no such file [source_missing]"
     assert sum("$ videoworld" in text for text in said) == 1
 
 
