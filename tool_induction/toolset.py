@@ -12,6 +12,7 @@ from tool_induction.compiler.emit import description_of, inputs_schema
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calling import Caller, Memo, WorldState
 from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.trace import Trace
 from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
@@ -41,19 +42,21 @@ class LibraryTools:
         call: Caller,
         world: WorldState | None = None,
         limits: RunLimits = FOR_MODELS,
+        traced: bool = False,
     ) -> None:
         self._tools = tools
         self._call = call
         self._world = world
         self._limits = limits
+        self._traced = traced
         self._memo = Memo()
 
     @classmethod
-    def on_session(cls, library: ToolLibrary, session: Session) -> LibraryTools:
+    def on_session(cls, library: ToolLibrary, session: Session, *, traced: bool = False) -> LibraryTools:
         """The library's tools, acting in a session."""
         from world_api.operations import run
 
-        return cls(library.tools, call=partial(run, session), world=session)
+        return cls(library.tools, call=partial(run, session), world=session, traced=traced)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The declarations, in the library's order."""
@@ -63,9 +66,13 @@ class LibraryTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run a tool; its result record, or ``{"error": ...}`` where the call itself was wrong. Never raises."""
+        """Run a tool; its result record, or ``{"error": ...}`` where the call itself was wrong. Never raises.
+
+        A traced toolset puts what was done under ``trace``, for whoever records it.
+        """
+        trace = Trace()
         try:
-            return run_tool(
+            result = run_tool(
                 self._tools,
                 name,
                 arguments,
@@ -73,6 +80,8 @@ class LibraryTools:
                 world=self._world,
                 memo=self._memo,
                 limits=self._limits,
+                trace=trace,
             )
         except VideoWorldError as fault:
             return {**fault.record()}
+        return {**result, "trace": trace.root.record()} if self._traced else result

@@ -43,10 +43,17 @@ def build_world(
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
+    from world_api import recipes
     from world_api.build import builder
 
     report = builder.build_world(
-        video, store, video_id=video_id, profile=profile, force=force, progress=progress, clock=clock
+        video,
+        store,
+        video_id=video_id,
+        recipe=recipes.recipe_for(profile),
+        force=force,
+        progress=progress,
+        clock=clock,
     )
     if report.changed:
         catalogue.enter(store, report.video_id, text_embedder())

@@ -15,6 +15,7 @@ from world_api.core.faults import ErrorBody, ErrorRecord
 MAX_RESULT_CHARACTERS = 8_000
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
 _QUOTED = 300
+_BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
 
 _SLIPS: dict[Problem, tuple[str, str]] = {
     "no_choices": ("your last reply held no choices", "reply again: call a tool or submit_answer"),
@@ -70,7 +71,7 @@ def tool_message(
     What a tool found (``is_data``) is marked as data from the video; faults stand as they are. Beyond ``limit``
     characters the result is cut, and the message says so.
     """
-    shown, cut = shorten(result, limit)
+    shown, cut = shorten({key: value for key, value in result.items() if key not in _BOOK_KEEPING}, limit)
     body: dict[str, Any] = {"data_from_video": shown} if is_data and set(shown) != {"error"} else dict(shown)
     if cut:
         hint = "ask for less: a narrower time_range, a smaller top_k, a more exact query"

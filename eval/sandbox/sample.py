@@ -17,6 +17,8 @@ from eval.sandbox.truth import SCHEMA_VERSION, SightingLog, subtitles_of, truth_
 from world_api.core.faults import StoreFault
 from world_api.core.ports import Image
 
+DEFAULT_SEED = 7
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampleFiles:
@@ -28,7 +30,7 @@ class SampleFiles:
     questions: Path
 
 
-def make_sample(folder: Path, *, seed: int = 7) -> SampleFiles:
+def make_sample(folder: Path, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw, score and encode the sample film into a folder, which is made when missing; the same seed, the same files.
 
     The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,

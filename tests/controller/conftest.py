@@ -12,7 +12,7 @@ from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
-from controller.toolsets import ToolDeclaration
+from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
 

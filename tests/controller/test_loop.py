@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from controller.episode import FaultRecord
 from world_api.backends.chat.completions import Call
 from world_api.core.faults import BackendFault, EpisodeFault
 
@@ -213,9 +214,7 @@ def test_a_spent_budget_ends_in_a_forced_answer(hold: Any, replies: Any, budget:
 
 
 def test_wall_time_is_a_budget_too(hold: Any, replies: Any, stepping_clock: Any) -> None:
-    held = hold(
-        replies.finds(), replies.says("Late."), clock=stepping_clock(step=2.0), budget=Budget(seconds=5.0)
-    )
+    held = hold(replies.finds(), replies.says("Late."), clock=stepping_clock(step=2.0), budget=Budget(seconds=5.0))
     assert (held.episode.outcome, held.episode.reason) == ("forced", "seconds")
 
 
@@ -241,7 +240,7 @@ def test_tools_called_after_the_budget_do_not_run(hold: Any, replies: Any) -> No
 def test_an_endpoint_that_fails_ends_the_episode_by_name_and_keeps_what_was_done(hold: Any, replies: Any) -> None:
     episode = hold(replies.finds(), BackendFault("endpoint_unreachable", "nobody there", hint="start it")).episode
     assert (episode.outcome, episode.reason) == ("failed", "endpoint_unreachable")
-    assert episode.fault == {"code": "endpoint_unreachable", "message": "nobody there", "hint": "start it"}
+    assert episode.fault == FaultRecord(code="endpoint_unreachable", message="nobody there", hint="start it")
     assert len(episode.tool_calls) == 1
 
 
@@ -253,6 +252,8 @@ def test_a_replay_that_does_not_match_is_not_taken_for_an_outcome(hold: Any) -> 
 def test_tokens_are_counted_where_the_server_counts_and_else_estimated(hold: Any, replies: Any) -> None:
     counted = hold(replies.says("Yes.", usage=(30, 4))).episode.usage
     assert (counted.prompt, counted.completion, counted.estimated) == (30, 4, False)
+    kept = {"prompt_tokens": 30, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 16}}
+    assert hold(replies.says("Yes.") | {"usage": kept}).episode.usage.cached == 16
     guessed = hold(replies.says("Yes.")).episode.usage
     assert guessed.estimated
     assert guessed.prompt > 100
@@ -264,7 +265,9 @@ def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_record(
     hold: Any, replies: Any, fake_tools: Any
 ) -> None:
     tools = fake_tools()
-    tools.result = {"candidates": [{"start_time": float(n), "end_time": n + 1.0, "snippet": "雨" * 50} for n in range(500)]}
+    tools.result = {
+        "candidates": [{"start_time": float(n), "end_time": n + 1.0, "snippet": "雨" * 50} for n in range(500)]
+    }
     held = hold(replies.finds(), replies.submits("x", (499.0, 500.0)), tools=tools)
     told = held.observation("c1")
     shown = told["data_from_video"]["candidates"]
@@ -296,8 +299,18 @@ def test_the_causal_cut_is_told_to_the_model(hold: Any, replies: Any) -> None:
 
 
 def test_operations_inside_a_tool_are_kept_and_not_shown(hold: Any, replies: Any, fake_tools: Any) -> None:
+    inner = {"kind": "call", "name": "describe_segment", "arguments": {"start_time": 1.0}, "outcome": "ok"}
+    step = {"kind": "step", "name": "x", "outcome": "ok", "children": [inner, {**inner, "outcome": "cached"}]}
     tools = fake_tools()
-    tools.result = {"status": "ok", "outputs": {"start_time": 1.0, "end_time": 2.0}, "calls": [{"operation": "x"}]}
+    tools.result = {
+        "status": "ok",
+        "outputs": {"start_time": 1.0, "end_time": 2.0},
+        "calls": {"logical": 2, "physical": 1},
+        "cost": {"calls": 2},
+        "trace": {"kind": "run", "name": "run", "children": [{"kind": "tool", "name": "find", "children": [step]}]},
+    }
     held = hold(replies.finds(), replies.submits(), tools=tools)
-    assert held.episode.tool_calls[0].inner_calls == [{"operation": "x"}]
-    assert "calls" not in held.observation("c1")["data_from_video"]
+    [kept] = held.episode.tool_calls
+    assert kept.inner_calls == [inner, {**inner, "outcome": "cached"}]
+    assert kept.result["calls"] == {"logical": 2, "physical": 1}
+    assert held.observation("c1") == {"data_from_video": {"status": "ok", "outputs": tools.result["outputs"]}}

@@ -28,7 +28,9 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "as_of": as_of,
         "source": manifest.source.model_dump(mode="json"),
         "video": facts if as_of is None else {**facts, "duration": round_time(view.duration), "frames": None},
-        "losses": [loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration],
+        "losses": [
+            loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
+        ],
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": {name: view.rows(name).num_rows for name in TABLES},
         "bytes": {

@@ -6,6 +6,7 @@ changed since is left out of answers. Nothing behind a causal cut reads it, sinc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +158,8 @@ def _names(database: Any) -> Sequence[str]:
 
 
 def _connect(store: Path) -> Any:
+    # Lance's native log tells of every table it creates; it reads its level once, when it is loaded.
+    os.environ.setdefault("LANCE_LOG", "error")
     import lancedb
 
     try:

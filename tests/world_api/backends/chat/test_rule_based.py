@@ -71,8 +71,7 @@ def test_a_first_appearance_is_the_earliest_candidate_that_a_look_confirms() -> 
     )
     assert [name for name, _ in calls] == [
         "search_segments_by_text",
-        "detect_objects",
-        "detect_objects",
+        *["detect_objects"] * 3,
         "describe_segment",
         "write_memory",
         "submit_answer",
@@ -144,6 +143,31 @@ def test_a_count_lists_entities_of_the_kind_asked_for() -> None:
     calls, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities}})
     assert [name for name, _ in calls] == ["list_entities", "submit_answer"]
     assert "1 for" in answer
+
+
+def test_how_often_counts_the_stretches_a_look_confirms() -> None:
+    calls, answer = converse(
+        "How many times does the cat appear?",
+        {
+            "search_segments_by_text": lambda _: hits(10.0, 20.0, 60.0),
+            "detect_objects": lambda asked: {
+                "detections": [{"start_time": 8.0, "end_time": 30.0}] if asked["timestamp"] < 40 else []
+            },
+        },
+    )
+    assert answer.startswith("[rule-based] 1 for 'the cat'")
+    assert calls[-1][1]["spans"] == [{"start_time": 8.0, "end_time": 30.0}]
+
+
+def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
+    text = {"type": "string"}
+    often = tool("count_appearances", "How often. Not for how many different ones.", video_id=text, query=text)
+    different = tool(
+        "count_distinct_things", "How many different ones. Not for how often.", video_id=text, category=text
+    )
+    counted = {"count_appearances": lambda _: {"count": 4}, "count_distinct_things": lambda _: {"count": 6}}
+    assert "4 for" in converse("How often does the man appear?", counted, extra=[often, different])[1]
+    assert "6 for" in converse("How many people enter?", counted, extra=[often, different])[1]
 
 
 def test_a_summary_tells_scenes_from_the_whole_length() -> None:
@@ -221,6 +245,8 @@ def test_results_of_any_shape_lead_to_an_answer(result: Any, question: str) -> N
         ("What is said about the harvest?", "words", "the harvest", "harvest"),
         ('When is "Platform 9" shown?', "place", "Platform 9", "any"),
         ("How many dogs are there?", "count", "dogs", "dog"),
+        ("How many times does the cat appear?", "times", "the cat", "cat"),
+        ("那只猫出现了几次？", "times", "那只猫", "any"),
         ("穿红衣服的男子第一次出现时在做什么？", "place", "穿红衣服的男子", "person"),
         ("什么时候出现了一辆红色的车？", "place", "一辆红色的车", "any"),
         ("谁提到了“收成”？", "words", "收成", "any"),

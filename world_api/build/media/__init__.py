@@ -1,0 +1,1 @@
+"""Reading videos: probing, the one decode pass, random access, subtitles."""

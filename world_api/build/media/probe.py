@@ -1,0 +1,169 @@
+"""What a file is before it is decoded: facts, or the named reason why it is no video."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from world_api.core.faults import MediaFault
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+#: Demuxers that draw a picture of text or of a listing; whatever they open is no video.
+_TEXT_CONTAINERS = frozenset({"tty", "bin", "xbin", "adf", "idf", "concat", "ffmetadata"})
+#: Demuxers of still pictures (animations such as gif and apng are video).
+_PICTURE_CONTAINERS = ("image2", "_pipe")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A video file as its header and its first frame describe it.
+
+    ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that
+    clock less ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
+    counter-clockwise). ``declared_duration`` is what the header says, in seconds, if it says so.
+    """
+
+    path: Path
+    container: str
+    codec: str
+    width: int
+    height: int
+    rotation: int
+    frame_rate: float
+    start: float
+    declared_duration: float | None
+    has_audio: bool
+
+
+def probe(path: Path) -> Probe:
+    """Open a file, decode one frame and describe it.
+
+    Raises:
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
+            ``no_video_stream``.
+    """
+    with open_video(path) as container:
+        stream = video_stream(container, path)
+        frame = _first_frame(container, stream, path)
+        rotation = quarter_turn(frame)
+        turned = rotation in (90, 270)
+        return Probe(
+            path=path,
+            container=container.format.name,
+            codec=stream.codec_context.name,
+            width=frame.height if turned else frame.width,
+            height=frame.width if turned else frame.height,
+            rotation=rotation,
+            frame_rate=_frame_rate(stream),
+            start=frame_time(frame),
+            declared_duration=_declared_duration(container, stream),
+            has_audio=bool(container.streams.audio),
+        )
+
+
+def open_video(path: Path) -> InputContainer:
+    """Open a container for reading, or say by name why it cannot be.
+
+    Raises:
+        MediaFault: as :func:`probe`.
+    """
+    import av
+
+    _check_file(path)
+    try:
+        container = av.open(str(path), metadata_errors="replace")
+    except (av.FFmpegError, ValueError) as error:
+        raise _not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
+    name = container.format.name
+    if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
+        container.close()
+        raise _not_a_video(path, f"it is a {name} file")
+    return container
+
+
+def video_stream(container: InputContainer, path: Path) -> VideoStream:
+    """The video stream to use: the best one that is no cover picture.
+
+    Raises:
+        MediaFault: ``no_video_stream``.
+    """
+    from av.stream import Disposition
+
+    streams = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
+    streams = [s for s in streams if s.codec_context is not None]
+    if not streams:
+        if not container.streams.audio:
+            raise _not_a_video(path, f"it is a {container.format.name} file without a picture")
+        raise MediaFault(
+            "no_video_stream",
+            f"{path.name} has sound but no picture",
+            hint="give a file with a video stream",
+        )
+    best = container.streams.best("video")
+    chosen = next((s for s in streams if best is not None and s.index == best.index), streams[0])
+    chosen.thread_type = "AUTO"
+    return chosen
+
+
+def frame_time(frame: VideoFrame) -> float:
+    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
+    return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else 0.0
+
+
+def quarter_turn(frame: VideoFrame) -> int:
+    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
+    return round(frame.rotation / 90) % 4 * 90
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
+    if path.is_dir():
+        raise MediaFault("is_a_folder", f"{path} is a folder", hint="give the path of one video file")
+    if not os.access(path, os.R_OK):
+        raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
+    if path.is_file() and path.stat().st_size == 0:
+        raise MediaFault("empty_file", f"{path.name} is empty", hint="the download or the copy may have failed")
+
+
+def _not_a_video(path: Path, why: str) -> MediaFault:
+    return MediaFault(
+        "not_a_video",
+        f"{path.name} is not a video this can decode: {why}",
+        hint="give a video file such as mp4, mkv, webm or mov; a file cut off in copying must be copied again",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
+    import av
+
+    for packet in container.demux(stream):
+        try:
+            frames = packet.decode()
+        except av.FFmpegError:
+            continue
+        for frame in frames:
+            if isinstance(frame, av.VideoFrame) and frame.width and frame.height:
+                return frame
+    raise _not_a_video(path, "no picture in it can be decoded")
+
+
+def _frame_rate(stream: VideoStream) -> float:
+    rate = stream.average_rate or stream.guessed_rate or stream.base_rate
+    return round(float(rate), 6) if rate else 0.0
+
+
+def _declared_duration(container: InputContainer, stream: VideoStream) -> float | None:
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    return container.duration / 1_000_000 if container.duration else None

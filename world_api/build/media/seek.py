@@ -1,0 +1,75 @@
+"""Random access to the frames of one video (the ``FrameSource`` port)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.probe import Probe, frame_time, open_video, probe, video_stream
+from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
+
+#: How far before the wanted time (seconds) to look again when a seek landed behind it.
+_BACK_OFF = (0.0, 2.0, 12.0)
+_HALF_MILLISECOND = 5e-4
+
+
+class VideoFrames:
+    """Frames of one video file by time. Opens the file at each call, so it holds nothing between calls."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._probe: Probe | None = None
+        self._scaler = Scaler()
+
+    def frame_played_at(self, seconds: float) -> Image:
+        """The frame on screen at that time: the last one whose presentation time is not after it.
+
+        Times before the first frame give the first one, times after the end the last one. A frame counts as
+        begun half a millisecond early, since times leave the API rounded to milliseconds.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``.
+        """
+        if not self._path.is_file():
+            raise MediaFault(
+                "source_missing",
+                f"the video file {self._path.name} is no longer where it was when the world was built",
+                hint="put the file back, or build the world again",
+            )
+        if self._probe is None:
+            self._probe = probe(self._path)
+        wanted = max(0.0, seconds) + self._probe.start + _HALF_MILLISECOND
+        for back_off in _BACK_OFF:
+            if (found := self._last_not_after(wanted, seek_to=wanted - back_off)) is not None:
+                return found.picture()
+        if (found := self._last_not_after(wanted, seek_to=None)) is not None:
+            return found.picture()
+        raise MediaFault(
+            "undecodable", f"no frame of {self._path.name} can be decoded at {seconds:.3f} s", hint="try another time"
+        )
+
+    def _last_not_after(self, wanted: float, *, seek_to: float | None) -> Frame | None:
+        import av
+
+        found = None
+        with open_video(self._path) as container:
+            stream = video_stream(container, self._path)
+            try:
+                if seek_to is not None and stream.time_base:
+                    container.seek(int(max(0.0, seek_to) / stream.time_base), stream=stream, backward=True)
+            except av.FFmpegError:
+                return None
+            for packet in container.demux(stream):
+                try:
+                    frames = packet.decode()
+                except av.FFmpegError:
+                    continue
+                for frame in frames:
+                    if not isinstance(frame, av.VideoFrame) or frame.pts is None:
+                        continue
+                    time = frame_time(frame)
+                    if time > wanted:
+                        return found
+                    found = Frame(frame, time=time, scaler=self._scaler)
+        return found

@@ -1,0 +1,131 @@
+"""Stages: what preprocessing is made of.
+
+A stage looks at a video in clips of thirty seconds. For each clip it opens a fresh worker, which is fed the frames of
+the clip's window ``[start - warm_up, end + look_ahead)`` and gives back the rows of ``[start, end)`` alone. So the rows
+of a clip depend on nothing but its window: a resumed build, a growing video and a batch build give the same rows. What
+runs across a join is put together by later stages from stored rows, never by hidden state.
+
+A stage without sampling is fed no frames; it works on the stored rows of the stages before it, or on files beside the
+video.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.probe import Probe
+from world_api.core.spans import TimeSpan
+from world_api.world.hashing import hash_json
+
+CLIP_SECONDS = 30.0
+
+Record = dict[str, Any]
+Records = Mapping[str, list[Record]]  #: table name -> rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Which frames a stage is fed: ``fps`` a second (None: every frame), and how much around each clip (seconds).
+
+    ``max_side`` is the size in pixels the stage usually looks at, for the reader's information.
+    """
+
+    fps: float | None
+    max_side: int
+    warm_up: float = 0.0
+    look_ahead: float = 0.0
+
+    def takes(self, time: float, previous: float | None) -> bool:
+        """Whether a frame is sampled: the first one in each step of ``1 / fps`` seconds, whoever asks."""
+        if self.fps is None or previous is None:
+            return True
+        return math.floor(time * self.fps + 1e-6) > math.floor(previous * self.fps + 1e-6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageSpec:
+    """What a stage is. Whatever changes its rows stands in here, since its files are found by it."""
+
+    name: str
+    version: int
+    tables: tuple[str, ...]
+    sampling: Sampling | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()  #: names of the stages whose rows it reads
+    libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
+
+    @property
+    def producer(self) -> str:
+        """What the rows say made them."""
+        return f"{self.name}/{self.version}"
+
+    def key(self, *, source_hash: str, upstream: Mapping[str, str]) -> str:
+        """The short hash that names the stage's files: everything its rows depend on."""
+        sampling = self.sampling
+        facts = {
+            "source": source_hash,
+            "stage": self.producer,
+            "clip_seconds": CLIP_SECONDS,
+            "sampling": None if sampling is None else [sampling.fps, sampling.warm_up, sampling.look_ahead],
+            "parameters": dict(self.parameters),
+            "libraries": {name: version(name) for name in self.libraries},
+            "upstream": {name: upstream[name] for name in self.needs},
+        }
+        return hash_json(facts)[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip:
+    """One clip as a stage sees it.
+
+    ``rows(table, span)`` reads stored rows of earlier stages whose time lies in a span; ``keep_image`` stores an encoded
+    JPEG and returns its path inside the world.
+    """
+
+    number: int
+    span: TimeSpan
+    source: Probe
+    rows: Callable[[str, TimeSpan], pa.Table]
+    keep_image: Callable[[bytes], str]
+
+
+class Worker(Protocol):
+    """One stage at work on one clip."""
+
+    def see(self, frame: Frame) -> None:
+        """Take one sampled frame of the clip's window; frames come in time order."""
+        ...
+
+    def finish(self) -> Records:
+        """The rows of the clip's own span, by table."""
+        ...
+
+
+class Stage(Protocol):
+    """A part of preprocessing."""
+
+    @property
+    def spec(self) -> StageSpec:
+        """What it is."""
+        ...
+
+    def open(self, clip: Clip) -> Worker:
+        """A fresh worker for one clip; it must not share state with another."""
+        ...
+
+
+def clip_span(number: int) -> TimeSpan:
+    """The span of a clip; the last one is not shortened to the video's end."""
+    return TimeSpan(start=number * CLIP_SECONDS, end=(number + 1) * CLIP_SECONDS)
+
+
+def clip_count(duration: float) -> int:
+    """How many clips a video of that many seconds has; at least one."""
+    return max(1, math.ceil(duration / CLIP_SECONDS - 1e-9))

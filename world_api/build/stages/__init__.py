@@ -1,0 +1,1 @@
+"""The stages of preprocessing beside tracking."""

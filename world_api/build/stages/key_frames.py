@@ -1,0 +1,104 @@
+"""The stage that writes ``key_frames``: the sharpest frame of a moment, where it shows something new."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import cv2
+
+from world_api.build.media.frames import Frame
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.stages.looks import LOOK_SIDE, Look, look_of
+from world_api.core.spans import round_time
+
+_FPS = 4.0
+#: A moment (seconds): one frame of it is kept at most.
+_MOMENT = 2.0
+#: Not new: a look with this cosine to one kept in the last so many seconds. One is kept at least that often, too.
+_ALIKE, _MEMORY = 0.93, 10.0
+_KEPT_SIDE, _JPEG_QUALITY = 960, 88
+#: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
+_BLANK = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    frame: Frame
+    sharpness: float
+
+
+class KeyFrames:
+    """Sharp frames that look new, kept as JPEG."""
+
+    spec = StageSpec(
+        name="key_frames",
+        version=1,
+        tables=("key_frames",),
+        sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
+        parameters={
+            "moment": _MOMENT,
+            "alike": _ALIKE,
+            "memory": _MEMORY,
+            "side": _KEPT_SIDE,
+            "quality": _JPEG_QUALITY,
+        },
+        libraries=("opencv-python-headless", "av", "numpy"),
+    )
+
+    def open(self, clip: Clip) -> KeyFramesWorker:
+        """A fresh worker."""
+        return KeyFramesWorker(clip, self.spec.producer)
+
+
+class KeyFramesWorker:
+    """Chooses among the frames of one clip."""
+
+    def __init__(self, clip: Clip, producer: str) -> None:
+        self._clip = clip
+        self._producer = producer
+        self._best: _Candidate | None = None
+        self._moment = -1
+        self._last_seen = 0.0
+        self._kept: deque[tuple[float, Look]] = deque()
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Take one frame."""
+        moment = int(frame.time // _MOMENT)
+        if moment != self._moment:
+            self._decide()
+            self._moment = moment
+        sharpness = float(cv2.Laplacian(frame.picture(LOOK_SIDE * 2, "gray"), cv2.CV_32F).var())
+        if self._best is None or sharpness > self._best.sharpness:
+            self._best = _Candidate(frame=frame, sharpness=sharpness)
+        self._last_seen = frame.time
+
+    def finish(self) -> Records:
+        """The key frames of the clip's span."""
+        self._decide()
+        return {"key_frames": self._rows}
+
+    def _decide(self) -> None:
+        """Keep the best frame of the moment that is over, if it shows something new."""
+        best, self._best = self._best, None
+        if best is None:
+            return
+        while self._kept and self._kept[0][0] < best.frame.time - _MEMORY:
+            self._kept.popleft()
+        look = look_of(best.frame.picture(LOOK_SIDE))
+        if any(float(look @ other) >= _ALIKE for _, other in self._kept) or (best.sharpness < _BLANK and self._kept):
+            return
+        self._kept.append((best.frame.time, look))
+        if self._clip.span.contains(best.frame.time):
+            self._rows.append(self._keep(best))
+
+    def _keep(self, best: _Candidate) -> Record:
+        _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+        return {
+            "time": round_time(best.frame.time),
+            "image": self._clip.keep_image(jpeg.tobytes()),
+            "sharpness": round(best.sharpness, 1),
+            "known_at": round_time(self._last_seen),
+            "producer": self._producer,
+        }

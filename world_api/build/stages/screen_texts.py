@@ -1,0 +1,132 @@
+"""The stage that writes ``screen_texts``: text read off a few chosen frames.
+
+Reading a frame costs about a second, so it is rationed: a frame is glanced at only when the picture changed, read only
+when the glance finds places that may hold text and they are not where text has just been read, and only so often a clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import cv2
+import numpy as np
+
+from world_api.build.media.frames import Frame
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.core.boxes import Box
+from world_api.core.ports import Image, TextLine
+from world_api.core.spans import round_time
+
+_FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
+#: Most frames read in a clip; glances come at this rate (a second), saved up to so many.
+_READS, _GLANCE_RATE, _SAVED_GLANCES = 4, 0.6, 3.0
+#: A picture that stays the same is glanced at again, and text in the same places is read again, after so long (seconds).
+_AGAIN = 10.0
+#: Mean change (grey levels) of a block of the thumbnail that makes a picture another one.
+_CHANGED = 12.0
+_SAME_PLACE = 0.4
+
+
+class GlancingReader(Protocol):
+    """A text reader that can first have a quick look."""
+
+    producer: str
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        """All lines of text in the image."""
+        ...
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        """Where lines of text may be; much cheaper than reading."""
+        ...
+
+
+class ScreenTexts:
+    """Text on the screen, read by what ``reader`` gives; it loads its models when the first frame needs them."""
+
+    def __init__(self, reader: Callable[[], GlancingReader]) -> None:
+        self._reader = reader
+        self.spec = StageSpec(
+            name="screen_texts",
+            version=1,
+            tables=("screen_texts",),
+            sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE),
+            parameters={
+                "reader": reader().producer,
+                "reads": _READS,
+                "glance_rate": _GLANCE_RATE,
+                "again": _AGAIN,
+                "max_side": _MAX_SIDE,
+            },
+            libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
+        )
+
+    def open(self, clip: Clip) -> ScreenTextsWorker:
+        """A fresh worker."""
+        return ScreenTextsWorker(clip, self._reader, self.spec.producer)
+
+
+class ScreenTextsWorker:
+    """Chooses and reads frames of one clip."""
+
+    def __init__(self, clip: Clip, reader: Callable[[], GlancingReader], producer: str) -> None:
+        self._reader = reader
+        self._producer = producer
+        self._glanced: tuple[float, Image] | None = None
+        self._read: tuple[float, Sequence[Box]] | None = None
+        self._clip = clip
+        self._glances = 0
+        self._reads = 0
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Take one frame."""
+        allowed = _SAVED_GLANCES + _GLANCE_RATE * (frame.time - self._clip.span.start)
+        if self._reads >= _READS or self._glances + 1 > allowed or not self._is_worth_a_glance(frame):
+            return
+        self._glances += 1
+        picture = frame.picture(_GLANCE_SIDE)
+        places = self._reader().locate(picture)
+        if places and self._is_news(places, frame.time):
+            self._reads += 1
+            self._read = (frame.time, places)
+            self._rows.extend(self._lines(frame))
+
+    def finish(self) -> Records:
+        """The texts of the clip's span."""
+        return {"screen_texts": self._rows}
+
+    def _is_worth_a_glance(self, frame: Frame) -> bool:
+        thumb = cv2.resize(
+            frame.picture(_GLANCE_SIDE, "gray"), (_THUMB_SIDE, _THUMB_SIDE), interpolation=cv2.INTER_AREA
+        )
+        if self._glanced is not None:
+            time, before = self._glanced
+            blocks = cv2.absdiff(thumb, before).reshape(8, 8, 8, 8).mean(axis=(1, 3))
+            if frame.time - time < _AGAIN and float(np.max(blocks)) < _CHANGED:
+                return False
+        self._glanced = (frame.time, thumb)
+        return True
+
+    def _is_news(self, places: Sequence[Box], time: float) -> bool:
+        if self._read is None or time - self._read[0] >= _AGAIN:
+            return True
+        known = self._read[1]
+        return any(all(box.iou(other) < _SAME_PLACE for other in known) for box in places)
+
+    def _lines(self, frame: Frame) -> list[Record]:
+        picture = frame.picture(_MAX_SIDE)
+        scale = frame.shape[1] / picture.shape[1]
+        time = round_time(frame.time)
+        rows = []
+        for line in self._reader().read(picture):
+            box = Box(x1=line.box.x1 * scale, y1=line.box.y1 * scale, x2=line.box.x2 * scale, y2=line.box.y2 * scale)
+            x1, y1, x2, y2 = box.rounded()
+            rows.append(
+                {
+                    "time": time, "text": line.text, "x1": x1, "y1": y1, "x2": x2, "y2": y2,
+                    "confidence": line.confidence, "known_at": time, "producer": self._producer,
+                }
+            )  # fmt: skip
+        return rows

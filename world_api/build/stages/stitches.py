@@ -1,0 +1,88 @@
+"""The stage that writes ``track_links``: tracks that go on over the join of two clips."""
+
+from __future__ import annotations
+
+from world_api.build.media.frames import Frame
+from world_api.build.stage import Clip, Record, Records, StageSpec
+from world_api.core.boxes import Box
+from world_api.core.spans import TimeSpan, round_time
+
+#: How far from the join (seconds) the last and the first sighting may lie, and how much their boxes must overlap.
+_NEAR, _OVERLAP = 1.0, 0.4
+_GONE_BEFORE = 0.5
+
+
+class Stitches:
+    """Links the tracks of a clip to those of the clip before it, by the stored boxes on both sides of the join."""
+
+    spec = StageSpec(
+        name="stitches",
+        version=1,
+        tables=("track_links",),
+        parameters={"near": _NEAR, "overlap": _OVERLAP},
+        needs=("moving_things",),
+    )
+
+    def open(self, clip: Clip) -> StitchesWorker:
+        """A fresh worker."""
+        return StitchesWorker(clip, self.spec.producer)
+
+
+class StitchesWorker:
+    """Works on the join at the start of one clip."""
+
+    def __init__(self, clip: Clip, producer: str) -> None:
+        self._clip = clip
+        self._producer = producer
+
+    def see(self, frame: Frame) -> None:
+        """No frames are needed."""
+
+    def finish(self) -> Records:
+        """The links over the join, each track in at most one; the best overlaps first."""
+        join = self._clip.span.start
+        if join == 0:
+            return {"track_links": []}
+        before = self._ends(TimeSpan(start=join - _NEAR, end=join), last=True)
+        after = self._ends(TimeSpan(start=join, end=join + _NEAR), last=False)
+        pairs = sorted(
+            ((_overlap(one, other), one["track"], other["track"]) for one in before for other in after),
+            key=lambda pair: (-pair[0], pair[1], pair[2]),
+        )
+        rows: list[Record] = []
+        linked: set[str] = set()
+        known = {row["track"]: row["known_at"] for row in [*before, *after]}
+        for overlap, earlier, later in pairs:
+            if overlap < _OVERLAP or earlier in linked or later in linked:
+                continue
+            linked |= {earlier, later}
+            rows.append(
+                {
+                    "earlier": earlier,
+                    "later": later,
+                    "kind": "stitch",
+                    "score": round(overlap, 3),
+                    "known_at": round_time(max(known[earlier], known[later])),
+                    "producer": self._producer,
+                }
+            )
+        return {"track_links": rows}
+
+    def _ends(self, span: TimeSpan, *, last: bool) -> list[Record]:
+        """The last (or first) sighting of every track seen in a span."""
+        found: dict[str, Record] = {}
+        rows = sorted(self._clip.rows("sightings", span).to_pylist(), key=lambda row: row["time"], reverse=not last)
+        for row in rows:
+            found[row["track"]] = row
+        return list(found.values())
+
+
+def _overlap(one: Record, other: Record) -> float:
+    """Overlap of two sightings' boxes; a thing that ended well before the join does not go on."""
+    if other["time"] - one["time"] > _GONE_BEFORE + 1.0:
+        return 0.0
+    return _box(one).iou(_box(other))
+
+
+def _box(row: Record) -> Box:
+    return Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])

@@ -1,0 +1,101 @@
+"""Blobs: connected things in a difference picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from world_api.build.tracking.background import Difference, Mask
+from world_api.core.boxes import Box
+
+#: The smallest thing that is followed, as a share of the picture.
+_SMALLEST = 0.002
+#: A component with less solid area than this share of it is a shadow or a change of light.
+_SOLID_SHARE = 0.15
+_CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 9))
+_OPEN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blob:
+    """One thing that stands out: its box and its mask (0 or 255, as large as the box), in pixels of the small picture."""
+
+    box: Box
+    mask: Mask
+
+    @property
+    def area(self) -> int:
+        """Pixels of the mask."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def place(self) -> tuple[slice, slice]:
+        """Where the mask lies: rows and columns."""
+        x, y = int(self.box.x1), int(self.box.y1)
+        return slice(y, y + self.mask.shape[0]), slice(x, x + self.mask.shape[1])
+
+    def on(self, shape: tuple[int, int]) -> Mask:
+        """The mask on an empty picture of that height and width."""
+        whole = np.zeros(shape, dtype=np.uint8)
+        whole[self.place] = self.mask
+        return whole
+
+
+def find_blobs(difference: Difference) -> list[Blob]:
+    """The things in a difference picture, the largest first.
+
+    Things hang together through their weak pixels; their extent is the outline (convex hull) of their solid ones. So
+    a shirt in the wall's colour stays part of its wearer, and a shadow on the floor does not.
+    """
+    joined = cv2.morphologyEx(cv2.morphologyEx(difference.weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
+    solid = cv2.morphologyEx(difference.solid, cv2.MORPH_OPEN, _OPEN)
+    count, labels, facts, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    smallest = _SMALLEST * joined.size
+    found = []
+    for label in range(1, count):
+        x, y, width, height, area = (int(value) for value in facts[label])
+        if area < smallest:
+            continue
+        window = slice(y, y + height), slice(x, x + width)
+        component = (labels[window] == label).astype(np.uint8) * 255
+        blob = _trimmed(component, solid[window] & component, x, y)
+        if blob is not None and blob.area >= smallest:
+            found.append(blob)
+    return sorted(found, key=lambda blob: (-blob.area, blob.box.x1, blob.box.y1))
+
+
+def unite(blobs: list[Blob]) -> Blob:
+    """One blob that covers several."""
+    if len(blobs) == 1:
+        return blobs[0]
+    x1 = int(min(blob.box.x1 for blob in blobs))
+    y1 = int(min(blob.box.y1 for blob in blobs))
+    x2 = int(max(blob.box.x2 for blob in blobs))
+    y2 = int(max(blob.box.y2 for blob in blobs))
+    mask = np.zeros((y2 - y1, x2 - x1), dtype=np.uint8)
+    for blob in blobs:
+        rows, columns = blob.place
+        mask[rows.start - y1 : rows.stop - y1, columns.start - x1 : columns.stop - x1] |= blob.mask
+    return Blob(box=Box(x1=x1, y1=y1, x2=x2, y2=y2), mask=mask)
+
+
+def outline(blob: Blob, shape: tuple[int, int]) -> Mask:
+    """A band of three pixels along the blob's edge, on a picture of that height and width."""
+    whole = blob.on(shape)
+    band: Mask = cv2.morphologyEx(whole, cv2.MORPH_GRADIENT, _OPEN)
+    return band
+
+
+def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:
+    """The part of a component inside the hull of its solid pixels; None for a mere shadow."""
+    if np.count_nonzero(solid) < _SOLID_SHARE * np.count_nonzero(component):
+        return None
+    hull = cv2.convexHull(cv2.findNonZero(solid))
+    inside = np.zeros_like(component)
+    cv2.fillConvexPoly(inside, hull, 255)
+    mask = component & inside
+    left, top, width, height = cv2.boundingRect(mask)
+    box = Box(x1=x + left, y1=y + top, x2=x + left + width, y2=y + top + height)
+    return Blob(box=box, mask=np.ascontiguousarray(mask[top : top + height, left : left + width]))

@@ -1,0 +1,91 @@
+"""Recipes: which stages, with which adapters, each profile builds worlds with."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from world_api.build.recipe import Recipe
+from world_api.build.stage import Stage
+from world_api.core.faults import BackendFault
+
+if TYPE_CHECKING:
+    from world_api.backends.classical.detector import ClassicalDetector
+    from world_api.backends.classical.ocr import RapidOcrReader
+
+#: Packages that the neural profile cannot do without.
+_NEURAL_PACKAGES = ("torch", "ultralytics")
+
+
+def recipe_for(profile: str) -> Recipe:
+    """The recipe of a profile.
+
+    Raises:
+        BackendFault: ``no_such_profile``, ``extra_missing``, ``profile_not_ready``.
+    """
+    if profile == "classical":
+        return Recipe(profile=profile, stages=_classical)
+    if profile == "oracle":
+        return Recipe(profile=profile, stages=_oracle)
+    if profile == "neural":
+        raise _neural_fault()
+    raise BackendFault(
+        "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
+    )
+
+
+def _classical(video: Path) -> list[Stage]:
+    from world_api.build.stages.cuts import Cuts
+    from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.looks import Looks
+    from world_api.build.stages.scene_cuts import SceneCuts
+    from world_api.build.stages.screen_texts import ScreenTexts
+    from world_api.build.stages.speech import Subtitles
+    from world_api.build.stages.stitches import Stitches
+    from world_api.build.tracking.stage import MovingThings
+
+    return [
+        Cuts(),
+        Looks(),
+        KeyFrames(),
+        MovingThings(_detector),
+        ScreenTexts(_reader),
+        SceneCuts(),
+        Stitches(),
+        Subtitles(video),
+    ]
+
+
+def _oracle(video: Path) -> list[Stage]:
+    from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.looks import Looks
+    from world_api.build.stages.oracle import Oracle
+
+    return [Oracle(video), Looks(), KeyFrames()]
+
+
+@cache
+def _detector() -> ClassicalDetector:
+    from world_api.backends.classical.detector import ClassicalDetector
+
+    return ClassicalDetector()
+
+
+@cache
+def _reader() -> RapidOcrReader:
+    from world_api.backends.classical.ocr import RapidOcrReader
+
+    return RapidOcrReader()
+
+
+def _neural_fault() -> BackendFault:
+    missing = [name for name in _NEURAL_PACKAGES if find_spec(name) is None]
+    if missing:
+        return BackendFault(
+            "extra_missing",
+            f"the neural profile needs {' and '.join(missing)}",
+            hint='pip install "video-world-api[neural]", or use the classical profile',
+        )
+    return BackendFault("profile_not_ready", "the neural profile has no stages yet", hint="use the classical profile")
