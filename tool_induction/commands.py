@@ -107,7 +107,9 @@ def _report(compilation: Compilation, text: str) -> str:
             )
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     notes = len(compilation.diagnostics) - total
-    lines.append(f"{len(compilation.tools)} of {len(compilation.names)} tools can run; {_number(total, 'fault')}, {_number(notes, 'note')}")
+    lines.append(
+        f"{len(compilation.tools)} of {len(compilation.names)} tools can run; {_number(total, 'fault')}, {_number(notes, 'note')}"
+    )
     return "\n".join(lines)
 
 

@@ -1,6 +1,8 @@
 """Algebra of the aggregates: deterministic, defined on nothing, ties broken as documented."""
 
 import copy
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ CONFIDENCES = st.one_of(st.none(), st.sampled_from([0.1, 0.5, 0.9]))
 
 
 @st.composite
-def stretches(draw):
+def stretches(draw: Any) -> Any:
     start = draw(TIMES)
     end = start + draw(st.integers(0, 20)) / 2
     item = {"start_time": start, "end_time": end, "center_time": (start + end) / 2}
@@ -55,11 +57,13 @@ EMPTY = {
         "pick_earliest pick_latest pick_longest pick_best first nth next_after previous_before ordered_pair "
         "avg min max mode".split()
     ),
-    **dict.fromkeys(
-        "concat_lists sort_by top_k filter_by_score filter_in_interval dedupe_by intersect_by difference_by "
-        "dedupe_overlaps merge_intervals clamp group_by join_nearest_in_time collect_evidence".split(),
-        [],
-    ),
+    **{
+        name: []
+        for name in (
+            "concat_lists sort_by top_k filter_by_score filter_in_interval dedupe_by intersect_by difference_by "
+            "dedupe_overlaps merge_intervals clamp group_by join_nearest_in_time collect_evidence".split()
+        )
+    },
     "count": 0,
     "count_distinct": 0,
     "any": False,
@@ -71,7 +75,7 @@ EMPTY = {
 }
 
 
-def apply(name, items, other=None):
+def apply(name: str, items: Any, other: Any = None) -> Any:
     spec, params = AGGREGATES[name], PARAMS.get(name, {})
     match spec.takes:
         case "nothing":
@@ -85,21 +89,21 @@ def apply(name, items, other=None):
     return spec.run(items, **params)
 
 
-def test_the_table_is_the_closed_one_of_the_design():
+def test_the_table_is_the_closed_one_of_the_design() -> None:
     assert set(AGGREGATES) == set(EMPTY) | {"sample_times"}
     assert set(ALIASES.values()) <= set(AGGREGATES)
     assert not set(ALIASES) & set(AGGREGATES)
 
 
 @pytest.mark.parametrize("name", sorted(EMPTY))
-def test_the_empty_list_has_a_defined_result(name):
+def test_the_empty_list_has_a_defined_result(name: str) -> None:
     assert apply(name, []) == EMPTY[name]
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES))
 @settings(max_examples=20)
 @given(items=LISTS, other=LISTS)
-def test_an_aggregate_is_deterministic_and_leaves_its_inputs_alone(name, items, other):
+def test_an_aggregate_is_deterministic_and_leaves_its_inputs_alone(name: str, items: Any, other: Any) -> None:
     before = copy.deepcopy((items, other))
 
     first = apply(name, items, other)
@@ -109,7 +113,7 @@ def test_an_aggregate_is_deterministic_and_leaves_its_inputs_alone(name, items, 
 
 
 @given(LISTS)
-def test_earliest_and_latest_bound_everything(items):
+def test_earliest_and_latest_bound_everything(items: Any) -> None:
     earliest, latest = apply("pick_earliest", items), apply("pick_latest", items)
     for item in items:
         assert earliest["start_time"] <= item["start_time"]
@@ -117,7 +121,7 @@ def test_earliest_and_latest_bound_everything(items):
 
 
 @given(LISTS)
-def test_of_equally_early_items_the_surer_wins_then_the_first(items):
+def test_of_equally_early_items_the_surer_wins_then_the_first(items: Any) -> None:
     earliest = apply("pick_earliest", items)
     tied = [item for item in items if earliest and item["start_time"] == earliest["start_time"]]
     best = max((item["confidence"] or 0 for item in tied), default=0)
@@ -125,14 +129,14 @@ def test_of_equally_early_items_the_surer_wins_then_the_first(items):
 
 
 @given(LISTS)
-def test_the_best_is_never_one_that_nobody_calibrated_while_another_is(items):
+def test_the_best_is_never_one_that_nobody_calibrated_while_another_is(items: Any) -> None:
     best = apply("pick_best", items)
     known = [item["confidence"] for item in items if item["confidence"] is not None]
     assert not known or best["confidence"] == max(known)
 
 
 @given(LISTS)
-def test_sorting_keeps_the_items_and_orders_the_keys(items):
+def test_sorting_keeps_the_items_and_orders_the_keys(items: Any) -> None:
     ordered = apply("sort_by", items)
 
     assert sorted(map(canonical_json, ordered)) == sorted(map(canonical_json, items))
@@ -140,14 +144,14 @@ def test_sorting_keeps_the_items_and_orders_the_keys(items):
 
 
 @given(LISTS)
-def test_sorting_down_is_sorting_up_by_key_reversed(items):
+def test_sorting_down_is_sorting_up_by_key_reversed(items: Any) -> None:
     down = AGGREGATES["sort_by"].run(items, key="start_time", descending=True)
 
     assert [item["start_time"] for item in down] == sorted((item["start_time"] for item in items), reverse=True)
 
 
 @given(LISTS)
-def test_a_threshold_lets_uncalibrated_items_pass_unless_told_otherwise(items):
+def test_a_threshold_lets_uncalibrated_items_pass_unless_told_otherwise(items: Any) -> None:
     lenient = AGGREGATES["filter_by_score"].run(items, min_score=0.5)
     strict = AGGREGATES["filter_by_score"].run(items, min_score=0.5, keep_null=False)
 
@@ -156,7 +160,7 @@ def test_a_threshold_lets_uncalibrated_items_pass_unless_told_otherwise(items):
 
 
 @given(LISTS, LISTS)
-def test_intersection_and_difference_part_a_list(items, other):
+def test_intersection_and_difference_part_a_list(items: Any, other: Any) -> None:
     shared, rest = apply("intersect_by", items, other), apply("difference_by", items, other)
 
     assert len(shared) + len(rest) == len(items)
@@ -164,7 +168,7 @@ def test_intersection_and_difference_part_a_list(items, other):
 
 
 @given(LISTS)
-def test_groups_hold_every_item_once(items):
+def test_groups_hold_every_item_once(items: Any) -> None:
     groups = apply("group_by", items)
 
     assert [item for group in groups for item in group["items"]] != [] or not items
@@ -173,10 +177,10 @@ def test_groups_hold_every_item_once(items):
 
 
 @given(LISTS)
-def test_merged_intervals_are_apart_in_order_and_cover_the_same_time(items):
+def test_merged_intervals_are_apart_in_order_and_cover_the_same_time(items: Any) -> None:
     merged = apply("merge_intervals", items)
 
-    for one, other in zip(merged, merged[1:], strict=False):
+    for one, other in pairwise(merged):
         assert one["end_time"] < other["start_time"]
     for item in items:
         assert any(one["start_time"] <= item["start_time"] and item["end_time"] <= one["end_time"] for one in merged)
@@ -185,14 +189,14 @@ def test_merged_intervals_are_apart_in_order_and_cover_the_same_time(items):
 
 
 @given(LISTS)
-def test_merging_twice_changes_nothing_more(items):
+def test_merging_twice_changes_nothing_more(items: Any) -> None:
     once = apply("merge_intervals", items)
 
     assert [span_of(item) for item in apply("merge_intervals", once)] == [span_of(item) for item in once]
 
 
 @given(LISTS)
-def test_what_is_left_of_overlaps_overlaps_less(items):
+def test_what_is_left_of_overlaps_overlaps_less(items: Any) -> None:
     kept = AGGREGATES["dedupe_overlaps"].run(items, iou=0.5)
     spans = [span_of(item) for item in kept]
 
@@ -203,7 +207,7 @@ def test_what_is_left_of_overlaps_overlaps_less(items):
 
 
 @given(LISTS)
-def test_clamped_items_lie_in_the_interval(items):
+def test_clamped_items_lie_in_the_interval(items: Any) -> None:
     for item in apply("clamp", items):
         assert item["start_time"] >= 5.0
         assert item["end_time"] <= 15.0
@@ -211,7 +215,9 @@ def test_clamped_items_lie_in_the_interval(items):
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.floats(0.1, 30), st.integers(1, 20))
-def test_sampled_times_lie_in_the_interval_in_order_and_are_bounded(start, length, step, most):
+def test_sampled_times_lie_in_the_interval_in_order_and_are_bounded(
+    start: Any, length: Any, step: Any, most: Any
+) -> None:
     interval = {"start_time": float(start), "end_time": float(start + length)}
 
     times = AGGREGATES["sample_times"].run(interval=interval, step=step, max_items=most)
@@ -223,8 +229,8 @@ def test_sampled_times_lie_in_the_interval_in_order_and_are_bounded(start, lengt
 
 
 @given(LISTS, LISTS)
-def test_a_join_pairs_each_item_with_a_nearest_one(items, other):
-    def distance(one, two):
+def test_a_join_pairs_each_item_with_a_nearest_one(items: Any, other: Any) -> Any:
+    def distance(one: Any, two: Any) -> Any:
         return max(0.0, two["start_time"] - one["end_time"], one["start_time"] - two["end_time"])
 
     joined = AGGREGATES["join_nearest_in_time"].run(items, other, max_gap=4.0)
@@ -236,7 +242,7 @@ def test_a_join_pairs_each_item_with_a_nearest_one(items, other):
 
 
 @given(LISTS, LISTS)
-def test_an_ordered_pair_is_in_order_and_tight(a, b):
+def test_an_ordered_pair_is_in_order_and_tight(a: Any, b: Any) -> None:
     pair = apply("ordered_pair", a, b)
     following = [one for one in b if any(other["start_time"] < one["start_time"] for other in a)]
 
@@ -250,7 +256,7 @@ def test_an_ordered_pair_is_in_order_and_tight(a, b):
 
 
 @given(st.lists(st.one_of(st.none(), stretches()), max_size=5))
-def test_an_order_with_a_gap_is_neither_right_nor_wrong(items):
+def test_an_order_with_a_gap_is_neither_right_nor_wrong(items: Any) -> None:
     labels = ["one", "two", "three"]
     check = AGGREGATES["order_check"].run(items, labels=labels)
     missing = [labels[place] if place < 3 else str(place + 1) for place, item in enumerate(items) if item is None]
@@ -259,18 +265,18 @@ def test_an_order_with_a_gap_is_neither_right_nor_wrong(items):
     assert (check["ordered"] is None) == bool(missing)
     if not missing:
         starts = [item["start_time"] for item in items]
-        assert check["ordered"] == all(one < other for one, other in zip(starts, starts[1:], strict=False))
+        assert check["ordered"] == all(one < other for one, other in pairwise(starts))
 
 
 @given(LISTS, st.integers(10, 60))
-def test_text_is_no_longer_than_asked_but_for_the_note_of_what_is_missing(items, most):
+def test_text_is_no_longer_than_asked_but_for_the_note_of_what_is_missing(items: Any, most: Any) -> None:
     text = AGGREGATES["concat_text"].run(items, key="label", sep=", ", max_chars=most)
 
     assert len(text.split(", (+")[0]) <= most
     assert text.count("walk") <= sum(item["label"] == "walk" for item in items)
 
 
-def test_one_and_true_are_two_values_one_and_one_point_zero_are_one():
+def test_one_and_true_are_two_values_one_and_one_point_zero_are_one() -> None:
     items = [{"k": 1}, {"k": 1.0}, {"k": True}, {"k": "1"}, {"k": None}]
 
     assert AGGREGATES["count_distinct"].run(items, key="k") == 3

@@ -1,5 +1,7 @@
 """Whatever a document holds, reading it ends, and what can be read can be written down."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +40,7 @@ SCOPE = {"a": {"b": 3, "k k": "x"}, "b": "text", "item": None, "rows": [{"t": 1.
 
 @settings(max_examples=200)
 @given(EXPRESSIONS)
-def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text):
+def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text: str) -> None:
     try:
         tree = parse_value(f"{{{{ {text} }}}}")
     except ExpressionFault:
@@ -56,7 +58,7 @@ def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text):
 
 @settings(max_examples=200)
 @given(st.text(alphabet="{}[]()%#|.,'\"\\ ab01+-*/<>=!&~\n_", max_size=80))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_read_or_refused(text: str) -> None:
     for form in (text, f"{{{{ {text} }}}}"):
         try:
             evaluate(parse_value(form), SCOPE)
@@ -80,7 +82,7 @@ JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(JSON)
-def test_any_json_value_compiles_to_diagnostics(value):
+def test_any_json_value_compiles_to_diagnostics(value: Any) -> None:
     compilation = compile_document(value)
 
     assert not compilation.ok

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ from tool_induction.language import limits
         (json.dumps([{}] * 100).encode(), "E_SIZE"),
     ],
 )
-def test_what_is_no_document_is_a_diagnostic_never_a_crash(source, code):
+def test_what_is_no_document_is_a_diagnostic_never_a_crash(source: Any, code: str) -> None:
     compilation = compile_document(source)
 
     assert not compilation.ok
@@ -39,22 +40,22 @@ def test_what_is_no_document_is_a_diagnostic_never_a_crash(source, code):
 
 
 @pytest.mark.parametrize("value", [{1: 2}, {"a": object()}, {"a": float("nan")}, {"a": {1, 2}}, 3, "text"])
-def test_values_that_are_not_json_are_refused_the_same_way(value):
+def test_values_that_are_not_json_are_refused_the_same_way(value: Any) -> None:
     assert not compile_document(value).ok
 
 
-def test_a_value_that_contains_itself_is_refused():
+def test_a_value_that_contains_itself_is_refused() -> None:
     loop: list[object] = []
     loop.append(loop)
 
     assert not compile_document(loop).ok
 
 
-def test_a_byte_order_mark_is_no_fault(seed_text):
+def test_a_byte_order_mark_is_no_fault(seed_text: str) -> None:
     assert compile_document(b"\xef\xbb\xbf" + seed_text.encode()).ok
 
 
-def test_the_repeated_key_is_named_at_its_place():
+def test_the_repeated_key_is_named_at_its_place() -> None:
     compilation = compile_document('{"tools": [{"tool_name": "a", "tool_name": "b"}]}')
 
     assert [(item.code, item.json_path) for item in compilation.diagnostics] == [("E_JSON", "$.tools[0].tool_name")]

@@ -34,7 +34,14 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ("a name is not one", ["steps", 0, "save_as"], "first hit", "E_NAME", "$.steps[0].save_as", ""),
     ("a tool name is not one", ["tool_name"], "Locate!", "E_NAME", "$.tool_name", "lower case"),
     ("a tool takes an operation's name", ["tool_name"], "detect_objects", "E_NAME", "$.tool_name", ""),
-    ("an operation is misspelt", ["steps", 1, "api"], "detect_object", "E_UNKNOWN_API", "$.steps[1].api", "detect_objects"),
+    (
+        "an operation is misspelt",
+        ["steps", 1, "api"],
+        "detect_object",
+        "E_UNKNOWN_API",
+        "$.steps[1].api",
+        "detect_objects",
+    ),
     (
         "a tool is not there",
         ["steps", 3],
@@ -92,7 +99,14 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
         "$.steps[0].params.query",
         "person_query",
     ),
-    ("a later name is read", ["steps", 0, "params", "query"], "{{ first_hit.category }}", "E_FORWARD", "$.steps[0].params.query", "up"),
+    (
+        "a later name is read",
+        ["steps", 0, "params", "query"],
+        "{{ first_hit.category }}",
+        "E_FORWARD",
+        "$.steps[0].params.query",
+        "up",
+    ),
     ("a name is bound twice", ["steps", 2, "save_as"], "candidates", "E_REDEFINED", "$.steps[2].save_as", "new name"),
     (
         "item stands outside a loop",
@@ -132,7 +146,19 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
         "$.steps[3].else",
         "many",
     ),
-    ("a tool calls itself", ["steps", 3], {"type": "call_tool", "tool": "locate_first_appearance", "params": {"video_id": "a", "person_query": "b"}, "save_as": "y"}, "E_CYCLE", "$.steps[3].tool", ""),
+    (
+        "a tool calls itself",
+        ["steps", 3],
+        {
+            "type": "call_tool",
+            "tool": "locate_first_appearance",
+            "params": {"video_id": "a", "person_query": "b"},
+            "save_as": "y",
+        },
+        "E_CYCLE",
+        "$.steps[3].tool",
+        "",
+    ),
     (
         "an input list has no bound",
         ["steps", 1, "loop_over"],
@@ -142,16 +168,54 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
         "max_items",
     ),
     ("a constant is out of range", ["steps", 0, "params", "top_k"], 5000, "E_TYPE", "$.steps[0].params.top_k", ""),
-    ("a list of two stands for an interval", ["steps", 1, "params", "time_range"], [1, 2], "E_TYPE", "$.steps[1].params.time_range", "start_time"),
+    (
+        "a list of two stands for an interval",
+        ["steps", 1, "params", "time_range"],
+        [1, 2],
+        "E_TYPE",
+        "$.steps[1].params.time_range",
+        "start_time",
+    ),
     ("an unknown type is declared", ["inputs", "person_query"], "strin", "E_TYPE", "$.inputs.person_query", "string"),
-    ("a field is misspelt", ["steps", 1, "params", "timestamp"], "{{ item.centre_time }}", "E_TYPE", "$.steps[1].params.timestamp", "center_time"),
-    ("too many steps", ["steps"], [{"type": "set", "value": 1, "save_as": f"n{n}"} for n in range(99)], "E_SIZE", "$.steps", ""),
-    ("a search score is thresholded", ["steps", 2], {"type": "aggregate", "operation": "filter_by_score", "inputs": "candidates", "params": {"min_score": 0.5, "key": "score"}, "save_as": "first_hit"}, "E_TYPE", "$.steps[2].params.key", "confidence"),
+    (
+        "a field is misspelt",
+        ["steps", 1, "params", "timestamp"],
+        "{{ item.centre_time }}",
+        "E_TYPE",
+        "$.steps[1].params.timestamp",
+        "center_time",
+    ),
+    (
+        "too many steps",
+        ["steps"],
+        [{"type": "set", "value": 1, "save_as": f"n{n}"} for n in range(99)],
+        "E_SIZE",
+        "$.steps",
+        "",
+    ),
+    (
+        "a search score is thresholded",
+        ["steps", 2],
+        {
+            "type": "aggregate",
+            "operation": "filter_by_score",
+            "inputs": "candidates",
+            "params": {"min_score": 0.5, "key": "score"},
+            "save_as": "first_hit",
+        },
+        "E_TYPE",
+        "$.steps[2].params.key",
+        "confidence",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("what", "path", "value", "code", "where", "suggestion"), FAULTS, ids=[case[0] for case in FAULTS])
-def test_a_planted_fault_is_named_at_its_place_with_a_suggestion(seed, codes, what, path, value, code, where, suggestion):
+@pytest.mark.parametrize(
+    ("what", "path", "value", "code", "where", "suggestion"), FAULTS, ids=[case[0] for case in FAULTS]
+)
+def test_a_planted_fault_is_named_at_its_place_with_a_suggestion(
+    seed: dict[str, Any], codes: Any, what: str, path: Any, value: Any, code: str, where: str, suggestion: str
+) -> None:
     if code == "E_UNBOUNDED":
         seed["inputs"]["times"] = "list<Segment>"
     compilation = compile_document(json.dumps(planted(seed, path, value)))
@@ -162,7 +226,7 @@ def test_a_planted_fault_is_named_at_its_place_with_a_suggestion(seed, codes, wh
     assert not compilation.tools
 
 
-def test_every_json_path_exists_in_the_document(seed):
+def test_every_json_path_exists_in_the_document(seed: dict[str, Any]) -> None:
     for _, path, value, *_ in FAULTS:
         broken = planted(seed, path, value)
         for item in compile_document(broken).diagnostics:
@@ -171,7 +235,7 @@ def test_every_json_path_exists_in_the_document(seed):
                 holder = holder[part]
 
 
-def test_all_faults_of_a_document_are_told_at_once(seed, codes):
+def test_all_faults_of_a_document_are_told_at_once(seed: dict[str, Any], codes: Any) -> None:
     seed["steps"][0]["params"]["query"] = "{{ person_qery }}"
     seed["steps"][1]["params"]["text_qery"] = "red"
     seed["steps"][2]["operation"] = "pick_erliest"
@@ -184,13 +248,13 @@ def test_all_faults_of_a_document_are_told_at_once(seed, codes):
     }
 
 
-def test_one_fault_does_not_raise_others(seed, codes):
+def test_one_fault_does_not_raise_others(seed: dict[str, Any], codes: Any) -> None:
     seed["steps"][1]["api"] = "detect_object"
 
     assert codes(compile_document(seed)) == {("E_UNKNOWN_API", "$.steps[1].api")}
 
 
-def test_a_sound_tool_beside_a_broken_one_still_compiles(seed, codes):
+def test_a_sound_tool_beside_a_broken_one_still_compiles(seed: dict[str, Any], codes: Any) -> None:
     broken = copy.deepcopy(seed) | {"tool_name": "broken"}
     del broken["steps"][0]["save_as"]
 
@@ -202,7 +266,7 @@ def test_a_sound_tool_beside_a_broken_one_still_compiles(seed, codes):
     assert [tool["ok"] for tool in compilation.record()["tools"]] == [True, False]
 
 
-def test_nothing_is_rewritten_silently(seed):
+def test_nothing_is_rewritten_silently(seed: dict[str, Any]) -> None:
     seed["steps"][2]["operation"] = "pick_erliest"
 
     compilation = compile_document(seed)
@@ -210,7 +274,7 @@ def test_nothing_is_rewritten_silently(seed):
     assert "locate_first_appearance" not in compilation.tools
 
 
-def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed):
+def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed: dict[str, Any]) -> None:
     record = compile_document(seed).record()
 
     assert set(record) == {"ok", "tools", "diagnostics"}
@@ -227,11 +291,11 @@ def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed):
     }
 
 
-def test_the_planted_faults_use_known_codes():
+def test_the_planted_faults_use_known_codes() -> None:
     assert {case[3] for case in FAULTS} <= CODES
 
 
-def test_too_many_calls_are_over_budget(document, codes):
+def test_too_many_calls_are_over_budget(document: Any, codes: Any) -> None:
     over = document(
         {
             "type": "call_world_api",
@@ -263,7 +327,7 @@ def test_too_many_calls_are_over_budget(document, codes):
     assert ("E_BUDGET", "$.steps") in codes(compile_document(over))
 
 
-def test_loops_nest_to_depth_two(document, codes):
+def test_loops_nest_to_depth_two(document: Any, codes: Any) -> None:
     inner = {
         "type": "call_world_api",
         "api": "describe_segment",
@@ -278,8 +342,8 @@ def test_loops_nest_to_depth_two(document, codes):
     assert ("E_DEPTH", "$.steps[1].do[0].do[0]") in codes(compile_document(document(deep)))
 
 
-def test_tools_call_tools_at_most_three_deep(document, codes):
-    def calling(name, target):
+def test_tools_call_tools_at_most_three_deep(document: Any, codes: Any) -> Any:
+    def calling(name: str, target: str) -> Any:
         call = {"type": "call_tool", "tool": target, "params": {"video_id": "{{video_id}}", "query": "{{query}}"}}
         return document({**call, "save_as": "inner"}, name=name)
 
@@ -289,8 +353,8 @@ def test_tools_call_tools_at_most_three_deep(document, codes):
     assert ("E_DEPTH", "$[3].steps[1].tool") in codes(compile_document(tools))
 
 
-def test_a_circle_of_tools_is_refused(document, codes):
-    def calling(name, target):
+def test_a_circle_of_tools_is_refused(document: Any, codes: Any) -> Any:
+    def calling(name: str, target: str) -> Any:
         call = {"type": "call_tool", "tool": target, "params": {"video_id": "{{video_id}}", "query": "{{query}}"}}
         return document({**call, "save_as": "inner"}, name=name)
 
@@ -300,7 +364,7 @@ def test_a_circle_of_tools_is_refused(document, codes):
     assert not compilation.tools
 
 
-def test_a_caller_of_a_broken_tool_is_not_offered(document, codes):
+def test_a_caller_of_a_broken_tool_is_not_offered(document: Any, codes: Any) -> None:
     broken = document(name="broken", outputs={"x": "string"})
     call = {"type": "call_tool", "tool": "broken", "params": {"video_id": "{{video_id}}", "query": "a"}, "save_as": "y"}
 

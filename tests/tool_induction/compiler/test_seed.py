@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.language.canonical import content_hash
@@ -9,7 +10,7 @@ NAME = "locate_first_appearance"
 ARGUMENTS = {"video_id": "film", "person_query": "a person in red"}
 
 
-def test_the_seed_document_compiles_exactly_as_written_and_says_what_it_decided(seed_text):
+def test_the_seed_document_compiles_exactly_as_written_and_says_what_it_decided(seed_text: str) -> None:
     compilation = compile_document(seed_text)
 
     said = {(item.code, item.json_path) for item in compilation.diagnostics}
@@ -21,7 +22,7 @@ def test_the_seed_document_compiles_exactly_as_written_and_says_what_it_decided(
     assert ("W_COERCED", "$.outputs.evidence") in said
 
 
-def test_the_frozen_form_writes_out_what_the_seed_leaves_open(seed_text):
+def test_the_frozen_form_writes_out_what_the_seed_leaves_open(seed_text: str) -> None:
     frozen = compile_document(seed_text).tools[NAME].frozen
 
     assert frozen["steps"][1]["loop_over"] == "{{ candidates.candidates }}"
@@ -35,13 +36,13 @@ def test_the_frozen_form_writes_out_what_the_seed_leaves_open(seed_text):
     assert frozen["outputs"]["start_time"] == {"type": "number", "from": "{{ first_hit.start_time }}"}
 
 
-def test_the_price_of_the_seed_is_known_before_it_runs(seed_text):
+def test_the_price_of_the_seed_is_known_before_it_runs(seed_text: str) -> None:
     price = compile_document(seed_text).tools[NAME].price
 
     assert (price.least.calls, price.expected.calls, price.most.calls) == (1, 21, 21)
 
 
-def test_the_seed_finds_the_earliest_detection_with_the_evidence_that_led_to_it(seed_text, world):
+def test_the_seed_finds_the_earliest_detection_with_the_evidence_that_led_to_it(seed_text: str, world: Any) -> None:
     tools = compile_document(seed_text).tools
 
     result = run_tool(tools, NAME, ARGUMENTS, call=world)
@@ -55,7 +56,7 @@ def test_the_seed_finds_the_earliest_detection_with_the_evidence_that_led_to_it(
     assert result["summary"].startswith("start_time: 34 s")
 
 
-def test_the_seed_is_empty_where_nothing_matches(seed_text, world):
+def test_the_seed_is_empty_where_nothing_matches(seed_text: str, world: Any) -> None:
     world.seen = []
 
     result = run_tool(compile_document(seed_text).tools, NAME, ARGUMENTS, call=world)
@@ -64,7 +65,7 @@ def test_the_seed_is_empty_where_nothing_matches(seed_text, world):
     assert result["outputs"] == {"start_time": None, "end_time": None, "evidence": None}
 
 
-def test_a_trace_shows_every_call(seed_text, world):
+def test_a_trace_shows_every_call(seed_text: str, world: Any) -> None:
     trace = Trace()
 
     run_tool(compile_document(seed_text).tools, NAME, ARGUMENTS, call=world, trace=trace)
@@ -74,7 +75,7 @@ def test_a_trace_shows_every_call(seed_text, world):
     json.dumps(trace.root.record())
 
 
-def test_the_frozen_form_compiles_to_itself(seed_text):
+def test_the_frozen_form_compiles_to_itself(seed_text: str) -> None:
     frozen = compile_document(seed_text).tools[NAME].frozen
 
     again = compile_document(json.dumps(frozen))
@@ -84,7 +85,7 @@ def test_the_frozen_form_compiles_to_itself(seed_text):
     assert not {item.code for item in again.diagnostics} & {"W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_ALIAS"}
 
 
-def test_spelling_and_key_order_do_not_change_the_hash(seed, seed_text):
+def test_spelling_and_key_order_do_not_change_the_hash(seed: dict[str, Any], seed_text: str) -> None:
     spaced = seed | {"steps": [dict(reversed(list(step.items()))) for step in seed["steps"]]}
 
     assert compile_document(spaced).tools[NAME].hash == compile_document(seed_text).tools[NAME].hash

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from tool_induction.language import limits
@@ -41,7 +43,7 @@ from world_api.core.faults import ToolFault
         ("'a' < 'b'", True),
     ],
 )
-def test_an_expression_has_the_value_a_reader_expects(text, value):
+def test_an_expression_has_the_value_a_reader_expects(text: str, value: Any) -> None:
     assert evaluate(parse_expression(text), {"x": {}, "items": ["first", "last"]}) == value
 
 
@@ -66,20 +68,20 @@ def test_an_expression_has_the_value_a_reader_expects(text, value):
         "1.5 | round(20)",
     ],
 )
-def test_operands_that_do_not_fit_are_a_named_fault(text):
+def test_operands_that_do_not_fit_are_a_named_fault(text: str) -> None:
     with pytest.raises(ToolFault) as fault:
         evaluate(parse_expression(text), {"x": 3})
     assert fault.value.code == "bad_expression"
 
 
-def test_text_has_a_largest_size():
+def test_text_has_a_largest_size() -> None:
     scope = {"a": "x" * (limits.MAX_STRING_RESULT // 2 + 1)}
 
     with pytest.raises(ToolFault):
         evaluate(parse_value("{{ a }}{{ a }}"), scope)
 
 
-def test_text_writes_values_as_json_and_null_as_nothing():
+def test_text_writes_values_as_json_and_null_as_nothing() -> None:
     scope = {"a": [1, "zwei"], "b": None, "c": True, "d": {"k": 1.5}}
 
     assert evaluate(parse_value("{{ a }}|{{ b }}|{{ c }}|{{ d }}"), scope) == '[1, "zwei"]||true|{"k": 1.5}'

@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from world_api.core.faults import ToolFault
 
 
 @pytest.fixture
-def no_jinja_compiler(monkeypatch):
+def no_jinja_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything of Jinja that compiles, renders or runs a template fails the test."""
     from jinja2 import Environment, Template, compiler, optimizer
 
@@ -60,14 +61,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_nothing_hostile_is_ever_compiled_rendered_or_run(no_jinja_compiler, text):
+def test_nothing_hostile_is_ever_compiled_rendered_or_run(no_jinja_compiler: Any, text: str) -> None:
     scope = {"video_id": "film", "a": 1, "x": [1]}
     with pytest.raises((ExpressionFault, ToolFault)) as refused:
         evaluate(parse_value(text), scope)
     assert not isinstance(refused.value, ToolFault) or refused.value.code == "bad_expression"
 
 
-def test_a_deep_stack_of_the_caller_does_not_turn_a_fault_into_a_crash():
+def test_a_deep_stack_of_the_caller_does_not_turn_a_fault_into_a_crash() -> None:
     def deep(level: int) -> None:
         if level:
             deep(level - 1)
@@ -78,18 +79,18 @@ def test_a_deep_stack_of_the_caller_does_not_turn_a_fault_into_a_crash():
     deep(sys.getrecursionlimit() - 250)
 
 
-def test_one_whole_expression_keeps_its_type_and_text_around_it_makes_a_string():
+def test_one_whole_expression_keeps_its_type_and_text_around_it_makes_a_string() -> None:
     assert evaluate(parse_value(" {{ n }} "), {"n": 3}) == 3
     assert evaluate(parse_value("at {{ n }} s"), {"n": 3}) == "at 3 s"
     assert evaluate(parse_value("{{ n }}{{ n }}"), {"n": 3}) == "33"
 
 
-def test_text_that_looks_like_a_number_stays_text():
+def test_text_that_looks_like_a_number_stays_text() -> None:
     assert evaluate(parse_value("2"), {}) == "2"
     assert evaluate(parse_value("{{ x }}"), {"x": "None"}) == "None"
 
 
-def test_keys_are_looked_up_in_mappings_only():
+def test_keys_are_looked_up_in_mappings_only() -> None:
     scope = {"item": {"items": 5, "keys": "k"}}
 
     assert evaluate(parse_value("{{ item.items }}"), scope) == 5
@@ -115,23 +116,23 @@ def test_keys_are_looked_up_in_mappings_only():
         "a not in [1, 'zwei', '三']",
     ],
 )
-def test_writing_an_expression_down_and_reading_it_again_gives_the_same_tree(text):
+def test_writing_an_expression_down_and_reading_it_again_gives_the_same_tree(text: str) -> None:
     tree = parse_expression(text)
 
     assert parse_value(str(to_json(tree))) == tree
 
 
-def test_conditions_are_written_with_or_without_braces():
+def test_conditions_are_written_with_or_without_braces() -> None:
     assert parse_expression("a > 1") == parse_expression("{{ a > 1 }}")
 
 
-def test_a_condition_with_text_around_it_is_refused():
+def test_a_condition_with_text_around_it_is_refused() -> None:
     with pytest.raises(ExpressionFault) as refused:
         parse_expression("{{ a }} > 1")
     assert refused.value.code == "E_EXPR_SYNTAX"
 
 
-def test_braces_inside_constants_survive():
+def test_braces_inside_constants_survive() -> None:
     tree = parse_value("a {{ '{{ b }}' }} c")
 
     assert isinstance(tree, Text)
@@ -139,11 +140,11 @@ def test_braces_inside_constants_survive():
     assert evaluate(parse_value(str(to_json(tree))), {}) == "a {{ b }} c"
 
 
-def test_plain_text_is_a_constant_however_it_looks():
+def test_plain_text_is_a_constant_however_it_looks() -> None:
     assert parse_value("100 % } sure") == Const("100 % } sure")
 
 
-def test_the_limits_are_the_documented_ones():
+def test_the_limits_are_the_documented_ones() -> None:
     assert (limits.MAX_EXPRESSION_CHARACTERS, limits.MAX_EXPRESSION_NODES, limits.MAX_EXPRESSION_DEPTH) == (512, 64, 12)
     parse_expression(" + ".join("1" for _ in range(12)))
     with pytest.raises(ExpressionFault):
