@@ -139,7 +139,7 @@ class _Binder:
         if found.how == "yes":
             return
         if found.how == "optional":
-            null_not_handled(at, typed, f"the output {output.name!r}")
+            null_not_handled(at, typed, f"the output {output.name!r}", f'declare it "{output.type_name}?"')
         elif found.how == "coerced" or _becomes_text(typed.type, output.type):
             note = found.note or "it is written out as text"
             at.note(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from tool_induction.checking.inference import constant_type
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import (
     Aggregate,
@@ -26,7 +28,7 @@ from tool_induction.language.model import (
 from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord
 from tool_induction.language.typenames import UnknownType, known_types, parse_type
-from tool_induction.language.types import ANY, STRING, EnumType, Type
+from tool_induction.language.types import ANY, STRING, EnumType, Type, fit, show
 
 Raw = Mapping[str, Any]
 
@@ -100,7 +102,7 @@ class _Reader:
         declared = {"type": raw} if isinstance(raw, str) else raw
         type_path: Path = path if isinstance(raw, str) else (*path, "type")
         type_, spelled = self._input_type(declared, path, type_path)
-        default = self._default(declared["default"], (*path, "default")) if "default" in declared else None
+        default = self._default(declared["default"], type_, (*path, "default")) if "default" in declared else None
         return Input(
             name=name,
             type=type_,
@@ -110,10 +112,15 @@ class _Reader:
             path=path,
         )
 
-    def _default(self, raw: Any, path: Path) -> Const | None:
+    def _default(self, raw: Any, type_: Type, path: Path) -> Const | None:
         if isinstance(raw, list | dict):
             self._findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
             return None
+        found = constant_type(raw)
+        if fit(found, type_).how != "yes":
+            self._findings.add(
+                "E_TYPE", path, f"the default is no {show(type_)}", found=json.dumps(raw), expected=show(type_)
+            )
         return Const(raw)
 
     def _input_type(self, declared: Raw, path: Path, type_path: Path) -> tuple[Type, str]:

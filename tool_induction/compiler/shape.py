@@ -92,6 +92,8 @@ def check_shape(tool: Any, path: Path, findings: Findings) -> bool:
     before = findings.errors
     _judges(tool, path, findings)
     for error in _leaves(_validator().iter_errors(tool)):
+        if len(findings.items) > limits.MAX_FINDINGS:
+            break
         where: Path = (*path, *error.absolute_path)
         _explain(error, where, findings)
     return findings.errors == before
@@ -121,7 +123,11 @@ def _leaves(errors: Any) -> Iterator[Any]:
 
 
 def _explain(error: Any, where: Path, findings: Findings) -> None:
+    if "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str):
+        where = (*where, error.instance)  # the fault lies in a key, not in the object around it
     match error.validator:
+        case "not":
+            findings.add("E_NAME", where, f"{error.instance!r} is a word of the language", found=str(error.instance))
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
@@ -136,7 +142,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 )
         case "additionalProperties":
             known = error.schema.get("properties", {})
-            for key in [key for key in error.instance if key not in known]:
+            extra = [key for key in error.instance if key not in known]
+            for key in extra[: limits.MAX_FINDINGS + 1]:
                 findings.add(
                     "E_SHAPE",
                     (*where, key),

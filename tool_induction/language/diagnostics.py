@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from tool_induction.language import limits
+
 ErrorCode = Literal[
     "E_JSON",
     "E_SHAPE",
@@ -55,6 +57,7 @@ Path = tuple[str | int, ...]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN = 120
+_SENTENCE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,21 +102,28 @@ class Findings:
 
     tool: str = ""
     items: list[Diagnostic] = field(default_factory=list)
+    _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
     def add(
         self, code: Code, path: Path, message: str, *, found: str = "", expected: str = "", suggestion: str = ""
     ) -> None:
         """Note one finding; the same finding at the same place is noted once."""
+        if len(self.items) > limits.MAX_FINDINGS:
+            return
+        if len(self.items) == limits.MAX_FINDINGS:
+            code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not told"
+            found = expected = suggestion = ""
         item = Diagnostic(
             code=code,
             tool=self.tool,
             path=path,
-            message=message,
+            message=shorten(message, _SENTENCE),
             found=shorten(found),
             expected=shorten(expected),
-            suggestion=suggestion,
+            suggestion=shorten(suggestion, _SENTENCE),
         )
-        if item not in self.items:
+        if item not in self._seen:
+            self._seen.add(item)
             self.items.append(item)
 
     @property

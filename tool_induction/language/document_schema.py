@@ -32,7 +32,11 @@ NAME = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 TOOL_NAME = r"^[a-z][a-z0-9_]{0,63}$"
 
 _VALUE = {"description": "a constant, a string with {{ expressions }}, a record or a list of values"}
-_BOUND_NAME = {"type": "string", "pattern": NAME}
+#: words of the expression language, and the loop's own name
+RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "item")
+_NAME_SCHEMA = {"pattern": NAME, "not": {"enum": list(RESERVED)}}
+_BOUND_NAME = {"type": "string", **_NAME_SCHEMA}
+_LOOP_NAME = {"type": "string", "pattern": NAME, "not": {"enum": [word for word in RESERVED if word != "item"]}}
 _CONDITION = {"type": ["string", "boolean"]}
 _STEP_VALUES: dict[str, Any] = {
     "api": {"type": "string"},
@@ -41,7 +45,7 @@ _STEP_VALUES: dict[str, Any] = {
     "save_as": _BOUND_NAME,
     "on_error": {"enum": list(ON_ERROR)},
     "loop_over": {"type": ["string", "array"]},
-    "as": _BOUND_NAME,
+    "as": _LOOP_NAME,
     "max_items": {"type": "integer", "minimum": 1, "maximum": limits.MAX_LOOP_ITEMS},
     "until": _CONDITION,
     "do": {"$ref": "#/$defs/block"},
@@ -110,7 +114,7 @@ def _declarations(most: int, kind: str) -> dict[str, Any]:
     return {
         "type": "object",
         "maxProperties": most,
-        "propertyNames": {"pattern": NAME},
+        "propertyNames": _NAME_SCHEMA,
         "additionalProperties": {"$ref": f"#/$defs/{kind}"},
     }
 

@@ -9,6 +9,7 @@ MAX_DOCUMENT_BYTES = 1_000_000
 MAX_JSON_DEPTH = 40
 MAX_TOOLS = 64
 MAX_STEPS = 60  #: steps of one block; blocks nest at most three deep
+MAX_FINDINGS = 300  #: findings told of one tool
 MAX_INPUTS = 16
 MAX_OUTPUTS = 24
 MAX_TEXT = 4_000  #: characters of one literal string of a document

@@ -79,3 +79,100 @@ def test_a_caller_of_a_broken_tool_is_not_offered(document: Any, codes: Any) -> 
     compilation = compile_document([broken, document(call, name="caller")])
 
     assert ("E_UNKNOWN_TOOL", "$[1].steps[1].tool") in codes(compilation)
+
+
+def test_ten_thousand_faults_are_cut_and_that_is_said(document: Any) -> None:
+    broken = document()
+    broken["steps"][0] |= {f"extra_{n}": n for n in range(10_000)}
+
+    compilation = compile_document(broken)
+
+    assert len(compilation.diagnostics) == 301
+    assert compilation.diagnostics[-1].code == "E_SIZE"
+
+
+def test_a_huge_word_is_not_repeated_in_the_findings(document: Any) -> None:
+    broken = document()
+    broken["steps"][0]["api"] = "x" * 200_000
+
+    said = [item.record() for item in compile_document(broken).diagnostics]
+
+    assert max(len(text) for record in said for text in record.values()) <= 500
+
+
+def test_words_of_the_language_are_no_names(document: Any, codes: Any) -> None:
+    broken = document({"type": "set", "value": 1, "save_as": "not"}, inputs={"item": "string", "a-b": "int"})
+
+    assert codes(compile_document(broken)) == {
+        ("E_NAME", "$.steps[1].save_as"),
+        ("E_NAME", "$.inputs.item"),
+        ("E_NAME", "$.inputs['a-b']"),
+    }
+
+
+def test_a_default_must_fit_its_type(document: Any, codes: Any) -> None:
+    inputs = {
+        "n": {"type": "int", "default": "three"},
+        "t": {"type": "Time", "default": 3},
+        "side": {"type": "enum", "enum": ["left", "right"], "default": "middle"},
+        "rows": {"type": "list<int>", "default": [1]},
+        "maybe": {"type": "string?", "default": None},
+    }
+
+    assert codes(compile_document(document(inputs=inputs))) == {
+        ("E_TYPE", "$.inputs.n.default"),
+        ("E_TYPE", "$.inputs.side.default"),
+        ("E_TYPE", "$.inputs.rows.default"),
+    }
+
+
+def test_a_list_of_an_operation_gets_a_bound_and_that_is_written_out(document: Any) -> None:
+    describe = {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "loop_over": "scenes",
+        "params": {"video_id": "{{video_id}}", "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"},
+        "save_as": "texts",
+    }
+    scenes = {
+        "type": "call_world_api",
+        "api": "list_scenes",
+        "params": {"video_id": "{{video_id}}"},
+        "save_as": "scenes",
+    }
+
+    compilation = compile_document(document(scenes, describe, outputs={"texts": "list"}))
+
+    tool = compilation.tools["small_tool"]
+    assert tool.frozen["steps"][2]["max_items"] == 50
+    assert ("W_IMPLICIT_BINDING", "$.steps[2]") in {(item.code, item.json_path) for item in compilation.diagnostics}
+    assert (tool.price.least.calls, tool.price.expected.calls, tool.price.most.calls) == (2, 7, 52)
+
+
+def test_a_price_stops_counting_for_sure_at_a_require(document: Any) -> None:
+    stop = {"type": "require", "condition": "hits | length > 3", "status": "empty", "reason": "few"}
+    more = {
+        "type": "call_world_api",
+        "api": "list_entities",
+        "params": {"video_id": "{{video_id}}"},
+        "save_as": "entities",
+    }
+
+    price = compile_document(document(stop, more)).tools["small_tool"].price
+
+    assert (price.least.calls, price.most.calls) == (1, 2)
+
+
+def test_a_branch_costs_at_least_its_cheaper_side(document: Any) -> None:
+    call = {"type": "call_world_api", "api": "list_entities", "params": {"video_id": "{{video_id}}"}, "save_as": "x"}
+    choose = {
+        "type": "if",
+        "condition": "hits | length > 3",
+        "then": [call],
+        "else": [{"type": "set", "value": {"entities": []}, "save_as": "x"}],
+    }
+
+    compilation = compile_document(document(choose))
+
+    price = compilation.tools["small_tool"].price
+    assert (price.least.calls, price.expected.calls, price.most.calls) == (1, 2, 2)
