@@ -1,1 +1,62 @@
-"""High-level tools: documents that a model writes, compiled, priced, frozen and run on the world API."""
+"""High-level tools: documents that a model writes, compiled, priced, frozen and run on the world's operations.
+
+``compile_document`` checks a document; ``load_library`` loads a frozen one; ``run_tool`` runs a tool; ``LibraryTools`` offers a
+library to a function-calling model. The public surface is what ``__all__`` names; it loads when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
+    from tool_induction.language.diagnostics import Diagnostic
+    from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
+    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.calling import Memo
+    from tool_induction.runtime.running import run_tool
+    from tool_induction.runtime.trace import Trace
+    from tool_induction.toolset import LibraryTools, ToolDeclaration
+
+_HOMES = {
+    "Compilation": "tool_induction.compiler.compiling",
+    "CompiledTool": "tool_induction.compiler.compiling",
+    "Diagnostic": "tool_induction.language.diagnostics",
+    "LibraryTools": "tool_induction.toolset",
+    "Memo": "tool_induction.runtime.calling",
+    "Origin": "tool_induction.library",
+    "RunLimits": "tool_induction.runtime.budget",
+    "ToolDeclaration": "tool_induction.toolset",
+    "ToolLibrary": "tool_induction.library",
+    "Trace": "tool_induction.runtime.trace",
+    "compile_document": "tool_induction.compiler.compiling",
+    "freeze_library": "tool_induction.library",
+    "load_library": "tool_induction.library",
+    "run_tool": "tool_induction.runtime.running",
+}
+
+__all__ = [
+    "Compilation",
+    "CompiledTool",
+    "Diagnostic",
+    "LibraryTools",
+    "Memo",
+    "Origin",
+    "RunLimits",
+    "ToolDeclaration",
+    "ToolLibrary",
+    "Trace",
+    "compile_document",
+    "freeze_library",
+    "load_library",
+    "run_tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tool_induction' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+

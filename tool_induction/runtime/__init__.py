@@ -1,0 +1,1 @@
+"""Running compiled tools: steps, loops, budgets, remembered results, outcomes, traces."""
