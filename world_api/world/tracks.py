@@ -25,6 +25,8 @@ BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
 COLOUR_SHARE = 0.3
 MAX_HINT_COLOURS = 3
+#: At the ends of an appearance, a box under this share of the track's usual area shows only a sliver: a shoulder, a shadow.
+SLIVER = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class Track:
     """One thing followed through time.
 
     ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n). ``colours`` are the words noted in enough
-    sightings, the most frequent first.
+    sightings, the one that covers most first.
     """
 
     track_id: str
@@ -68,13 +70,16 @@ class Track:
 
     @cached_property
     def appearances(self) -> tuple[TimeSpan, ...]:
-        """The unbroken stretches in which it was seen."""
-        breaks = np.flatnonzero(np.diff(self.times) > BREAK)
-        starts = np.concatenate([[0], breaks + 1])
-        ends = np.concatenate([breaks, [len(self.times) - 1]])
-        return tuple(
-            TimeSpan(start=float(self.times[a]), end=float(self.times[b])) for a, b in zip(starts, ends, strict=True)
-        )
+        """The unbroken stretches in which it was seen, without the slivers at their ends."""
+        areas = (self.boxes[:, 2] - self.boxes[:, 0]) * (self.boxes[:, 3] - self.boxes[:, 1])
+        whole = areas >= SLIVER * float(np.median(areas))
+        bounds = [0, *(np.flatnonzero(np.diff(self.times) > BREAK) + 1).tolist(), len(self.times)]
+        found = []
+        for first, end in pairwise(bounds):
+            clear = np.flatnonzero(whole[first:end]) + first
+            a, b = (clear[0], clear[-1]) if len(clear) else (first, end - 1)
+            found.append(TimeSpan(start=float(self.times[a]), end=float(self.times[b])))
+        return tuple(found)
 
     @property
     def span(self) -> TimeSpan:
@@ -166,12 +171,15 @@ def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:
 
 
 def _frequent_colours(noted: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The colours noted often enough. A sighting lists the largest share first, so the first word weighs most."""
     counts: dict[str, int] = {}
+    weights: dict[str, float] = {}
     for colours in noted:
-        for colour in dict.fromkeys(colours):
+        for rank, colour in enumerate(dict.fromkeys(colours), start=1):
             counts[colour] = counts.get(colour, 0) + 1
+            weights[colour] = weights.get(colour, 0.0) + 1.0 / rank
     enough = [colour for colour, count in counts.items() if count >= COLOUR_SHARE * len(noted)]
-    return tuple(sorted(enough, key=lambda colour: (-counts[colour], colour))[:MAX_HINT_COLOURS])
+    return tuple(sorted(enough, key=lambda colour: (-weights[colour], colour))[:MAX_HINT_COLOURS])
 
 
 def _and(words: Sequence[str]) -> str:
