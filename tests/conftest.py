@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from world_api.world.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
 from world_api.world.session import Session
@@ -18,6 +19,10 @@ pytest_plugins = ("tests.support.chat_server",)
 
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
+
+# A busy machine must not fail a property, and a failure must come again: no deadlines, no random seed.
+settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
