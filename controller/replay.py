@@ -41,7 +41,9 @@ def answer_recorded(
 ) -> tuple[Episode, str]:
     """Answer a question and record the episode; the episode and its name in the journal."""
     taped = RecordingClock(clock)
-    task = system(model, clock).task(question, session)
+    asked = system(model, clock)
+    asked.tools(session)  # a library that cannot be offered is refused before a name is taken
+    task = asked.task(question, session)
     recording = journal.begin(label_for(task, clock.now()))
     recorder = RecordingChatModel(model, clock=clock, keep=recording.keep)
     episode = system(recorder, taped).answer(question, session)
