@@ -151,7 +151,8 @@ class View:
     @cached_property
     def tracks(self) -> list[Track]:
         """What was followed, in order of first sighting."""
-        return build_tracks(self.rows("sightings"), self.rows("track_links"))
+        video = self.world.manifest.video
+        return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a stretch."""
