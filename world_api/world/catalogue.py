@@ -158,8 +158,8 @@ def _names(database: Any) -> Sequence[str]:
 
 
 def _connect(store: Path) -> Any:
-    # Lance's native log tells of every table it creates; it reads its level once, when it is loaded.
-    os.environ.setdefault("LANCE_LOG", "error")
+    # Lance's native log tells of every table it creates; it reads its level when it is loaded.
+    os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 
     try:
