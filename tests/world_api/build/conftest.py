@@ -49,7 +49,12 @@ def room(seed: int = 0) -> Image:
 
 
 def with_block(
-    picture: Image, x: float, y: float = 50, *, size: tuple[int, int] = (30, 80), colour: tuple[int, int, int] = (20, 20, 20)
+    picture: Image,
+    x: float,
+    y: float = 50,
+    *,
+    size: tuple[int, int] = (30, 80),
+    colour: tuple[int, int, int] = (20, 20, 20),
 ) -> Image:
     """A picture with a block (width, height) of one colour in front."""
     width, height = size

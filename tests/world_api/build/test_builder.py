@@ -83,7 +83,13 @@ class MarkingWorker:
 
     def finish(self) -> Records:
         time = self.clip.span.start + 1.0
-        row: Record = {"time": time, "score": 1.0, "kind": "cut", "known_at": time, "producer": self.stage.spec.producer}
+        row: Record = {
+            "time": time,
+            "score": 1.0,
+            "kind": "cut",
+            "known_at": time,
+            "producer": self.stage.spec.producer,
+        }
         return {"cuts": [row]}
 
 
@@ -92,7 +98,9 @@ def recipe_of(*stages: Stage) -> Recipe:
 
 
 def all_files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def test_a_video_becomes_a_world_with_shots_scenes_and_tracks(two_shots: Path, tmp_path: Path) -> None:
@@ -279,7 +287,9 @@ def test_the_oracle_writes_what_the_truth_says(two_shots: Path, tmp_path: Path) 
     assert set(world.rows("sightings").column("producer").to_pylist()) == {"oracle/1"}
 
 
-@pytest.mark.parametrize(("content", "code"), [(None, "no_truth"), ('{"schema_version": 2}', "bad_truth"), ("[", "bad_truth")])
+@pytest.mark.parametrize(
+    ("content", "code"), [(None, "no_truth"), ('{"schema_version": 2}', "bad_truth"), ("[", "bad_truth")]
+)
 def test_missing_or_strange_truth_is_named(two_shots: Path, tmp_path: Path, content: str | None, code: str) -> None:
     if content is not None:
         two_shots.with_name("two_shots.truth.json").write_text(content)

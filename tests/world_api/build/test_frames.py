@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_damage_in_the_middle_costs_frames_and_not_the_video(make_video: Callabl
     decode = DecodePass(source=probe(path))
     times = [frame.time for frame in decode]
     assert times[-1] > 8.0
-    assert all(later > earlier for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later > earlier for earlier, later in pairwise(times))
     assert any(loss.code == "damaged_frames" for loss in decode.losses()) or len(times) < 100
 
 
@@ -124,7 +125,9 @@ def test_every_decoder_case_decodes_to_its_size(shared_data: Path) -> None:
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize("name", ["nasa_13013_rotated.mp4", "test_non_zero_start.mp4", "testsrc2_h265.mp4", "no_duration.webm"])
+@pytest.mark.parametrize(
+    "name", ["nasa_13013_rotated.mp4", "test_non_zero_start.mp4", "testsrc2_h265.mp4", "no_duration.webm"]
+)
 def test_random_access_gives_the_frames_of_the_decode_pass(shared_data: Path, name: str) -> None:
     path = shared_data / "video" / "decoder_cases" / name
     random_access = VideoFrames(path)

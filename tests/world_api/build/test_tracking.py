@@ -72,7 +72,9 @@ def x_crossing(time: float) -> float:
 def test_a_thing_that_crosses_is_one_track_in_its_place(
     empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
 ) -> None:
-    rows = follow(make_frames(lambda t: draw_block(empty_room, x_crossing(t)) if t >= 4 else empty_room, start=0, end=12))
+    rows = follow(
+        make_frames(lambda t: draw_block(empty_room, x_crossing(t)) if t >= 4 else empty_room, start=0, end=12)
+    )
     (span,) = spans(rows)
     assert span.start <= 5.0
     assert span.end >= 8.5
@@ -88,7 +90,9 @@ def test_what_comes_in_and_stands_still_for_long_does_not_vanish(
     empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
 ) -> None:
     rows = follow(
-        make_frames(lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=24)
+        make_frames(
+            lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=24
+        )
     )
     assert spans(rows)[0].end >= 23.5
 
@@ -102,9 +106,7 @@ def test_what_appears_in_place_and_never_moves_is_no_track(
 def test_who_was_there_from_the_start_leaves_no_ghost(
     empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
 ) -> None:
-    rows = follow(
-        make_frames(lambda t: draw_block(empty_room, 140 + max(0.0, 60 * (t - 3))), start=0, end=16)
-    )
+    rows = follow(make_frames(lambda t: draw_block(empty_room, 140 + max(0.0, 60 * (t - 3))), start=0, end=16))
     assert rows
     left = Box(x1=140, y1=50, x2=170, y2=130)
     late = [row for row in rows if row["time"] > 8]
@@ -126,7 +128,9 @@ def test_a_moving_camera_gives_no_tracks(make_frames: MakeFrames) -> None:
 
 
 def test_the_category_needs_several_votes(empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames) -> None:
-    frames = make_frames(lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=15)
+    frames = make_frames(
+        lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=15
+    )
     rows = follow(frames, people=EverybodyIsAPerson())
     assert rows[0]["category"] == "moving_object"
     assert rows[-1]["category"] == "person"

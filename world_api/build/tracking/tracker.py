@@ -137,7 +137,9 @@ def _belonging_together(blobs: list[Blob], expected: Box) -> list[Blob]:
     main = max(blobs, key=lambda blob: blob.box.iou(expected))
     across, down = _AROUND * main.box.width, _AROUND * main.box.height
     x1, y1, x2, y2 = main.box.x1 - across, main.box.y1 - down, main.box.x2 + across, main.box.y2 + down
-    return [blob for blob in blobs if (x1 <= blob.box.center[0] <= x2 and y1 <= blob.box.center[1] <= y2) or blob is main]
+    return [
+        blob for blob in blobs if (x1 <= blob.box.center[0] <= x2 and y1 <= blob.box.center[1] <= y2) or blob is main
+    ]
 
 
 def _size(box: Box) -> float:
