@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,7 @@ def test_damage_in_the_middle_costs_frames_and_not_the_video(make_video: Callabl
     decode = DecodePass(source=probe(path))
     times = [frame.time for frame in decode]
     assert times[-1] > 8.0
-    assert all(later > earlier for earlier, later in itertools.pairwise(times))
+    assert all(later > earlier for earlier, later in pairwise(times))
     assert any(loss.code == "damaged_frames" for loss in decode.losses()) or len(times) < 100
 
 
