@@ -99,7 +99,7 @@ def _report(compilation: Compilation, text: str) -> str:
         tool = compilation.tools.get(name)
         if tool is None:
             faults = sum(item.severity == "error" and item.tool == name for item in compilation.diagnostics)
-            lines.append(f"{name}: {faults} fault{'s' * (faults != 1)}")
+            lines.append(f"{name}: {_number(faults, 'fault')}")
         else:
             price = tool.price
             lines.append(
@@ -107,8 +107,14 @@ def _report(compilation: Compilation, text: str) -> str:
             )
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     notes = len(compilation.diagnostics) - total
-    lines.append(f"{len(compilation.tools)} of {len(compilation.names)} tools can run; {total} faults, {notes} notes")
+    lines.append(
+        f"{len(compilation.tools)} of {len(compilation.names)} tools can run; {_number(total, 'fault')}, {_number(notes, 'note')}"
+    )
     return "\n".join(lines)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _in_document_order(compilation: Compilation, text: str) -> list[Diagnostic]:

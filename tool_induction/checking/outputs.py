@@ -25,6 +25,7 @@ from tool_induction.language.syntax import (
 )
 from tool_induction.language.types import (
     STRING,
+    AnyType,
     ListType,
     OptionalType,
     RecordType,
@@ -73,7 +74,9 @@ class _Binder:
             source = Name(output.name)
         elif saved:
             last = plain(self._environment.type_of(saved[-1]))
-            if isinstance(last, RecordType) and last.get(output.name) is not None:
+            if isinstance(last, AnyType) and self._findings.errors:
+                return None  # what the last step gives is unknown because of its own fault
+            if isinstance(last, AnyType) or (isinstance(last, RecordType) and last.get(output.name) is not None):
                 source = Field(Name(saved[-1]), output.name)
         if source is None:
             self._unbound(output, saved)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from tool_induction.checking.aggregating import check_aggregate
 from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
-from tool_induction.checking.looping import bounded
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.results import (
     TIMES,
+    bounded,
     flattened_size,
     loop_item,
     operation_result,

@@ -159,13 +159,15 @@ def _too_many_nodes() -> str:
 
 
 def _check_tree(expr: Expr) -> None:
-    def depth(node: Expr) -> int:
-        return 1 + max((depth(child) for child in children(node)), default=0)
-
-    if depth(expr) > limits.MAX_EXPRESSION_DEPTH:
-        raise ExpressionFault(
-            "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
-        )
+    """Level by level: recursing into a tree that may be too deep is what this is to prevent."""
+    level = [expr]
+    for _ in range(limits.MAX_EXPRESSION_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    raise ExpressionFault(
+        "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
+    )
 
 
 def _output(statement: Any) -> list[Expr]:

@@ -23,6 +23,7 @@ from world_api.operations import OPERATIONS
 #: calls one operation: name and arguments in, result record out; raises VideoWorldError
 Caller: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
 _EVIDENCE_PER_ITEM = 2
+_SAME_STRETCH = 0.5  #: intersection over union from which two stretches are taken for one
 
 
 class WorldState(Protocol):
@@ -162,9 +163,12 @@ def _span(piece: Any) -> TimeSpan | None:
 
 
 def _with_evidence(row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]]) -> dict[str, Any]:
-    own = span_of(row)
-    if "evidence" in row or own is None:
-        return {"evidence": []} | row
-    near = [(span.iou(own), span, piece) for span, piece in evidence if span.overlaps(own) or span == own]
+    if "evidence" in row:
+        return row
+    own = span_of(row) or span_of({"start_time": row.get("first_time"), "end_time": row.get("last_time")})
+    if own is None:
+        return row | {"evidence": []}
+    near = [(span.iou(own), piece) for span, piece in evidence if span.overlaps(own) or span == own]
     near.sort(key=lambda found: -found[0])
-    return row | {"evidence": [piece for _, _, piece in near[:_EVIDENCE_PER_ITEM]]}
+    kept = [piece for place, (overlap, piece) in enumerate(near) if place == 0 or overlap >= _SAME_STRETCH]
+    return row | {"evidence": kept[:_EVIDENCE_PER_ITEM]}

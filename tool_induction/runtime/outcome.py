@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tool_induction.aggregates.items import evidence_of
+from tool_induction.language.canonical import canonical_json
 from tool_induction.language.evaluation import Json, as_text, evaluate
-from tool_induction.language.model import Output, Tool
+from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.inheriting import completed
@@ -49,7 +50,7 @@ def outcome_of(
         found_out = found_out or (told and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
-    evidence = _evidence(tool, scope)
+    evidence = _evidence(tool, scope, status)
     summary = _summary(tool, outputs, status, reason)
     return Outcome(
         status=status, reason=reason, summary=summary, outputs=outputs, evidence=evidence, fault=_kept(fault, status)
@@ -90,26 +91,37 @@ def text_of(value: Json) -> str:
     return as_text(value)
 
 
-def _evidence(tool: Tool, scope: Mapping[str, Json]) -> list[Json]:
-    """The evidence of what the outputs are made of; where they have none, of the latest step that has."""
+def _evidence(tool: Tool, scope: Mapping[str, Json], status: str) -> list[Json]:
+    """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn."""
+    if status in ("empty", "error"):
+        return []
+    made_by = {name: step for step in walk_steps(tool.steps) for name in binds(step)}
     found: list[Json] = []
+    level: set[str] = set()
     for output in tool.outputs:
-        for part in _roots(output.source) if output.source is not None else ():
-            if names(part) <= set(scope):
-                try:
-                    found.extend(evidence_of([evaluate(part, scope)]))
-                except VideoWorldError:
-                    continue
-    if not found:
-        for value in reversed(list(scope.values())):
-            found = evidence_of([value])
-            if found:
-                break
+        if output.source is not None:
+            found.extend(piece for part in _paths(output.source) for piece in _evidence_at(part, scope))
+            level |= names(output.source)
+    seen: set[str] = set()
+    while level and not found:
+        seen |= level
+        level = {name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in names(value)}
+        level = level - seen & scope.keys()
+        found = [piece for name in sorted(level) for piece in evidence_of([scope[name]])]
     return evidence_of(found)
 
 
-def _roots(source: Expr) -> list[Expr]:
-    """Every path an output reads and every record on its way."""
+def _evidence_at(part: Expr, scope: Mapping[str, Json]) -> list[Json]:
+    if not names(part) <= set(scope):
+        return []
+    try:
+        return evidence_of([evaluate(part, scope)])
+    except VideoWorldError:
+        return []
+
+
+def _paths(source: Expr) -> list[Expr]:
+    """Every path a value reads, and every record on its way."""
     return [node for node in walk(source) if isinstance(node, Name | Field | Index)]
 
 
@@ -163,3 +175,13 @@ def _rounded(value: Json, *, keep_evidence: bool) -> Json:
     if isinstance(value, dict):
         return {key: _rounded(item, keep_evidence=keep_evidence) for key, item in value.items() if key not in _HIDDEN}
     return value
+
+
+def cited(evidence: list[Json], most: int) -> list[Json]:
+    """The evidence that is shown: each stretch and source once, the first ``most``."""
+    kept: dict[str, Json] = {}
+    for piece in evidence:
+        if isinstance(piece, dict):
+            where = canonical_json([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
+            kept.setdefault(where, piece)
+    return list(kept.values())[:most]

@@ -9,10 +9,13 @@ from typing import Any
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import inputs_schema
 from tool_induction.language.diagnostics import closest
+from tool_induction.language.evaluation import Json
+from tool_induction.language.model import Output
+from tool_induction.language.types import RecordType, plain
 from tool_induction.runtime.budget import Meter, RunLimits
 from tool_induction.runtime.calling import Caller, Memo, OperationCalls, WorldState
 from tool_induction.runtime.engine import Engine
-from tool_induction.runtime.outcome import Outcome, presented
+from tool_induction.runtime.outcome import Outcome, cited, presented
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import ToolFault
 
@@ -101,7 +104,7 @@ def _record(
     notes = list(warnings)
     outputs = {
         output.name: presented(
-            outcome.outputs[output.name],
+            _deduplicated(outcome.outputs[output.name], output),
             output,
             most_items=limits.evidence if output.name == "evidence" else limits.output_items,
             most_characters=limits.output_characters,
@@ -113,7 +116,7 @@ def _record(
         "status": outcome.status,
         "summary": outcome.summary,
         "outputs": outputs,
-        "evidence": outcome.evidence[: limits.evidence],
+        "evidence": cited(outcome.evidence, limits.evidence),
         "calls": {"logical": calls.logical, "physical": calls.physical},
         "cost": calls.cost.record(),
         "warnings": notes,
@@ -121,3 +124,10 @@ def _record(
     if outcome.fault is not None:
         record |= dict(outcome.fault.record())
     return record
+
+
+def _deduplicated(value: Json, output: Output) -> Json:
+    """A list of evidence says each stretch once."""
+    item = getattr(plain(output.type), "item", None)
+    is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
+    return cited(value, len(value)) if is_evidence and isinstance(value, list) else value
