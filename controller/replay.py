@@ -23,7 +23,7 @@ from world_api.backends.chat.recording import Exchange, RecordingChatModel, Repl
 from world_api.backends.clocks import RecordingClock, ReplayClock
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 SystemFactory = Callable[[ChatModel, Clock], ToolUser]
 

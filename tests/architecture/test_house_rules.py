@@ -21,8 +21,6 @@ MAX_MODULES = 12
 MAX_METHODS = 3
 CROWDED = {
     "tool_induction/checking",
-    "world_api/operations",
-    "world_api/world",
 }  # over the limit today; to be parted, not joined
 
 

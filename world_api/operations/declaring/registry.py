@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
-from world_api.operations.results import Result
-from world_api.world.session import Session
+from world_api.operations.declaring.results import Result
+from world_api.world.sessions.session import Session
 
 Category = Literal["navigation", "perception", "entities", "retrieval", "memory", "meta"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)

@@ -10,8 +10,8 @@ from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import categories_in, colours_in, unseen_words, words
 from world_api.core.spans import round_time
-from world_api.operations.results import Entity
-from world_api.world.session import Registration, Session
+from world_api.operations.declaring.results import Entity
+from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
