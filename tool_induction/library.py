@@ -68,7 +68,7 @@ def find_library(named: str | Path) -> Traversable:
         ToolFault: ``no_such_library``.
     """
     path = Path(named)
-    if path.is_file() or path.is_dir():
+    if str(named).strip() and (path.is_file() or path.is_dir()):
         return path
     packaged = packaged_libraries()
     if str(named) in packaged:

@@ -9,7 +9,7 @@ from tool_induction.checking.inference import Inference
 from tool_induction.checking.unwrapping import flattened_field, list_field
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
-from tool_induction.language.schemas import type_from_schema
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
@@ -25,7 +25,6 @@ from tool_induction.language.types import (
     plain,
     with_field,
 )
-from world_api.operations import OPERATIONS
 
 TIMES = ("start_time", "end_time", "center_time")
 STATUSES = ("ok", "empty", "ambiguous", "partial", "budget_exhausted", "error")
@@ -38,7 +37,7 @@ def evidence_list() -> ListType:
 
 def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
     """The record an operation gives; a constant ``top_k`` bounds its list, whose items carry their evidence."""
-    result = type_from_schema(OPERATIONS[name].result_schema())
+    result = operation_types(name).result
     if not isinstance(result, RecordType):
         return result
     # SegmentInfo is itself called a Segment; a result record is never an item, so it loses the name.

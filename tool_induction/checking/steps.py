@@ -33,7 +33,7 @@ from tool_induction.language.model import (
     Step,
     binds,
 )
-from tool_induction.language.schemas import parameter_types
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Filtered
 from tool_induction.language.types import (
     ANY,
@@ -139,7 +139,7 @@ class StepChecker:
         if step.kind == "tool":
             wanted = self._signatures[step.target].inputs if step.target in self._signatures else {}
         elif step.target in OPERATIONS:
-            wanted = parameter_types(OPERATIONS[step.target].parameters_schema())
+            wanted = operation_types(step.target).parameters
         done: list[tuple[str, Expr]] = []
         for name, value in step.params:
             with at.at("params", name):
@@ -271,7 +271,7 @@ def _check_constant(at: Inference, operation: str, name: str, value: Const) -> N
     """A constant is checked against the parameter's own schema: ranges, lengths."""
     from jsonschema import Draft202012Validator
 
-    schema = OPERATIONS[operation].parameters_schema()
+    schema = operation_types(operation).parameters_schema
     whole = {"$defs": schema.get("$defs", {}), **schema["properties"][name]}
     error = next(iter(Draft202012Validator(whole).iter_errors(value.value)), None)
     if error is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
-from tool_induction.language.schemas import parameter_types, required_parameters
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Broken, Const, Expr, JsonRecord, to_text
 from world_api.operations import OPERATIONS
 
@@ -53,8 +53,7 @@ def _resolve_block(
 
 
 def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> None:
-    operation = OPERATIONS.get(step.target)
-    if operation is None:
+    if step.target not in OPERATIONS:
         suggestion = did_you_mean(step.target, OPERATIONS)
         if step.target in tools:
             suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
@@ -62,8 +61,8 @@ def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> 
             suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
         _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), OPERATIONS, suggestion, findings)
         return
-    schema = operation.parameters_schema()
-    _check_parameters(step, list(parameter_types(schema)), required_parameters(schema), findings)
+    types = operation_types(step.target)
+    _check_parameters(step, list(types.parameters), types.required, findings)
 
 
 def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> None:
@@ -164,9 +163,9 @@ def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
     """Records of names are for pairs; anything else in one is a parameter that stands in the wrong place."""
     if step.inputs == Const(None) and spec.takes != "nothing":
-        findings.add(
-            "E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {_inputs_in_words(spec)}", expected="inputs"
-        )
+        wanted = _inputs_in_words(spec)
+        findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
+        return Broken("inputs")
     if not isinstance(step.inputs, JsonRecord):
         return step.inputs
     keys = [key for key, _ in step.inputs.entries]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tool_induction.language.types import (
@@ -23,6 +25,7 @@ from tool_induction.language.types import (
     Type,
     join,
 )
+from world_api.operations import OPERATIONS
 
 Schema = Mapping[str, Any]
 _SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "string": STRING, "null": NULL}
@@ -82,14 +85,28 @@ def _record(schema: Schema, root: Schema) -> Type:
     )
 
 
-def required_parameters(schema: Schema) -> frozenset[str]:
-    """The names a call must give."""
-    return frozenset(schema.get("required", ()))
+@dataclass(frozen=True, kw_only=True)
+class OperationTypes:
+    """An operation as the language sees it; made from its JSON Schemas once."""
+
+    parameters: Mapping[str, Type]
+    required: frozenset[str]
+    result: Type
+    parameters_schema: Schema
 
 
-def parameter_types(schema: Schema) -> dict[str, Type]:
-    """Parameter name -> type; an optional record parameter keeps its null."""
-    return {key: type_from_schema(value, schema) for key, value in schema.get("properties", {}).items()}
+@lru_cache(maxsize=64)
+def operation_types(name: str) -> OperationTypes:
+    """The types of one operation."""
+    parameters = OPERATIONS[name].parameters_schema()
+    return OperationTypes(
+        parameters={
+            key: type_from_schema(value, parameters) for key, value in parameters.get("properties", {}).items()
+        },
+        required=frozenset(parameters.get("required", ())),
+        result=type_from_schema(OPERATIONS[name].result_schema()),
+        parameters_schema=parameters,
+    )
 
 
 def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tool_induction.aggregates.items import span_of
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.language.canonical import canonical_json
 from tool_induction.language.evaluation import Json
-from tool_induction.language.schemas import parameter_types, type_from_schema
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.types import INT, RecordType, plain
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Trace
@@ -128,15 +128,14 @@ class OperationCalls:
 
 @lru_cache(maxsize=64)
 def _list_field(name: str) -> str | None:
-    found = type_from_schema(OPERATIONS[name].result_schema())
+    found = operation_types(name).result
     one = list_field(RecordType(fields=found.fields)) if isinstance(found, RecordType) else None
     return None if one is None else one[0]
 
 
 @lru_cache(maxsize=64)
 def _whole_number_parameters(name: str) -> frozenset[str]:
-    types = parameter_types(OPERATIONS[name].parameters_schema())
-    return frozenset(key for key, type_ in types.items() if plain(type_) == INT)
+    return frozenset(key for key, type_ in operation_types(name).parameters.items() if plain(type_) == INT)
 
 
 def _whole_numbers(name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:

@@ -185,16 +185,16 @@ class Engine:
         collected: list[Json] = []
         faults: list[VideoWorldError] = []
         done = 0
-        scope[step.save_as] = collected
         for item in rows[: loop.bound]:
             inside = _with(scope, loop.variable, item)
+            inside[step.save_as] = collected  # what ``until`` looks at
             try:
                 self.meter.item()
                 self.meter.call()
                 collected.extend(products(once(inside), item, step.flattens))
             except BudgetExhausted:
                 self.warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
-                return
+                break
             except (VideoWorldError, Stopped) as fault:
                 if step.on_error == "fail":
                     raise
@@ -207,6 +207,8 @@ class Engine:
                 break
         if faults and len(faults) == done:
             raise faults[0]
+        # Bound only now: after a fault the list so far must not pass for the whole one.
+        scope[step.save_as] = collected
         if faults:
             self._lose(step, faults[0], len(faults), done)
 
