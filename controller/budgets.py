@@ -17,7 +17,7 @@ class Budget:
     """Limits of one episode; the one more request for a forced answer comes on top.
 
     Rounds are requests to the model, calls are tool calls that ran, tokens are prompt and completion together,
-    seconds are wall time.
+    seconds are wall time. All are looked at between rounds, calls also within one.
     """
 
     rounds: int = 12
@@ -36,11 +36,15 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one request. ``estimated`` where the server did not count them."""
+    """Tokens of one request. ``estimated`` where the server did not count them.
 
-    prompt: int
-    completion: int
-    estimated: bool
+    ``cached`` are those of the prompt that the server had kept from an earlier request; they count all the same.
+    """
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    estimated: bool = False
 
     @property
     def total(self) -> int:
@@ -51,12 +55,14 @@ class Usage:
         return Usage(
             prompt=self.prompt + other.prompt,
             completion=self.completion + other.completion,
+            cached=self.cached + other.cached,
             estimated=self.estimated or other.estimated,
         )
 
     def record(self) -> dict[str, int | bool]:
         """The wire form."""
-        return {"prompt": self.prompt, "completion": self.completion, "estimated": self.estimated}
+        counts = {"prompt": self.prompt, "completion": self.completion, "cached": self.cached}
+        return {**counts, "estimated": self.estimated}
 
 
 class Meter:
@@ -66,7 +72,7 @@ class Meter:
         self.budget = budget
         self.rounds = 0
         self.calls = 0
-        self.usage = Usage(prompt=0, completion=0, estimated=False)
+        self.usage = Usage()
         self._clock = clock
         self._began = clock.monotonic()
 
@@ -102,7 +108,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
         if _is_count(prompt) and _is_count(completion):
-            return Usage(prompt=prompt, completion=completion, estimated=False)
+            return Usage(prompt=prompt, completion=completion, cached=_cached(counted))
     return Usage(
         prompt=estimate_tokens([request.get("messages"), request.get("tools")]),
         completion=estimate_tokens(reply.get("choices")),
@@ -115,6 +121,12 @@ def estimate_tokens(value: Any) -> int:
     text = canonical(value)
     plain = sum(1 for character in text if character.isascii())
     return plain // 4 + (len(text) - plain)
+
+
+def _cached(counted: dict[str, Any]) -> int:
+    details = counted.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return cached if _is_count(cached) else 0
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

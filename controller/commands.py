@@ -24,7 +24,6 @@ from world_api.exposure.cli import (
 )
 
 if TYPE_CHECKING:
-    from controller.systems import ToolLibrary
     from world_api.core.ports import ChatModel, Clock
 
 MAX_QUESTION_CHARACTERS = 20_000
@@ -59,6 +58,7 @@ def ask(
     from controller.journal import Journal
     from controller.replay import answer_recorded
     from controller.summary import summarise, tell
+    from tool_induction.library import load_library
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
@@ -66,7 +66,7 @@ def ask(
     asked = checked_question(question)
     clock = SystemClock()
     chat = chat_model(model, clock=clock, environment=os.environ)
-    library = _library(tools) if tools is not None else None
+    library = load_library(tools) if tools is not None else None
     builder = BUILDERS[system or ("hier" if library is not None else "flat")]
     builder(model=chat, clock=clock, library=library)  # refuse what cannot be combined before anything is built
     with progress_bars() as bars:
@@ -85,8 +85,9 @@ def ask(
             journal=Journal(record),
         )
     if episode.fault is not None:
-        fault = episode.fault
-        raise EpisodeFault(fault["code"], fault["message"], hint=fault["hint"])
+        if name is not None:
+            note(f"recorded as {name}")
+        raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
     show(summarise(episode, recorded_as=name), as_json=as_json, text=lambda: tell(episode, recorded_as=name))
 
 
@@ -124,7 +125,3 @@ def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]
     from world_api.backends.chat.openai_chat import OpenAIChatModel
 
     return OpenAIChatModel(Endpoint.from_environment(environment), name, clock=clock, sleep=time.sleep)
-
-
-def _library(named: str) -> ToolLibrary:
-    raise EpisodeFault("no_library", f"cannot load {named!r}", hint="tool libraries are not there yet")

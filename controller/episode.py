@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from controller.budgets import Budget, Usage
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
-from world_api.core.faults import EpisodeFault, ErrorBody
+from world_api.core.faults import EpisodeFault, VideoWorldError
 
 SCHEMA_VERSION = 1
 
@@ -47,6 +47,20 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FaultRecord:
+    """The fault that ended an episode."""
+
+    code: str
+    message: str
+    hint: str
+
+    @classmethod
+    def of(cls, fault: VideoWorldError) -> FaultRecord:
+        """What there is to keep of a fault."""
+        return cls(code=fault.code, message=fault.message, hint=fault.hint)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RoundRecord:
     """One request to the model."""
 
@@ -71,15 +85,15 @@ class CallRecord:
     written: Any
     arguments: dict[str, Any]
     result: dict[str, Any]
-    inner_calls: list[Any]
+    inner_calls: list[dict[str, Any]]
     ran: bool
     problem: Problem | None
     note: Problem | None
 
     @property
     def failed(self) -> bool:
-        """Whether the result is a fault."""
-        return "error" in self.result
+        """Whether a fault is all there is; a tool of several steps may report one beside what it found."""
+        return "error" in self.result and self.result.get("status", "error") == "error"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +128,7 @@ class Episode:
     calls: list[CallRecord]
     outcome: Outcome
     reason: str | None  #: why it was forced or failed: a limit, ``malformed_replies``, ``no_answer`` or a fault's code
-    fault: ErrorBody | None
+    fault: FaultRecord | None
     answer: str | None
     spans: list[CitedSpan]
     timings: Timings | None = None
@@ -122,9 +136,7 @@ class Episode:
     @property
     def usage(self) -> Usage:
         """Tokens of all rounds; estimated if any round's are."""
-        return functools.reduce(
-            lambda total, item: total + item.usage, self.rounds, Usage(prompt=0, completion=0, estimated=False)
-        )
+        return functools.reduce(lambda total, item: total + item.usage, self.rounds, Usage())
 
     @property
     def tool_calls(self) -> list[CallRecord]:

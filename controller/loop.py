@@ -14,10 +14,10 @@ from controller.conversation.answers import SUBMIT_ANSWER, SubmittedAnswer, cite
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
-from controller.episode import CallRecord, Episode, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.toolsets import Toolset
+from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
+from controller.toolsets import Toolset, split_result
 from world_api.backends.chat.canonical import canonical, content_hash
-from world_api.core.faults import BackendFault, ErrorBody
+from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
@@ -31,7 +31,7 @@ class _Ending:
     outcome: Outcome
     answer: SubmittedAnswer | None = None
     reason: str | None = None
-    fault: ErrorBody | None = None
+    fault: FaultRecord | None = None
 
 
 def run_episode(
@@ -75,7 +75,7 @@ class _Loop:
         try:
             ending = self._converse()
         except BackendFault as fault:
-            ending = _Ending(outcome="failed", reason=fault.code, fault=fault.record()["error"])
+            ending = _Ending(outcome="failed", reason=fault.code, fault=FaultRecord.of(fault))
         return self._episode(ending, seconds=self._clock.monotonic() - began)
 
     def _converse(self) -> _Ending:
@@ -106,16 +106,16 @@ class _Loop:
             answer = parse_answer(call.arguments) if call.tool == SUBMIT_ANSWER else None
             if isinstance(answer, SubmittedAnswer):
                 return _Ending(outcome="forced", answer=answer, reason=reason)
-        if reply.content:
+        if reply.content and reply.fault is None:
             return _Ending(outcome="forced", answer=_in_words(reply), reason=reason)
         return _Ending(
             outcome="failed",
             reason="no_answer",
-            fault={
-                "code": "no_answer",
-                "message": f"the model gave no answer when asked for one ({reason})",
-                "hint": "give a larger budget, or another model",
-            },
+            fault=FaultRecord(
+                code="no_answer",
+                message=f"the model gave no answer when asked for one ({reason})",
+                hint="give a larger budget, or another model",
+            ),
         )
 
     def _ask(self, *, offer_tools: bool) -> Reply:
@@ -178,7 +178,7 @@ class _Loop:
         self, call: ToolCall, result: Mapping[str, Any], *, ran: bool = False, problem: Problem | None = None
     ) -> None:
         """Keep the whole result, and tell the model."""
-        shown, inner_calls = split_result(dict(result))
+        found, inner_calls = split_result(result)
         self._calls.append(
             CallRecord(
                 id=call.id,
@@ -186,7 +186,7 @@ class _Loop:
                 tool=call.tool,
                 written=call.written,
                 arguments=call.arguments,
-                result=shown,
+                result=found,
                 inner_calls=inner_calls,
                 ran=ran,
                 problem=problem,
@@ -194,7 +194,7 @@ class _Loop:
             )
         )
         notice = slip(call.note)["error"] if call.note is not None else None
-        self._messages.append(tool_message(call.id, shown, is_data=ran, notice=notice))
+        self._messages.append(tool_message(call.id, found, is_data=ran, notice=notice))
 
     def _episode(self, ending: _Ending, *, seconds: float) -> Episode:
         answer = ending.answer
@@ -215,14 +215,6 @@ class _Loop:
             spans=cite(answer.spans, results) if answer is not None else [],
             timings=Timings(started_at=self._started_at, seconds=round(seconds, 6), rounds=self._timings),
         )
-
-
-def split_result(result: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """What a tool found, and the operations it called on the way, which the model is not shown."""
-    inner = result.get("calls")
-    if not isinstance(inner, list):
-        return result, []
-    return {key: value for key, value in result.items() if key != "calls"}, inner
 
 
 def _in_words(reply: Reply) -> SubmittedAnswer:

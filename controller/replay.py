@@ -16,13 +16,14 @@ from controller.episode import CallRecord, Episode
 from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
-from controller.toolsets import ToolDeclaration
-from world_api.backends.chat.canonical import canonical
+from controller.toolsets import TRACE
+from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 SystemFactory = Callable[[ChatModel, Clock], ToolUser]
 
@@ -40,7 +41,9 @@ def answer_recorded(
 ) -> tuple[Episode, str]:
     """Answer a question and record the episode; the episode and its name in the journal."""
     taped = RecordingClock(clock)
-    task = system(model, clock).task(question, session)
+    asked = system(model, clock)
+    asked.tools(session)  # a library that cannot be offered is refused before a name is taken
+    task = asked.task(question, session)
     recording = journal.begin(label_for(task, clock.now()))
     recorder = RecordingChatModel(model, clock=clock, keep=recording.keep)
     episode = system(recorder, taped).answer(question, session)
@@ -48,7 +51,9 @@ def answer_recorded(
     return episode, recording.name
 
 
-def replay(journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None) -> Replayed:
+def replay_recorded(
+    journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None
+) -> Replayed:
     """Run a recorded episode again, with its own question unless another is given.
 
     Raises:
@@ -73,7 +78,7 @@ def replay_entry(
         clock=ReplayClock(entry.readings),
         prompts=prompts or Prompts(),
     )
-    return Replayed(episode=episode, identical=canonical(episode.record()) == canonical(recorded.record()))
+    return Replayed(episode=episode, identical=json_line(episode.record()) == json_line(recorded.record()))
 
 
 class RecordedTools:
@@ -100,7 +105,7 @@ class RecordedTools:
                 f"the replay calls {name} where the recording " + (f"called {call.tool}" if call else "called nothing"),
                 hint="the recording was made by another version of the loop; run the question again",
             )
-        return {**call.result, "calls": call.inner_calls} if call.inner_calls else call.result
+        return {**call.result, TRACE: call.inner_calls} if call.inner_calls else call.result
 
 
 def _offered(exchanges: Sequence[Exchange]) -> list[ToolDeclaration]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
@@ -14,9 +14,11 @@ from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
 from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
+from tool_induction.library import ToolLibrary
+from tool_induction.toolset import LibraryTools
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 SystemName = Literal["flat", "hier"]
 SYSTEMS: tuple[SystemName, ...] = get_args(SystemName)
@@ -28,14 +30,6 @@ class System(Protocol):
     def answer(self, question: str, session: Session) -> Episode:
         """One episode; it always ends with an answer or a named reason why there is none."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToolLibrary:
-    """An induced library: what it is called, its content hash, and its tools on a session."""
-
-    library: Library
-    on_session: Callable[[Session], Toolset]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +53,15 @@ class ToolUser:
             session=session.name,
             revision=session.revision,
             system=self.name,
-            library=self.library.library if self.library is not None else None,
+            library=Library(name=self.library.name, hash=self.library.hash) if self.library is not None else None,
         )
 
     def tools(self, session: Session) -> Toolset:
         """The tools on offer: induced ones first, since they do more at once."""
         atomic: Toolset = AtomicTools(session)
-        toolsets = [atomic] if self.library is None else [self.library.on_session(session), atomic]
+        toolsets = [atomic]
+        if self.library is not None:
+            toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True))
         return OneVideo(CombinedTools(toolsets), session.video_id)
 
     def answer(self, question: str, session: Session) -> Episode:

@@ -1,53 +1,28 @@
 """What a model may call: toolsets, and the wrappers that put them together.
 
 A toolset offers declarations (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on comes
-back as ``{"error": {code, message, hint}}``; nothing a model sends raises.
+back as ``{"error": {code, message, hint}}``; nothing a model sends raises. A tool that is made of operations may put
+what it did under ``trace``; that is recorded and not shown to the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
-
-@dataclass(frozen=True, kw_only=True)
-class ToolDeclaration:
-    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-class Declared(Protocol):
-    """Any declaration of a tool, whichever room it comes from."""
-
-    @property
-    def name(self) -> str:
-        """What the model calls."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """What it does, for the model."""
-        ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """JSON Schema of the arguments."""
-        ...
+TRACE = "trace"
 
 
 class Toolset(Protocol):
     """Tools that can be offered and called."""
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """The declarations, in the order in which they are offered."""
         ...
 
@@ -82,7 +57,7 @@ class CombinedTools:
 
     def __init__(self, toolsets: Sequence[Toolset]) -> None:
         self._owner: dict[str, Toolset] = {}
-        self._tools: list[Declared] = []
+        self._tools: list[ToolDeclaration] = []
         for toolset in toolsets:
             for tool in toolset.get_tools():
                 if tool.name in self._owner:
@@ -94,7 +69,7 @@ class CombinedTools:
                 self._owner[tool.name] = toolset
                 self._tools.append(tool)
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """All declarations."""
         return self._tools
 
@@ -113,7 +88,7 @@ class OneVideo:
         self._toolset = toolset
         self._video_id = video_id
 
-    def get_tools(self) -> Sequence[Declared]:
+    def get_tools(self) -> Sequence[ToolDeclaration]:
         """The wrapped toolset's declarations."""
         return self._toolset.get_tools()
 
@@ -128,6 +103,22 @@ class OneVideo:
             )
             return {**fault.record()}
         return self._toolset.call_tool(name, arguments)
+
+
+def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What a tool found, and the operations it called on the way, in order."""
+    found = {key: value for key, value in result.items() if key != TRACE}
+    return found, list(_calls_in(result.get(TRACE)))
+
+
+def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:
+    """The calls of a trace: a tree whose nodes have ``kind`` and ``children``, or already a list of calls."""
+    for node in trace if isinstance(trace, list) else [trace]:
+        if not isinstance(node, Mapping):
+            continue
+        if node.get("kind", "call") == "call":
+            yield {key: value for key, value in node.items() if key != "children"}
+        yield from _calls_in(node.get("children", []))
 
 
 def _unknown_tool(name: str) -> OperationFault:

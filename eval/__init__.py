@@ -1,0 +1,1 @@
+"""Experiments: films with exact truth, and what is measured on them."""

@@ -19,7 +19,7 @@ def sample(
     as_json: JsonOption = False,
 ) -> None:
     """Draw and encode the sample video."""
-    from eval.sandbox.sample import make_sample
+    from eval.sandbox import make_sample
 
     note("drawing 72 seconds of film ...")
     files = make_sample(folder, seed=seed)

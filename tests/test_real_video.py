@@ -15,7 +15,7 @@ import pytest
 from world_api.core.spans import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
 from world_api.profiles import open_session
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 

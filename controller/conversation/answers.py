@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from controller.toolsets import ToolDeclaration
+from tool_induction.toolset import ToolDeclaration
 from world_api.core.spans import TimeSpan, round_time
 from world_api.exposure.schemas import plain_schema
 

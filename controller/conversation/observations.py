@@ -15,11 +15,13 @@ from world_api.core.faults import ErrorBody, ErrorRecord
 MAX_RESULT_CHARACTERS = 8_000
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
 _QUOTED = 300
+_BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
 
 _SLIPS: dict[Problem, tuple[str, str]] = {
     "no_choices": ("your last reply held no choices", "reply again: call a tool or submit_answer"),
     "bad_message": ("your last reply held no message", "reply again: call a tool or submit_answer"),
     "empty_reply": ("your last reply held neither text nor a tool call", "call a tool, or submit_answer to end"),
+    "call_in_text": ("your last reply wrote a tool call as text", "call the tool through tool_calls, or submit_answer"),
     "bad_call": ("this tool call names no function", "send function.name and function.arguments"),
     "arguments_not_json": ("the arguments are not JSON in a string", "send one JSON object as the arguments"),
     "arguments_not_object": ("the arguments are not a JSON object", "send one JSON object as the arguments"),
@@ -70,7 +72,7 @@ def tool_message(
     What a tool found (``is_data``) is marked as data from the video; faults stand as they are. Beyond ``limit``
     characters the result is cut, and the message says so.
     """
-    shown, cut = shorten(result, limit)
+    shown, cut = shorten({key: value for key, value in result.items() if key not in _BOOK_KEEPING}, limit)
     body: dict[str, Any] = {"data_from_video": shown} if is_data and set(shown) != {"error"} else dict(shown)
     if cut:
         hint = "ask for less: a narrower time_range, a smaller top_k, a more exact query"

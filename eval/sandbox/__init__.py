@@ -4,3 +4,7 @@ The way a film goes: ``script`` (a film as data; ``lost_folder`` is the one that
 ``staging`` (where everybody is at a moment), ``drawing`` (what it looks like), ``render`` (frames and exact boxes),
 ``sound``, ``encode``, ``truth``; ``sample`` makes the files.
 """
+
+from eval.sandbox.sample import SampleFiles, make_sample
+
+__all__ = ["SampleFiles", "make_sample"]

@@ -1,26 +1,19 @@
 """The film that ships: a folder is left on a desk, carried off, missed and found again.
 
-The seed decides who plays, what they wear, the folder's colour, the office's number and the times on the clocks.
+``casting`` decides by seed who plays, in what colours and at what times; the story stays the same.
 """
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
-from typing import get_args
-
+from eval.sandbox.casting import Cast, cast
 from eval.sandbox.drawing.rooms import DESK_TOP, TABLE_TOP
 from eval.sandbox.script import (
-    Actor,
     Card,
     Carry,
     Film,
     Gesture,
-    HairStyle,
     Line,
-    Look,
     Performance,
-    Prop,
     Resting,
     Room,
     Shot,
@@ -30,63 +23,7 @@ from eval.sandbox.script import (
 FRAME_RATE = 15
 _FLOOR = 326.0
 _LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
-_NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
-_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
-_FOLDERS = ("blue", "orange", "green", "red")
 _COUNTER_TOP = (372.0, 190.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cast:
-    """What the seed decides."""
-
-    owner: Actor
-    finder: Actor
-    reader: Actor
-    folder: Prop
-    cup: Prop
-    office: str
-    clocks: tuple[str, str, str]  #: what the clocks show in the morning, then later, then later still
-    meeting: str
-
-
-def cast(seed: int) -> Cast:
-    """Choose the cast; the same seed always chooses the same."""
-    chance = random.Random(seed)
-    folder = chance.choice(_FOLDERS)
-    groups = [[coat for coat in group if coat != folder] for group in _COATS]
-    coats = [chance.choice(group) for group in chance.sample([group for group in groups if group], 3)]
-    names = chance.sample(_NAMES, 3)
-    hairs = chance.sample(("black", "brown", "blond", "grey", "ginger"), 3)
-    styles = chance.sample(get_args(HairStyle), 3)
-    skins = chance.sample(("light", "tan", "dark"), 3)
-    trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
-    actors = [
-        Actor(
-            name=names[number],
-            look=Look(
-                coat=coats[number],
-                trousers=trousers[number],
-                hair=hairs[number],
-                hair_style=styles[number],
-                skin=skins[number],
-                height=chance.choice((0.96, 1.0, 1.04)),
-            ),
-            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
-        )
-        for number in range(3)
-    ]
-    hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
-    return Cast(
-        owner=actors[0],
-        finder=actors[1],
-        reader=actors[2],
-        folder=Prop(name=f"{folder} folder", category="folder", colour=folder),
-        cup=Prop(name="white cup", category="cup", colour="white"),
-        office=str(chance.randint(10, 39)),
-        clocks=(f"{hour:02d}:{minute:02d}", f"{hour:02d}:{minute + 15:02d}", f"{hour:02d}:{minute + 35:02d}"),
-        meeting=f"{hour + 1:02d}:30",
-    )
 
 
 def lost_folder(seed: int) -> Film:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eval.sandbox.lost_folder import cast, lost_folder
+from eval.sandbox.casting import cast
+from eval.sandbox.lost_folder import lost_folder
 
 
 @dataclass(frozen=True, kw_only=True)

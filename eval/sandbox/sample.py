@@ -17,6 +17,8 @@ from eval.sandbox.truth import SCHEMA_VERSION, SightingLog, subtitles_of, truth_
 from world_api.core.faults import StoreFault
 from world_api.core.ports import Image
 
+DEFAULT_SEED = 7
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampleFiles:
@@ -28,11 +30,11 @@ class SampleFiles:
     questions: Path
 
 
-def make_sample(folder: Path, *, seed: int = 7) -> SampleFiles:
+def make_sample(folder: Path, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw, score and encode the sample film into a folder, which is made when missing; the same seed, the same files.
 
     The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
-    and subtitles both embedded and beside it.
+    and subtitles both embedded and beside it. The truth is written last: where it is, the film is whole.
 
     Raises:
         StoreFault: ``not_writable``.
@@ -46,18 +48,20 @@ def make_sample(folder: Path, *, seed: int = 7) -> SampleFiles:
     film = lost_folder(seed)
     log = SightingLog()
     lines = subtitles_of(film)
+    unfinished = files.video.with_suffix(".mp4.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_srt(files.subtitles, lines)
         _write_json(files.questions, _questions_record(seed, files.video.name))
         write_mp4(
-            files.video,
+            unfinished,
             _logged(frames(film), log),
             soundtrack(film, seed=seed),
             lines,
             frame_rate=film.frame_rate,
             title=film.title,
         )
+        unfinished.replace(files.video)
         _write_json(files.truth, truth_of(film, log))
     except OSError as error:
         reason = error.strerror or str(error)

@@ -30,14 +30,17 @@ Lists: TypeAlias = Sequence[ListType]
 
 
 def picked(given: Lists, _: Given) -> Type:
+    """One of the items; surely there where the list is never empty."""
     return given[0].item if given[0].filled else optional(given[0].item)
 
 
 def found(given: Lists, _: Given) -> Type:
+    """One of the items, or nothing."""
     return optional(given[0].item)
 
 
 def same_length(given: Lists, _: Given) -> Type:
+    """The same items in another order."""
     return replace(given[0], name="")
 
 
@@ -48,11 +51,13 @@ def thinned(given: Lists, _: Given) -> Type:
 
 
 def some(given: Lists, constants: Given) -> Type:
-    thinned = thinned(given, constants)
-    return replace(thinned, filled=False) if isinstance(thinned, ListType) else thinned
+    """Some of the items, maybe none."""
+    fewer = thinned(given, constants)
+    return replace(fewer, filled=False) if isinstance(fewer, ListType) else fewer
 
 
 def top(given: Lists, constants: Given) -> Type:
+    """At most ``k`` of the items."""
     k, one = constants.get("k"), given[0]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         return replace(one, name="", filled=False)
@@ -61,6 +66,7 @@ def top(given: Lists, constants: Given) -> Type:
 
 
 def concatenated(given: Lists, _: Given) -> Type:
+    """The items of all lists."""
     item: Type | None = given[0].item if given else ANY
     for one in given[1:]:
         item = None if item is None else join(item, one.item)
@@ -84,22 +90,29 @@ def field_type(item: Type, key: Scalar) -> Type:
 
 
 def at_key(given: Lists, constants: Given) -> Type:
+    """A value under the key."""
+    if constants.get("key") is None and isinstance(plain(given[0].item), RecordType):
+        return ANY  # records need a key, which has been asked for
     return optional(plain(field_type(given[0].item, constants.get("key"))))
 
 
 def evidence_list() -> ListType:
+    """Pieces of evidence."""
     return ListType(item=world_types()["Evidence"], bound=100, typical=5)
 
 
 def intervals(given: Lists, _: Given) -> Type:
+    """Joined stretches with their evidence."""
     return replace(thin(given[0]), item=with_field(LONG_INTERVAL, "evidence", evidence_list()))
 
 
 def thin(one: ListType) -> ListType:
+    """Fewer items, as a rule."""
     return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
 
 
 def groups(given: Lists, constants: Given) -> Type:
+    """Groups of items."""
     one = given[0]
     members = replace(one, name="", filled=True)
     item = RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
@@ -107,26 +120,31 @@ def groups(given: Lists, constants: Given) -> Type:
 
 
 def joined(given: Lists, _: Given) -> Type:
+    """Pairs of items, over the times of the first."""
     pair = (("a", given[0].item), ("b", given[1].item), ("dt", FLOAT))
     times = (("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("evidence", evidence_list()))
     return replace(given[0], name="", item=RecordType(fields=(*pair, *times)), filled=False)
 
 
 def order(_: Lists, __: Given) -> Type:
+    """The verdict of an order check."""
     missing = ListType(item=STRING, bound=20, typical=1)
     return RecordType(fields=(("ordered", optional(BOOL)), ("missing", missing)))
 
 
 def pair(given: Lists, _: Given) -> Type:
+    """A pair of items, or nothing."""
     fields = (("a", given[0].item), ("b", given[1].item), ("evidence", evidence_list()))
     return optional(RecordType(fields=fields))
 
 
 def sampled(_: Lists, constants: Given) -> Type:
+    """Moments."""
     most = constants.get("max_items")
     bound = most if isinstance(most, int) and not isinstance(most, bool) else None
     return ListType(item=TIME, bound=bound, typical=bound, stated=bound is not None)
 
 
 def always(type_: Type) -> Callable[[Lists, Given], Type]:
+    """A rule that gives the same type whatever the inputs are."""
     return lambda _, __: type_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
 from tool_induction.language.evaluation import Json, as_text
@@ -110,7 +111,7 @@ def order_check(items: Sequence[Item], labels: Sequence[str] = ()) -> Json:
     spans = [span_of(item) for item in items]
     missing: list[Json] = [name for name, span in zip(names, spans, strict=True) if span is None]
     starts = [span.start for span in spans if span is not None]
-    ordered = all(one < other for one, other in zip(starts, starts[1:], strict=False))
+    ordered = all(one < other for one, other in pairwise(starts))
     return {"ordered": None if missing else ordered, "missing": missing}
 
 

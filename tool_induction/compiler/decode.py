@@ -118,7 +118,12 @@ def _check(value: Any, path: Path, findings: Findings, *, depth: int) -> None:
     elif isinstance(value, list):
         for place, item in enumerate(value):
             _check(item, (*path, place), findings, depth=depth + 1)
-    elif isinstance(value, str):
+    else:
+        _check_scalar(value, path, findings)
+
+
+def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
+    if isinstance(value, str):
         if not _is_unicode(value):
             findings.add("E_JSON", path, "the text is not valid Unicode")
     elif isinstance(value, float) and not math.isfinite(value):

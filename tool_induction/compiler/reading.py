@@ -52,19 +52,21 @@ class _Reader:
 
     def value(self, raw: Any, path: Path) -> Expr:
         """A value: constants, strings with expressions, records and lists of values."""
-        if isinstance(raw, Mapping):
-            return JsonRecord(tuple((key, self.value(item, (*path, key))) for key, item in raw.items()))
-        if isinstance(raw, Sequence) and not isinstance(raw, str):
-            return JsonList(tuple(self.value(item, (*path, place)) for place, item in enumerate(raw)))
-        return self._parsed(raw, path, as_expression=False) if isinstance(raw, str) else Const(raw)
+        return self._read(raw, path, as_expression=False)
 
     def expression(self, raw: Any, path: Path) -> Expr:
         """One expression, braces or not; a list or record of expressions."""
-        if isinstance(raw, Mapping):
-            return JsonRecord(tuple((key, self.expression(item, (*path, key))) for key, item in raw.items()))
-        if isinstance(raw, Sequence) and not isinstance(raw, str):
-            return JsonList(tuple(self.expression(item, (*path, place)) for place, item in enumerate(raw)))
-        return self._parsed(raw, path, as_expression=True) if isinstance(raw, str) else Const(raw)
+        return self._read(raw, path, as_expression=True)
+
+    def _read(self, raw: Any, path: Path, *, as_expression: bool) -> Expr:
+        if isinstance(raw, dict):
+            entries = ((key, self._read(item, (*path, key), as_expression=as_expression)) for key, item in raw.items())
+            return JsonRecord(tuple(entries))
+        if isinstance(raw, list):
+            return JsonList(
+                tuple(self._read(item, (*path, place), as_expression=as_expression) for place, item in enumerate(raw))
+            )
+        return self._parsed(raw, path, as_expression=as_expression) if isinstance(raw, str) else Const(raw)
 
     def _parsed(self, text: str, path: Path, *, as_expression: bool) -> Expr:
         try:
@@ -98,10 +100,7 @@ class _Reader:
         declared = {"type": raw} if isinstance(raw, str) else raw
         type_path: Path = path if isinstance(raw, str) else (*path, "type")
         type_, spelled = self._input_type(declared, path, type_path)
-        default = Const(declared["default"]) if declared.get("default") is not None else None
-        if default is not None and isinstance(default.value, list | dict):
-            self._findings.add("E_TYPE", (*path, "default"), "a default is a single value, not a list or a record")
-            default = None
+        default = self._default(declared["default"], (*path, "default")) if "default" in declared else None
         return Input(
             name=name,
             type=type_,
@@ -110,6 +109,12 @@ class _Reader:
             default=default,
             path=path,
         )
+
+    def _default(self, raw: Any, path: Path) -> Const | None:
+        if isinstance(raw, list | dict):
+            self._findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
+            return None
+        return Const(raw)
 
     def _input_type(self, declared: Raw, path: Path, type_path: Path) -> tuple[Type, str]:
         values = declared.get("enum")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
-from tool_induction.language.schemas import parameter_types, required_parameters
-from tool_induction.language.syntax import Const, Expr, JsonRecord, Name
+from tool_induction.language.schemas import operation_types
+from tool_induction.language.syntax import Broken, Const, Expr, JsonRecord, to_text
 from world_api.operations import OPERATIONS
 
 
@@ -53,8 +53,7 @@ def _resolve_block(
 
 
 def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> None:
-    operation = OPERATIONS.get(step.target)
-    if operation is None:
+    if step.target not in OPERATIONS:
         suggestion = did_you_mean(step.target, OPERATIONS)
         if step.target in tools:
             suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
@@ -62,8 +61,8 @@ def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> 
             suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
         _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), OPERATIONS, suggestion, findings)
         return
-    schema = operation.parameters_schema()
-    _check_parameters(step, list(parameter_types(schema)), required_parameters(schema), findings)
+    types = operation_types(step.target)
+    _check_parameters(step, list(types.parameters), types.required, findings)
 
 
 def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> None:
@@ -123,6 +122,11 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
             expected=name,
         )
     inputs = _check_inputs(step, spec, findings)
+    # Parameters that stand among the inputs have been reported there and are not missed again.
+    misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
+    step = replace(
+        step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
+    )
     _check_aggregate_parameters(step, spec, findings)
     return replace(step, operation=name, inputs=inputs)
 
@@ -159,37 +163,43 @@ def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
     """Records of names are for pairs; anything else in one is a parameter that stands in the wrong place."""
     if step.inputs == Const(None) and spec.takes != "nothing":
-        findings.add(
-            "E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {_inputs_in_words(spec)}", expected="inputs"
-        )
+        wanted = _inputs_in_words(spec)
+        findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
+        return Broken("inputs")
     if not isinstance(step.inputs, JsonRecord):
         return step.inputs
     keys = [key for key, _ in step.inputs.entries]
-    wanted = ["a", "b"] if spec.takes == "pair" else []
-    if spec.takes == "pair" and sorted(keys) == wanted or spec.takes in ("mix", "slots", "lists"):
+    pair = ["a", "b"] if spec.takes == "pair" else []
+    if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
         return step.inputs
+    meant: Expr = Broken("inputs")
     for key, value in step.inputs.entries:
-        if key in wanted:
+        if key in pair:
             continue
-        suggestion = ""
+        suggestion = _parameter_suggestion(key, spec)
         if key in spec.params:
             suggestion = f'move it to "params": {{"{key}": ...}}'
-        elif isinstance(value, Name):
-            suggestion = f'write "inputs": "{value.name}"'
+        elif key in _LIST_WORDS or len(keys) == 1:
+            meant = value
+            suggestion = f'write "inputs": "{to_text(value)}"'
         findings.add(
             "E_UNKNOWN_PARAM",
             (*step.path, "inputs", key),
             f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
             found=key,
             expected=_inputs_in_words(spec),
-            suggestion=suggestion or did_you_mean(key, spec.params),
+            suggestion=suggestion,
         )
-    for key in wanted:
+    for key in pair:
         if key not in keys:
             findings.add(
                 "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
             )
-    return step.inputs
+    return meant
+
+
+#: keys under which models like to put the list itself
+_LIST_WORDS = ("items", "list", "input", "values", "data", "segments", "candidates", "detections")
 
 
 def _inputs_in_words(spec: AggregateSpec) -> str:
@@ -242,5 +252,9 @@ def _parameter_suggestion(name: str, spec: AggregateSpec) -> str:
     return did_you_mean(name, spec.params)
 
 
+def _keys(inputs: Expr) -> set[str]:
+    return {key for key, _ in inputs.entries} if isinstance(inputs, JsonRecord) else set()
+
+
 def _is_key(value: Expr) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, str)
+    return isinstance(value, Broken) or (isinstance(value, Const) and isinstance(value.value, str))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tool_induction.aggregates import AGGREGATES
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean
 from tool_induction.language.model import (
     Aggregate,
@@ -139,7 +140,11 @@ class _Checker:
 
     def _plain(self, step: Step, defined: set[str], loop_names: frozenset[str]) -> None:
         over_items = isinstance(step, Filter | Project | Aggregate)
+        unknown = isinstance(step, Aggregate) and step.operation not in AGGREGATES
         for key, value in values(step):
+            if unknown:  # what its inputs mean cannot be told; names in them are taken as used
+                self.used |= {node.name for node in walk(value) if isinstance(node, Name)}
+                continue
             with_item = over_items and key != "inputs" and (not isinstance(step, Aggregate) or key == "params.where")
             if with_item and ITEM in loop_names and _reads_item(value):
                 self.findings.add(

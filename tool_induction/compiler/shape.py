@@ -63,10 +63,10 @@ def normalise_blocks(tool: Any, findings: Findings, path: Path) -> Any:
 
 def _normalise(steps: list[Any], findings: Findings, path: Path) -> list[Any]:
     done: list[Any] = []
-    for place, step in enumerate(steps):
+    for place, raw in enumerate(steps):
         here: Path = (*path, place)
+        step = dict(raw) if isinstance(raw, dict) else raw
         if isinstance(step, dict):
-            step = dict(step)
             if "do" in step and step.get("type", "call_world_api") in ("call_world_api", "call_tool"):
                 found = step.pop("type", "no type")
                 step = {"type": "loop"} | step
@@ -143,7 +143,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                     f"{_what(error.instance)} has no key {key!r}",
                     found=key,
                     expected=", ".join(known),
-                    suggestion=did_you_mean(key, known),
+                    suggestion=_other_key(key, known),
                 )
         case "enum":
             _unknown_word(error, where, findings)
@@ -161,6 +161,30 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
         case _:
             _plain_fault(error, where, findings)
+
+
+#: keys as models like to spell them -> ours, where it exists at that place
+_OTHER_KEYS = {
+    "tool_name": ("name", "tool", "id"),
+    "enum": ("values", "options", "choices"),
+    "params": ("arguments", "args", "parameters", "inputs", "input", "with"),
+    "inputs": ("input", "items", "list", "from", "over", "parameters", "params", "args"),
+    "save_as": ("output", "outputs", "as", "result", "bind", "store_as", "name"),
+    "loop_over": ("for_each", "foreach", "over", "items", "map"),
+    "where": ("condition", "filter", "predicate", "expression", "if"),
+    "condition": ("where", "if", "expression", "when"),
+    "operation": ("aggregate", "op", "function", "name"),
+    "value": ("expression", "expr", "from"),
+    "fields": ("select", "keys", "map"),
+    "from": ("value", "source", "expression"),
+    "max_items": ("limit", "max", "top_k"),
+    "api": ("operation", "name", "function"),
+}
+
+
+def _other_key(key: str, known: Mapping[str, Any]) -> str:
+    meant = [ours for ours, others in _OTHER_KEYS.items() if key in others and ours in known]
+    return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
 
 
 def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
@@ -212,11 +236,8 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 def _what(instance: Mapping[str, Any]) -> str:
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        return (
-            f"a step of type {shorten(instance['type'], 30)!r}"
-            if instance["type"] in document_schema.STEP_KEYS
-            else "it"
-        )
+        known = instance["type"] in document_schema.STEP_KEYS
+        return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     if "steps" in instance or "tool_name" in instance:
         return "a tool"
     return "a step" if {"save_as", "params"} & set(instance) else "a tool"
@@ -227,11 +248,11 @@ def _kind(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true or false"
-    return (
-        {dict: "a JSON object", list: "a list", str: "a string"}.get(type(value), "a number")
-        if not isinstance(value, dict)
-        else "a JSON object"
-    )
+    if isinstance(value, dict):
+        return "a JSON object"
+    if isinstance(value, list):
+        return "a list"
+    return "a string" if isinstance(value, str) else "a number"
 
 
 def _shown(value: Any) -> str:

@@ -30,16 +30,17 @@ from tool_induction.language.syntax import (
     Name,
     Negate,
     Not,
+    Operator,
     Text,
     to_text,
 )
 from world_api.core.faults import ToolFault
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Scope: TypeAlias = Mapping[str, Json]
 
 
-def evaluate(expr: Expr, scope: Scope) -> Json:
+def evaluate(expr: Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a node type, flat
     """The value of an expression.
 
     Raises:
@@ -182,16 +183,24 @@ def _arithmetic(expr: Arithmetic, left: Json, right: Json) -> int | float:
     first, second = _number(expr, left), _number(expr, right)
     if expr.op in ("/", "%") and second == 0:
         raise _fault(expr, "division by zero")
-    result = {
-        "+": lambda: first + second,
-        "-": lambda: first - second,
-        "*": lambda: first * second,
-        "/": lambda: first / second,
-        "%": lambda: first % second,
-    }[expr.op]()
+    result = _compute(first, expr.op, second)
     if not math.isfinite(result) or abs(result) > limits.MAX_NUMBER:
         raise _fault(expr, "the result is too large")
     return result
+
+
+def _compute(first: float, op: Operator, second: float) -> int | float:
+    match op:
+        case "+":
+            return first + second
+        case "-":
+            return first - second
+        case "*":
+            return first * second
+        case "/":
+            return first / second
+        case "%":
+            return first % second
 
 
 def _filter(expr: Filtered, scope: Scope) -> Json:

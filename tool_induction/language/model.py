@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tool_induction.language.diagnostics import Path
-from tool_induction.language.syntax import Const, Expr, names
+from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.types import Type
 
 OnError = Literal["fail", "skip", "null"]
@@ -45,12 +45,19 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """How a call or a block is repeated. ``max_items`` is None until the compiler bounds the loop."""
+    """How a call or a block is repeated.
+
+    The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
+    (``least``), and writes ``max_items`` out where nothing else bounds the loop.
+    """
 
     over: Expr
     variable: str = "item"
     max_items: int | None = None
     until: Expr | None = None
+    bound: int = 0
+    typical: int = 0
+    least: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +71,7 @@ class Call:
     on_error: OnError = "fail"
     save_as: str
     path: Path = ()
-    flattens: bool = field(default=False, metadata={"why": "decided by the compiler from the result's type"})
+    flattens: str | None = None  #: in a loop, the list field whose items are collected; the compiler decides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +83,7 @@ class Block:
     on_error: OnError = "fail"
     save_as: str
     path: Path = ()
-    flattens: bool = False
+    flattens: str | None = None  #: as in Call; "" where an iteration's value is itself a list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +142,7 @@ class Require:
 
     condition: Expr
     status: StopStatus = "empty"
-    reason: Expr = Const("")
+    reason: Expr
     path: Path = ()
 
 
@@ -209,20 +216,3 @@ def values(step: Step) -> Iterator[tuple[str, Expr]]:
         yield "loop_over", loop.over
         if loop.until is not None:
             yield "until", loop.until
-
-
-def reads(step: Step) -> frozenset[str]:
-    """Every name a step needs from outside itself; what a concurrent runtime would order steps by."""
-    own: set[str] = set()
-    for _, value in values(step):
-        own |= names(value)
-    for block in blocks(step):
-        bound: set[str] = set()
-        for inner in block:
-            own |= reads(inner) - bound
-            bound |= set(binds(inner))
-    if isinstance(step, Call | Block) and step.loop is not None:
-        own -= {step.loop.variable}
-    if isinstance(step, Filter | Project):
-        own -= {"item"}
-    return frozenset(own)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from tool_induction.language import limits
+from tool_induction.language.allowed import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS, syntax_hint
 from tool_induction.language.diagnostics import ErrorCode, did_you_mean
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -29,50 +30,14 @@ from tool_induction.language.syntax import (
     Name,
     Negate,
     Not,
-    Operator,
     Text,
     children,
+    to_json,
     walk,
 )
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-#: filter -> how many arguments it takes (at least, at most)
-FILTERS: dict[str, tuple[int, int]] = {
-    "length": (0, 0),
-    "default": (1, 1),
-    "round": (0, 1),
-    "abs": (0, 0),
-    "min": (0, 0),
-    "max": (0, 0),
-    "lower": (0, 0),
-    "upper": (0, 0),
-}
-
-_COMPARATORS: dict[str, Comparator] = {
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "lteq": "<=",
-    "gt": ">",
-    "gteq": ">=",
-    "in": "in",
-    "notin": "not in",
-}
-_OPERATORS: dict[str, Operator] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
-
-#: what Jinja has and the language has not -> what to write instead
-_FORBIDDEN = {
-    "Call": ("a call", "use an aggregate step, or one of the filters " + " ".join(FILTERS)),
-    "Pow": ("'**'", "multiply"),
-    "FloorDiv": ("'//'", "divide with '/' and use '| round'"),
-    "Concat": ("'~'", 'write text around expressions: "{{ a }} and {{ b }}"'),
-    "Slice": ("a slice", "use the aggregate top_k, or x[0] for one item"),
-    "Dict": ("a {...} record", "write a JSON object as the value of a 'set' step"),
-    "Tuple": ("a tuple", "write a list: [a, b]"),
-    "Test": ("this test", "only 'is none' and 'is not none' exist"),
-}
 
 
 class ExpressionFault(Exception):
@@ -123,6 +88,15 @@ def parse_expression(text: str) -> Expr:
     return value
 
 
+def within_bounds(expr: Expr) -> bool:
+    """Whether a tree could be written down and read again."""
+    try:
+        text = to_json(expr)
+        return not isinstance(text, str) or "{{" not in text or bool(_parts(text))
+    except ExpressionFault:
+        return False
+
+
 def _is_literal(text: str, part: Expr) -> bool:
     return isinstance(part, Const) and text.strip() == part.value
 
@@ -145,7 +119,7 @@ def _parts(text: str) -> list[Expr]:
             parts.extend(_output(statement))
     except TemplateSyntaxError as error:
         raise ExpressionFault(
-            "E_EXPR_SYNTAX", f"not an expression: {error.message}", found=text, suggestion=_syntax_hint(text)
+            "E_EXPR_SYNTAX", f"not an expression: {error.message}", found=text, suggestion=syntax_hint(text)
         ) from None
     except (RecursionError, ValueError):
         raise ExpressionFault("E_EXPR_SIZE", "the expression is nested too deep or holds too long a number") from None
@@ -184,24 +158,16 @@ def _too_many_nodes() -> str:
     return f"the expressions have more than {limits.MAX_EXPRESSION_NODES} parts"
 
 
-_SPELLINGS = (("&&", "'and'"), ("||", "'or'"), ("===", "'=='"), (" matches ", "'in'"), (" for ", "a 'filter' step"))
-
-
-def _syntax_hint(text: str) -> str:
-    for wrong, right in _SPELLINGS:
-        if wrong in text:
-            return f"instead of '{wrong.strip()}' use {right}"
-    return ""
-
-
 def _check_tree(expr: Expr) -> None:
-    def depth(node: Expr) -> int:
-        return 1 + max((depth(child) for child in children(node)), default=0)
-
-    if depth(expr) > limits.MAX_EXPRESSION_DEPTH:
-        raise ExpressionFault(
-            "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
-        )
+    """Level by level: recursing into a tree that may be too deep is what this is to prevent."""
+    level = [expr]
+    for _ in range(limits.MAX_EXPRESSION_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    raise ExpressionFault(
+        "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
+    )
 
 
 def _output(statement: Any) -> list[Expr]:
@@ -212,7 +178,7 @@ def _output(statement: Any) -> list[Expr]:
     return [Const(node.data) if isinstance(node, nodes.TemplateData) else _convert(node) for node in statement.nodes]
 
 
-def _convert(node: Any) -> Expr:
+def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
     from jinja2 import nodes
 
     match node:
@@ -235,7 +201,7 @@ def _convert(node: Any) -> Expr:
         case nodes.Pos():
             return _convert(node.node)
         case nodes.Add() | nodes.Sub() | nodes.Mul() | nodes.Div() | nodes.Mod():
-            return Arithmetic(_convert(node.left), _OPERATORS[type(node).__name__], _convert(node.right))
+            return Arithmetic(_convert(node.left), OPERATORS[type(node).__name__], _convert(node.right))
         case nodes.CondExpr():
             otherwise = Const(None) if node.expr2 is None else _convert(node.expr2)
             return Choice(_convert(node.test), _convert(node.expr1), otherwise)
@@ -246,7 +212,7 @@ def _convert(node: Any) -> Expr:
         case nodes.Test() if node.name == "none":
             return IsNone(_convert(node.node), negated=False)
         case _:
-            what, instead = _FORBIDDEN.get(type(node).__name__, (f"'{type(node).__name__}'", ""))
+            what, instead = FORBIDDEN.get(type(node).__name__, (f"'{type(node).__name__}'", ""))
             raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
 
 
@@ -279,7 +245,7 @@ def _item(node: Any) -> Expr:
         return Field(base, _plain_key(value))
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:
         return Index(base, value)
-    what, instead = _FORBIDDEN["Slice"] if isinstance(key, nodes.Slice) else ("a computed index", "use x[0] or nth(n)")
+    what, instead = FORBIDDEN["Slice"] if isinstance(key, nodes.Slice) else ("a computed index", "use x[0] or nth(n)")
     raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
 
 
@@ -288,7 +254,7 @@ def _comparison(node: Any) -> Expr:
     left = _convert(node.expr)
     for operand in node.ops:
         right = _convert(operand.expr)
-        pairs.append(_compare(left, _COMPARATORS[operand.op], right))
+        pairs.append(_compare(left, COMPARATORS[operand.op], right))
         left = right
     result = pairs[0]
     for pair in pairs[1:]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tool_induction.language.types import (
@@ -10,6 +12,7 @@ from tool_induction.language.types import (
     BOOL,
     FLOAT,
     INT,
+    INTERVAL,
     NULL,
     STRING,
     TIME,
@@ -22,6 +25,7 @@ from tool_induction.language.types import (
     Type,
     join,
 )
+from world_api.operations import OPERATIONS
 
 Schema = Mapping[str, Any]
 _SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "string": STRING, "null": NULL}
@@ -81,14 +85,28 @@ def _record(schema: Schema, root: Schema) -> Type:
     )
 
 
-def required_parameters(schema: Schema) -> frozenset[str]:
-    """The names a call must give."""
-    return frozenset(schema.get("required", ()))
+@dataclass(frozen=True, kw_only=True)
+class OperationTypes:
+    """An operation as the language sees it; made from its JSON Schemas once."""
+
+    parameters: Mapping[str, Type]
+    required: frozenset[str]
+    result: Type
+    parameters_schema: Schema
 
 
-def parameter_types(schema: Schema) -> dict[str, Type]:
-    """Parameter name -> type; an optional record parameter keeps its null."""
-    return {key: type_from_schema(value, schema) for key, value in schema.get("properties", {}).items()}
+@lru_cache(maxsize=64)
+def operation_types(name: str) -> OperationTypes:
+    """The types of one operation."""
+    parameters = OPERATIONS[name].parameters_schema()
+    return OperationTypes(
+        parameters={
+            key: type_from_schema(value, parameters) for key, value in parameters.get("properties", {}).items()
+        },
+        required=frozenset(parameters.get("required", ())),
+        result=type_from_schema(OPERATIONS[name].result_schema()),
+        parameters_schema=parameters,
+    )
 
 
 def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
@@ -105,6 +123,9 @@ def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
             return {"anyOf": [inner, {"type": "null"}]} if inner else {}
         case ListType():
             return {"type": "array", "items": type_to_schema(type_.item, depth=depth + 1)}
+        case RecordType() if type_.name == INTERVAL.name:
+            times = {key: _scalar_schema("Time") for key in INTERVAL.keys}
+            return {"type": "object", "properties": times, "required": list(times)}
         case RecordType():
             properties = {key: type_to_schema(value, depth=depth + 1) for key, value in type_.fields}
             return {"type": "object"} | ({"properties": properties} if properties else {})

@@ -244,8 +244,8 @@ def _operation_text(expr: Expr, outside: int) -> str:
             return _wrapped(f"{_text(then, 1)} if {_text(condition, 1)} else {_text(otherwise, 1)}", 0, outside)
         case Broken(source):
             return source
-        case _:
-            raise AssertionError(f"{type(expr).__name__} is not part of an expression")
+        case _:  # records and texts stand beside expressions; this is how messages show them
+            return json.dumps(to_json(expr), ensure_ascii=False)
 
 
 def _wrapped(text: str, strength: int, outside: int) -> str:

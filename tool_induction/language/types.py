@@ -143,8 +143,9 @@ def show(type_: Type) -> str:
         case RecordType():
             if type_.name:
                 return type_.name
-            inside = ", ".join(f"{key}: {show(value)}" for key, value in type_.fields[:4])
-            return "record" + (f" {{{inside}{', ...' if len(type_.fields) > 4 else ''}}}" if inside else "")
+            telling = [(key, value) for key, value in type_.fields if key not in BOOKKEEPING] or list(type_.fields)
+            inside = ", ".join(f"{key}: {show(value)}" for key, value in telling[:3])
+            return "record" + (f" {{{inside}{', ...' if len(telling) > 3 else ''}}}" if inside else "")
 
 
 def with_field(record: RecordType, key: str, type_: Type) -> RecordType:
@@ -204,7 +205,9 @@ def _fit_scalars(found: ScalarType | EnumType, wanted: ScalarType | EnumType) ->
 
 def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
     worst = YES
-    for key, type_ in wanted.fields:
+    # Whatever has a start and an end is an interval; its centre and duration follow from them.
+    needed = wanted.fields if wanted.name != INTERVAL.name else INTERVAL.fields
+    for key, type_ in needed:
         have = found.get(key)
         if have is None:
             if isinstance(type_, OptionalType):
@@ -224,9 +227,9 @@ def join(left: Type, right: Type) -> Type | None:
         return left
     if isinstance(left, AnyType) or isinstance(right, AnyType):
         return ANY
-    if left == NULL or right == NULL or isinstance(left, OptionalType) or isinstance(right, OptionalType):
-        if left == NULL or right == NULL:
-            return optional(right if left == NULL else left)
+    if NULL in (left, right):
+        return optional(right if left == NULL else left)
+    if isinstance(left, OptionalType) or isinstance(right, OptionalType):
         inner = join(plain(left), plain(right))
         return None if inner is None else optional(inner)
     match left, right:
@@ -245,6 +248,8 @@ def join(left: Type, right: Type) -> Type | None:
 
 
 def _join_lists(left: ListType, right: ListType) -> Type | None:
+    if 0 in (left.bound, right.bound):
+        return replace(right if left.bound == 0 else left, filled=False)
     item = join(left.item, right.item)
     if item is None:
         return None

@@ -6,9 +6,9 @@ from typing import Any
 
 from world_api.core.spans import TimeSpan, round_time
 from world_api.exposure.cli import clock_text
-from world_api.operations.wording import brief
-from world_api.world.stored import World
-from world_api.world.tables import TABLES
+from world_api.operations.answering.wording import brief
+from world_api.world.disk.stored import World
+from world_api.world.disk.tables import TABLES
 from world_api.world.view import View
 
 SHOWN = 12
@@ -28,7 +28,9 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "as_of": as_of,
         "source": manifest.source.model_dump(mode="json"),
         "video": facts if as_of is None else {**facts, "duration": round_time(view.duration), "frames": None},
-        "losses": [loss.model_dump(mode="json") for loss in manifest.losses],
+        "losses": [
+            loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
+        ],
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": {name: view.rows(name).num_rows for name in TABLES},
         "bytes": {

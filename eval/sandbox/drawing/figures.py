@@ -1,34 +1,28 @@
 """People and the things they carry: jointed figures with soft shading.
 
-A figure is built in its own units: the origin is the floor between the feet, y points up, 1 is the person's height.
+Lengths are in heights of the person, from the floor between the feet upwards (see ``sheet``).
 Angles are radians from hanging straight down, positive towards where the person looks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from eval.sandbox.drawing.palette import COLOURS, HAIRS, SKINS, Colour, hexa, shade
+from eval.sandbox.drawing.palette import COLOURS, HAIRS, SKINS, hexa, shade
+from eval.sandbox.drawing.sheet import Point, Sheet
 from eval.sandbox.script import Look, Prop
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
 
-Point = tuple[float, float]
-
-_FINE = 3  #: figures are drawn three times larger, then reduced
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
 _UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
+_WHITE = hexa("#f0ece2")  #: of shirts and paper
 _GRIP = (4.0, 12.0)  #: from the hand to the lower middle of what it holds: pixels forwards and down
 _SHOULDER, _HEAD = 0.795, 0.91
 _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
-_SEEN = 0.3  #: the part of a thing that must be in the frame for it to count as seen
-_LIGHT = (-5, -7)  #: where the light comes from, in fine pixels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,90 +56,10 @@ class Painted:
     held: Box | None
 
 
-class _Sheet:
-    """Where one figure is drawn large, part by part, before it is reduced into the frame."""
-
-    def __init__(self, feet: Point, size: float) -> None:
-        self.left, self.top = math.floor(feet[0] - 0.62 * size), math.floor(feet[1] - 1.12 * size)
-        self.width, self.height = math.ceil(1.24 * size) + 1, math.ceil(1.2 * size) + 1
-        self.feet, self.size = feet, size
-        self.colour = np.zeros((self.height * _FINE, self.width * _FINE, 3), np.uint8)
-        self.cover = np.zeros((self.height * _FINE, self.width * _FINE), np.uint8)
-
-    def hull(self, circles: Sequence[tuple[Point, float]], colour: Colour, *, flat: bool = False) -> None:
-        """Paint the convex hull of some circles (centre and radius in units of height)."""
-        turns = np.linspace(0, 2 * math.pi, 24, endpoint=False)
-        rim = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-        points = np.concatenate([np.asarray([self._place(centre)]) + rim * self._length(r) for centre, r in circles])
-        self._fill(cv2.convexHull(points.astype(np.float32))[:, 0, :], colour, flat)
-
-    def polygon(self, points: Sequence[Point], colour: Colour, *, flat: bool = False) -> None:
-        """Paint a polygon given in units of height."""
-        self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
-
-    def _place(self, point: Point) -> Point:
-        x = (self.feet[0] + point[0] * self.size - self.left) * _FINE
-        y = (self.feet[1] - point[1] * self.size - self.top) * _FINE
-        return x, y
-
-    def _length(self, value: float) -> float:
-        return value * self.size * _FINE
-
-    def _fill(self, points: NDArray[np.float32], colour: Colour, flat: bool) -> None:
-        low = np.maximum(np.floor(points.min(axis=0)).astype(int) - 1, 0)
-        high = np.minimum(np.ceil(points.max(axis=0)).astype(int) + 2, [self.cover.shape[1], self.cover.shape[0]])
-        if (high <= low).any():
-            return
-        mask = np.zeros((high[1] - low[1], high[0] - low[0]), np.uint8)
-        cv2.fillPoly(mask, [np.round((points - low) * 16).astype(np.int32)], 255, cv2.LINE_8, 4)
-        region = (slice(low[1], high[1]), slice(low[0], high[0]))
-        light = np.ones(mask.shape, np.float32) if flat else _light(mask)
-        paint = cv2.merge([cv2.convertScaleAbs(light, alpha=channel) for channel in colour])
-        cv2.copyTo(paint, mask, self.colour[region])
-        cv2.copyTo(mask, mask, self.cover[region])
-
-    def stamp(self, frame: Image) -> Box | None:
-        """Reduce into the frame; returns the box of what is there, or None when most of it is outside the frame."""
-        x1, y1 = max(self.left, 0), max(self.top, 0)
-        x2 = min(self.left + self.width, frame.shape[1])
-        y2 = min(self.top + self.height, frame.shape[0])
-        if x2 <= x1 or y2 <= y1:
-            return None
-        small = (self.width, self.height)
-        alpha = cv2.resize(self.cover, small, interpolation=cv2.INTER_AREA).astype(np.float32) / 255
-        paint = cv2.resize(self.colour, small, interpolation=cv2.INTER_AREA)
-        part = (slice(y1 - self.top, y2 - self.top), slice(x1 - self.left, x2 - self.left))
-        whole, alpha, paint = float(alpha.sum()), alpha[part], paint[part]
-        region = frame[y1:y2, x1:x2]
-        region[:] = np.clip(region * (1 - alpha[:, :, None]) + paint + 0.5, 0, 255).astype(np.uint8)
-        return _ink(alpha > 0.5, x1, y1) if alpha.sum() >= _SEEN * whole else None
-
-
-def _light(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Brighter towards the light, darker at the far rim: 0.7 to 1.04."""
-    reach = max(9, min(61, int(min(mask.shape) * 0.35) | 1))
-    soft = cv2.blur(mask, (reach, reach), borderType=cv2.BORDER_CONSTANT).astype(np.float32) / 255
-    move = np.asarray([[1, 0, _LIGHT[0]], [0, 1, _LIGHT[1]]], np.float32)
-    lit = cv2.warpAffine(soft, move, (mask.shape[1], mask.shape[0]))
-    return np.asarray(0.70 + 0.34 * lit, np.float32)
-
-
-def _ink(mask: NDArray[np.bool_], left: int, top: int) -> Box | None:
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    if not len(rows):
-        return None
-    return Box(
-        x1=float(left + columns[0]),
-        y1=float(top + rows[0]),
-        x2=float(left + columns[-1] + 1),
-        y2=float(top + rows[-1] + 1),
-    )
-
-
 def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float) -> Painted:
     """Paint a person into the frame, in place. ``size`` is the height in pixels."""
     _ground_shadow(frame, feet, size)
-    sheet = _Sheet(feet, size * look.height)
+    sheet = Sheet(feet, size * look.height)
     hip, ankles = _legs(pose)
     lift = hip - (0.035 + _THIGH + _SHIN)
     _paint_arm(sheet, look, replace(pose, arm=None, phase=pose.phase + math.pi), lift, far=True)
@@ -211,7 +125,7 @@ def _limb(origin: Point, angle: float, length: float, facing: int) -> Point:
     return origin[0] + facing * math.sin(angle) * length, origin[1] - math.cos(angle) * length
 
 
-def _paint_leg(sheet: _Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, far: bool) -> None:
+def _paint_leg(sheet: Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, far: bool) -> None:
     cloth = shade(COLOURS[look.trousers], 0.78 if far else 1.0)
     shoe = shade(hexa("#3b2f2a"), 0.85 if far else 1.1)
     apart = 0.022 if pose.stride == 0 else 0.008
@@ -225,7 +139,7 @@ def _paint_leg(sheet: _Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, 
     sheet.hull([(knee, 0.041), (ankle, 0.028)], cloth)
 
 
-def _paint_body(sheet: _Sheet, look: Look, pose: Pose, hip: float, lift: float) -> None:
+def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -> None:
     coat, side = COLOURS[look.coat], pose.facing
     sway = 0.012 * pose.stride * math.sin(pose.phase)
     hem = hip - 0.07
@@ -266,15 +180,12 @@ def _paint_body(sheet: _Sheet, look: Look, pose: Pose, hip: float, lift: float) 
             (front + 0.05, _SHOULDER + lift + 0.016),
             (front, _SHOULDER + lift - 0.07),
         ],
-        PAPER_SHIRT,
+        _WHITE,
         flat=True,
     )
 
 
-PAPER_SHIRT = hexa("#f0ece2")
-
-
-def _paint_head(sheet: _Sheet, look: Look, pose: Pose, lift: float) -> None:
+def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> None:
     skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
     x, y = side * 0.014, _HEAD + lift
     if look.hair_style == "long":
@@ -303,7 +214,7 @@ def _paint_head(sheet: _Sheet, look: Look, pose: Pose, lift: float) -> None:
     sheet.hull([((mouth[0] - 0.014, mouth[1]), gap), ((mouth[0] + 0.012, mouth[1]), gap)], hexa("#8c3f38"), flat=True)
 
 
-def _paint_arm(sheet: _Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
+def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
     """Paint an arm and return where its hand is."""
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
     arm = pose.arm or Arm(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
@@ -320,7 +231,7 @@ def _paint_arm(sheet: _Sheet, look: Look, pose: Pose, lift: float, *, far: bool)
 
 def paint_prop(frame: Image, prop: Prop, place: Point) -> Box | None:
     """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box."""
-    sheet = _Sheet(place, 60.0)
+    sheet = Sheet(place, 60.0)
     colour = COLOURS[prop.colour]
     if prop.category == "cup":
         sheet.hull([((0.1, 0.17), 0.07)], shade(colour, 0.8))
@@ -328,7 +239,7 @@ def paint_prop(frame: Image, prop: Prop, place: Point) -> Box | None:
         sheet.hull([((-0.1, 0.3), 0.03), ((0.1, 0.3), 0.03)], hexa("#5b3a22"), flat=True)
     else:
         sheet.polygon([(-0.4, 0.0), (0.36, 0.0), (0.42, 0.52), (-0.34, 0.52)], shade(colour, 0.62), flat=True)
-        sheet.polygon([(-0.36, 0.04), (0.36, 0.04), (0.42, 0.55), (-0.3, 0.55)], PAPER_SHIRT, flat=True)
+        sheet.polygon([(-0.36, 0.04), (0.36, 0.04), (0.42, 0.55), (-0.3, 0.55)], _WHITE, flat=True)
         sheet.polygon([(-0.4, 0.0), (0.34, 0.0), (0.38, 0.46), (-0.36, 0.46)], colour)
-        sheet.polygon([(-0.18, 0.2), (0.16, 0.2), (0.17, 0.34), (-0.17, 0.34)], PAPER_SHIRT, flat=True)
+        sheet.polygon([(-0.18, 0.2), (0.16, 0.2), (0.17, 0.34), (-0.17, 0.34)], _WHITE, flat=True)
     return sheet.stamp(frame)

@@ -18,8 +18,8 @@ from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageS
 from world_api.core.faults import BackendFault, MediaFault, StoreFault
 from world_api.core.ports import Image
 from world_api.recipes import recipe_for
-from world_api.world.locking import world_lock
-from world_api.world.stored import open_world
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.stored import open_world
 
 pytestmark = pytest.mark.media
 
@@ -298,12 +298,11 @@ def test_missing_or_strange_truth_is_named(two_shots: Path, tmp_path: Path, cont
     assert caught.value.code == code
 
 
-def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.recipes.find_spec", lambda name: None)
+def test_the_neural_profile_says_that_it_is_not_ready() -> None:
     with pytest.raises(BackendFault) as caught:
         recipe_for("neural")
-    assert caught.value.code == "extra_missing"
-    assert 'pip install "video-world-api[neural]"' in caught.value.hint
+    assert caught.value.code == "profile_not_ready"
+    assert "classical" in caught.value.hint
 
 
 def test_an_unknown_profile_is_refused() -> None:

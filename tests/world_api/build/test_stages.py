@@ -23,7 +23,7 @@ from world_api.build.stages.stitches import Stitches
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.core.spans import TimeSpan
-from world_api.world.storage import rows_from_records
+from world_api.world.disk.storage import rows_from_records
 
 pytestmark = pytest.mark.media
 

@@ -17,7 +17,7 @@ from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
-from world_api.world.tables import empty_table
+from world_api.world.disk.tables import empty_table
 
 pytestmark = pytest.mark.media
 

@@ -10,17 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from world_api.exposure import (
-    FACES,
-    Face,
-    drop_unset,
-    json_schemas,
-    mcp_tools,
-    openai_tools,
-    operation_rows,
-    render,
-    strict_violations,
-)
+from world_api.exposure.faces import FACES, Face, json_schemas, mcp_tools, openai_tools, operation_rows, render
+from world_api.exposure.schemas import drop_unset
+from world_api.exposure.strict_rules import strict_violations
 from world_api.operations import OPERATIONS, Operation
 
 every_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda item: item.name)

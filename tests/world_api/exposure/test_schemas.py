@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from world_api.core.faults import ToolFault
-from world_api.exposure import drop_unset, mcp_tool, openai_tool, plain_schema, strict_schema, strict_violations
+from world_api.exposure.schemas import drop_unset, mcp_tool, openai_tool, plain_schema, strict_schema
+from world_api.exposure.strict_rules import strict_violations
 
 
 class Range(BaseModel):

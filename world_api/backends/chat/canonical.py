@@ -1,4 +1,4 @@
-"""One spelling of JSON, so that equal values are equal bytes."""
+"""Spelling JSON: canonically, so that equal values have equal hashes, and as lines that keep the order of keys."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces, readable in any language.
-
-    Text that is not Unicode (lone surrogates) is written as escapes, so that the result always encodes as UTF-8.
+    """JSON with sorted keys and no spaces: equal values, equal text.
 
     Raises:
         ValueError: a number is not finite, or a value is not JSON.
     """
-    text = _dump(value, ascii_only=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _dump(value, ascii_only=True)
-    return text
+    return _dump(value, sort_keys=True)
+
+
+def json_line(value: Any) -> str:
+    """JSON on one line with keys in their own order, which is the order a model reads them in.
+
+    Raises:
+        ValueError: a number is not finite, or a value is not JSON.
+    """
+    return _dump(value, sort_keys=False)
 
 
 def content_hash(value: Any) -> str:
@@ -40,8 +42,18 @@ def parse_json(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _dump(value: Any, *, ascii_only: bool) -> str:
-    return json.dumps(value, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"), allow_nan=False)
+def _dump(value: Any, *, sort_keys: bool) -> str:
+    """Readable in any language; text that is not Unicode (lone surrogates) is escaped, so that it encodes as UTF-8."""
+
+    def dump(*, ascii_only: bool) -> str:
+        return json.dumps(value, ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
+
+    text = dump(ascii_only=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return dump(ascii_only=True)
+    return text
 
 
 def _refuse_constant(name: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from world_api.backends.chat.canonical import canonical, content_hash, parse_json
+from world_api.backends.chat.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
 
@@ -116,7 +116,7 @@ def append_line(path: Path, value: dict[str, Any]) -> None:
     """Append one JSON line to a file, making it and its folder where they are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
-        file.write(canonical(value).encode() + b"\n")
+        file.write(json_line(value).encode() + b"\n")
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from world_api.backends.chat.completions import Call, completion
@@ -38,38 +38,43 @@ class RuleBasedChatModel:
         self.name = RULE_BASED
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The next call of the plan, or its conclusion; in words where ``submit_answer`` is not on offer."""
+        """The next calls of the plan, or its conclusion; in words where ``submit_answer`` is not on offer."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = offered_tools(request)
         done = _calls_made(messages)
         step = _next_step(_facts(messages), tools, done)
         if isinstance(step, Conclusion):
             return _conclude(step, tools)
-        return _reply(calls=[Call(tool=step.tool, arguments=step.arguments, id=f"call_{len(done) + 1}")])
+        return _reply(calls=[replace(call, id=f"call_{len(done) + place}") for place, call in enumerate(step, start=1)])
 
 
-def _next_step(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | Conclusion:
-    """Run the plan from its start: calls already made are answered from the conversation, the next one is the step.
+def _next_step(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> list[Call] | Conclusion:
+    """Run the plan from its start: calls already made are answered from the conversation, the next ones are the step.
 
     What is not on offer is answered with nothing, so that the plan goes on without it.
     """
     plan = plan_for(facts, _library_call(facts, tools, done))
     made = list(done)
-    answered: Mapping[str, Any] | None = None
+    answered: list[Mapping[str, Any]] | None = None
     while True:
         try:
-            call = next(plan) if answered is None else plan.send(answered)
+            calls = next(plan) if answered is None else plan.send(answered)
         except StopIteration as end:
             conclusion: Conclusion = end.value
             return conclusion
-        earlier = next((item for item in made if item.tool == call.tool), None)
-        if earlier is not None:
-            made.remove(earlier)
-            answered = earlier.result
-        elif call.tool in tools:
-            return call
-        else:
-            answered = {}
+        earlier = [_take(made, call.tool) for call in calls]
+        wanted = [call for call, item in zip(calls, earlier, strict=True) if item is None and call.tool in tools]
+        if wanted:
+            return wanted
+        answered = [item.result if item is not None else {} for item in earlier]
+
+
+def _take(made: list[_Done], tool: str) -> _Done | None:
+    """The first call of a tool that is not yet accounted for."""
+    found = next((item for item in made if item.tool == tool), None)
+    if found is not None:
+        made.remove(found)
+    return found
 
 
 def _library_call(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:

@@ -1,7 +1,7 @@
 """The plans: which tools to call in which order for each kind of question.
 
-A plan is a generator. It yields the call it wants, gets that call's result (empty where the tool failed or is not on
-offer), and returns what it concludes. So it reads from top to bottom, and it ends whatever the tools return.
+A plan is a generator. It yields the calls it wants made at once, gets their results (empty where a tool failed or is
+not on offer), and returns what it concludes. So it reads from top to bottom, and it ends whatever the tools return.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from world_api.backends.chat.rules.results import (
 from world_api.backends.chat.rules.tools import Facts
 from world_api.core.spans import TimeSpan
 
-_CANDIDATES = 8
-_LOOKS = 5
+_CANDIDATES = 20
+_LOOKS = 12
 _SCENES_DESCRIBED = 3
+_SPANS_CITED = 8
 _LONGEST_LOOK = 10.0  #: seconds of a stretch that are described
 
 
@@ -45,8 +46,11 @@ class _Found:
     detail: str
 
 
-Plan = Generator[Call, Mapping[str, Any], Conclusion]
-_Search = Generator[Call, Mapping[str, Any], _Found | None]
+_Result = Mapping[str, Any]
+Plan = Generator[Sequence[Call], Sequence[_Result], Conclusion]
+_Search = Generator[Sequence[Call], Sequence[_Result], _Found | None]
+_Finds = Generator[Sequence[Call], Sequence[_Result], list[_Found]]
+_One = Generator[Sequence[Call], Sequence[_Result], _Result]
 
 
 def plan_for(facts: Facts, library: Call | None) -> Plan:
@@ -54,12 +58,20 @@ def plan_for(facts: Facts, library: Call | None) -> Plan:
     match facts.question.intent:
         case "facts":
             return _technical_facts(facts)
+        case "times":
+            return _count_times(facts, library)
         case "count":
             return _count(facts, library)
         case "summary":
             return _summarise(facts, library)
         case _:
             return _find(facts, library)
+
+
+def _one(call: Call) -> _One:
+    """A single call."""
+    [result] = yield [call]
+    return result
 
 
 def _find(facts: Facts, library: Call | None) -> Plan:
@@ -69,50 +81,80 @@ def _find(facts: Facts, library: Call | None) -> Plan:
         found = yield from _with_operations(facts)
     if found is None:
         return Conclusion(text=wording.not_found(question.target, chinese=question.chinese))
-    looked = yield _describe(facts, found.span)
+    looked = yield from _one(_describe(facts, found.span))
     detail = found.detail if question.intent == "words" and found.detail else sentence_in(looked) or found.detail
     text = wording.found(question.target, found.span, detail, chinese=question.chinese)
-    yield _remember(facts, found.span, text)
+    yield from _one(_remember(facts, found.span, text))
     return Conclusion(text=text, spans=(found.span,))
 
 
 def _with_library(library: Call) -> _Search:
     """One tool that does the whole search."""
-    result = yield library
+    result = yield from _one(library)
     spans = spans_in(result)
     return _Found(span=spans[0], detail=sentence_in(result)) if spans else None
 
 
 def _with_operations(facts: Facts) -> _Search:
     """Search by words, then look at the candidates in time order until one shows what is asked for."""
-    question = facts.question
-    query = {"video_id": facts.video_id, "query": question.target, "top_k": _CANDIDATES}
-    hits = records_in((yield Call(tool="search_segments_by_text", arguments=query)))
+    candidates = yield from _candidates(facts)
+    if not candidates or facts.question.intent != "place":
+        return candidates[0] if candidates else None
+    seen = yield from _seen(facts, candidates)
+    return seen[0] if seen else candidates[0]
+
+
+def _candidates(facts: Facts) -> _Finds:
+    """What a search by words finds, the best first; by meaning, where there are no words to be found."""
+    query = {"video_id": facts.video_id, "query": facts.question.target, "top_k": _CANDIDATES}
+    hits = records_in((yield from _one(Call(tool="search_segments_by_text", arguments=query))))
     if not hits:
-        hits = records_in((yield Call(tool="search_segments_by_semantics", arguments=query)))
-    candidates = [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
-    if not candidates:
+        hits = records_in((yield from _one(Call(tool="search_segments_by_semantics", arguments=query))))
+    return [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
+
+
+def _seen(facts: Facts, candidates: Sequence[_Found]) -> _Finds:
+    """The candidates that a look confirms, the earliest first (the latest, where the question wants the last)."""
+    in_order = sorted(candidates, key=lambda item: item.span, reverse=facts.question.wants_last)[:_LOOKS]
+    looks = yield [_look(facts, candidate.span.center) for candidate in in_order]
+    return [
+        _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
+        for candidate, seen in zip(in_order, looks, strict=True)
+        if (detections := records_in(seen))
+    ]
+
+
+def _counted_by(library: Call, facts: Facts) -> Generator[Sequence[Call], Sequence[_Result], Conclusion | None]:
+    """One tool that does the whole counting."""
+    question = facts.question
+    result = yield from _one(library)
+    number = count_in(result)
+    if number is None:
         return None
-    if question.intent != "place":
-        return candidates[0]
-    in_order = sorted(candidates[:_LOOKS], key=lambda item: item.span, reverse=question.wants_last)
-    for candidate in in_order:
-        seen = yield _look(facts, candidate.span.center)
-        detections = records_in(seen)
-        if detections:
-            return _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
-    return candidates[0]
+    text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
+    return Conclusion(text=text, spans=tuple(spans_in(result)[:_SPANS_CITED]))
+
+
+def _count_times(facts: Facts, library: Call | None) -> Plan:
+    question = facts.question
+    counted = None if library is None else (yield from _counted_by(library, facts))
+    if counted is not None:
+        return counted
+    candidates = yield from _candidates(facts)
+    seen = (yield from _seen(facts, candidates)) if candidates else []
+    spans = sorted({item.span for item in seen})
+    return Conclusion(
+        text=wording.counted(question.target, len(spans), "", chinese=question.chinese),
+        spans=tuple(spans[:_SPANS_CITED]),
+    )
 
 
 def _count(facts: Facts, library: Call | None) -> Plan:
     question = facts.question
-    if library is not None:
-        result = yield library
-        number = count_in(result)
-        if number is not None:
-            text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
-            return Conclusion(text=text, spans=tuple(spans_in(result)[:_CANDIDATES]))
-    listed = yield Call(tool="list_entities", arguments={"video_id": facts.video_id})
+    counted = None if library is None else (yield from _counted_by(library, facts))
+    if counted is not None:
+        return counted
+    listed = yield from _one(Call(tool="list_entities", arguments={"video_id": facts.video_id}))
     entities = [item for item in records_in(listed) if _is_a(item, question.category)]
     names = "; ".join(str(item.get("hint") or item.get("entity_id") or "") for item in entities)
     return Conclusion(text=wording.counted(question.target, len(entities), names, chinese=question.chinese))
@@ -121,28 +163,26 @@ def _count(facts: Facts, library: Call | None) -> Plan:
 def _summarise(facts: Facts, library: Call | None) -> Plan:
     question = facts.question
     if library is not None:
-        result = yield library
+        result = yield from _one(library)
         told = sentence_in(result)
         if told:
             return Conclusion(
-                text=wording.told(told, chinese=question.chinese), spans=tuple(spans_in(result)[:_CANDIDATES])
+                text=wording.told(told, chinese=question.chinese), spans=tuple(spans_in(result)[:_SPANS_CITED])
             )
-    listed = yield Call(tool="list_scenes", arguments={"video_id": facts.video_id})
-    scenes = [_Found(span=span, detail=sentence_in(item)) for item in records_in(listed) if (span := span_of(item))]
-    parts: list[str] = []
-    spans: list[TimeSpan] = []
-    for scene in _spread(scenes, _SCENES_DESCRIBED):
-        described = yield _describe(facts, scene.span)
-        parts.append(f"{wording.clock(scene.span.start)} {sentence_in(described) or scene.detail}".strip())
-        spans.append(scene.span)
+    listed = yield from _one(Call(tool="list_scenes", arguments={"video_id": facts.video_id}))
+    scenes = [span for item in records_in(listed) if (span := span_of(item)) is not None]
+    calls = [_describe(facts, span) for span in _spread(scenes)]
+    described = (yield calls) if calls else []
+    spans = [_asked(call) for call in calls]
+    parts = [f"{wording.clock(span.start)} {sentence_in(item)}" for span, item in zip(spans, described, strict=True)]
     text = wording.told("\n".join(parts), chinese=question.chinese)
     if spans:
-        yield _remember(facts, TimeSpan(start=spans[0].start, end=spans[-1].end), text)
+        yield from _one(_remember(facts, TimeSpan(start=spans[0].start, end=spans[-1].end), text))
     return Conclusion(text=text, spans=tuple(spans))
 
 
 def _technical_facts(facts: Facts) -> Plan:
-    known = yield Call(tool="get_video_metadata", arguments={"video_id": facts.video_id})
+    known = yield from _one(Call(tool="get_video_metadata", arguments={"video_id": facts.video_id}))
     parts = []
     duration, rate, resolution = known.get("duration"), known.get("frame_rate"), known.get("resolution")
     if is_number(duration):
@@ -187,8 +227,19 @@ def _is_a(entity: Mapping[str, Any], category: str) -> bool:
     return category == "any" or not own or category in own
 
 
-def _spread(items: Sequence[_Found], number: int) -> list[_Found]:
-    """At most ``number`` items, evenly spread over the list."""
-    if len(items) <= number:
-        return list(items)
-    return [items[round(position * (len(items) - 1) / (number - 1))] for position in range(number)]
+def _spread(scenes: Sequence[TimeSpan]) -> list[TimeSpan]:
+    """A few stretches from the whole length: scenes where there are enough of them, else equal parts."""
+    if len(scenes) >= _SCENES_DESCRIBED:
+        places = (round(part * (len(scenes) - 1) / (_SCENES_DESCRIBED - 1)) for part in range(_SCENES_DESCRIBED))
+        return [scenes[place] for place in places]
+    if not scenes:
+        return []
+    start, end = scenes[0].start, scenes[-1].end
+    edges = [round(start + (end - start) * part / _SCENES_DESCRIBED, 1) for part in range(_SCENES_DESCRIBED)]
+    return [TimeSpan(start=edge, end=max(edge, later)) for edge, later in zip(edges, [*edges[1:], end], strict=True)]
+
+
+def _asked(call: Call) -> TimeSpan:
+    """The stretch a call asked to have described."""
+    span = span_of(call.arguments) if isinstance(call.arguments, dict) else None
+    return span or TimeSpan(start=0.0, end=0.0)

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-#: facts: of the file; count: of people or things; words: said or written; place: when or where something is seen;
-#: summary: what happens; search: anything else.
-Intent = Literal["facts", "count", "words", "place", "summary", "search"]
+#: facts: of the file; times: how often; count: of different people or things; words: said or written; place: when or
+#: where something is seen; summary: what happens; search: anything else.
+Intent = Literal["facts", "times", "count", "words", "place", "summary", "search"]
 
 _INTENTS: tuple[tuple[Intent, str], ...] = (
     (
@@ -16,11 +16,12 @@ _INTENTS: tuple[tuple[Intent, str], ...] = (
         r"\bhow long (?:is|does) (?:the|this) (?:video|film|movie|clip|recording)|\bduration\b|\blength of (?:the|this)|"
         r"\bresolution\b|\bframe rate\b|\bfps\b|多长|时长|分辨率|帧率",
     ),
-    ("count", r"\bhow many\b|\bnumber of\b|\bcount\b|多少|几个|几人|几位|几次"),
+    ("times", r"\bhow often\b|\bhow many times\b|\bnumber of times\b|几次|多少次|几回"),
+    ("count", r"\bhow many\b|\bnumber of\b|\bcount\b|多少|几个|几人|几位|几名"),
     ("summary", r"\bsummar|\boverview\b|\bwhat happens\b|概括|总结|概述|发生了什么|讲了什么|讲述"),
     (
         "words",
-        r"\bsa(?:y|ys|id|ying)\b|\bspo(?:ke|ken)\b|\bspeak|\bmention|\btalk|\btold\b|\bwritten\b|\btext\b|\bsigns?\b|"
+        r"\bsa(?:y|ys|id|ying)\b|\bspo(?:ke|ken)\b|\bspeak|\bmention|\btalk|\btold\b|\bwritten\b|\btext\b|\breads?\b|"
         r"\bquote|\bwords?\b|说|提到|谈到|写着|写了|文字|字幕|台词",
     ),
     (
@@ -39,6 +40,7 @@ _SEEN = (
     r"(?:appears?|appeared|shows?|enters?|entered|comes?|came|arrives?|leaves?|left|be|seen|visible|shown|get|start)"
 )
 _ENGLISH_TARGETS = (
+    rf"(?:how often|how many times|number of times)\s+(?:{_AUXILIARY}\s+)?(?P<target>.+)",
     rf"(?:when|where|what time)\s+{_AUXILIARY}\s+(?P<target>.+?)\s+(?:first\s+|last\s+|ever\s+|finally\s+)*{_SEEN}\b",
     rf"what\s+{_AUXILIARY}\s+(?P<target>.+?)\s+(?:doing|do|wearing|holding|carrying|saying|say)\b",
     r"(?:first|last)\s+(?:appearance|time|sight)\s+(?:of\s+|that\s+)?(?P<target>.+)",
@@ -63,7 +65,11 @@ _CHINESE_HEAD = re.compile(
     r"第一次|首次|最早|最后一次|出现了?|看到|描述(?:一下)?|有|是|在|的|，|,)+"
 )
 _CHINESE_TAIL = re.compile(
-    r"(?:是?在?(?:什么时候|何时|哪里|哪儿)|第一次|首次|最早|最后|出现|在?(?:做|干)什么|说了?什么|说|提到|有多少|吗|呢|？|\?|。).*$"
+    r"(?:是?在?(?:什么时候|何时|哪里|哪儿)|第一次|首次|最早|最后|出现|在?(?:做|干)什么|说了?什么|说|提到|有?多少|几[次回]|吗|呢|？|\?|。).*$"
+)
+
+_CHINESE_COUNTED = re.compile(
+    r"(?:多少|几)(?![次回])[个位名只辆]?(?P<target>[^？?。，,]+?)(?:出现|进|在|吗|[？?。，,]|$)"
 )
 
 _PERSON = re.compile(
@@ -91,12 +97,13 @@ class Question:
 def read_question(text: str) -> Question:
     """Read a question in English or Chinese."""
     chinese = _CHINESE.search(text) is not None
-    target = _target(text, chinese=chinese)
+    quoted = _QUOTED.search(text)
+    target = quoted[1].strip() if quoted else _target(text, chinese=chinese)
     return Question(
         text=text,
         intent=_intent(text),
         target=target,
-        category=_category(target, chinese=chinese),
+        category="any" if quoted else _category(target, chinese=chinese),
         chinese=chinese,
         wants_last=_LAST.search(text) is not None,
     )
@@ -110,13 +117,13 @@ def _intent(text: str) -> Intent:
 
 
 def _target(text: str, *, chinese: bool) -> str:
-    quoted = _QUOTED.search(text)
-    if quoted:
-        return quoted[1].strip()
     return (_chinese_target(text) if chinese else _english_target(text)) or text.strip() or "anything"
 
 
 def _chinese_target(text: str) -> str:
+    counted = _CHINESE_COUNTED.search(text)
+    if counted:
+        return counted["target"].strip()
     rest = _CHINESE_HEAD.sub("", text.strip())
     return _CHINESE_TAIL.sub("", rest).strip(" ，,。？?！!的了")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,14 @@ KNOWN = frozenset(
 )
 _WORDS: Mapping[Intent, tuple[str, ...]] = {
     "place": ("locate", "appear", "find", "first", "last", "when", "where"),
-    "count": ("count", "how_many", "number", "tally"),
+    "times": ("times", "often", "appearance", "occurrence", "repeat", "count"),
+    "count": ("distinct", "different", "unique", "how_many", "number", "count"),
     "words": ("said", "say", "quote", "speech", "mention", "spoken", "dialog", "utterance", "words"),
     "summary": ("summar", "overview", "digest", "recap", "storyline", "timeline"),
     "search": ("find", "search", "locate"),
     "facts": (),
 }
+_NOT_FOR = re.compile(r"\b(?:do not|don't|not) (?:use|for|when|if)\b[^.]*")
 _IN_NAME, _IN_DESCRIPTION = 3, 1
 _HOW_MANY = 10  #: what a numeric limit gets
 
@@ -94,7 +97,7 @@ def fill(parameters: Mapping[str, Any], facts: Facts) -> dict[str, Any] | None:
 
 
 def _score(tool: OfferedTool, question: Question) -> int:
-    name, description = tool.name.lower(), tool.description.lower()
+    name, description = tool.name.lower(), _NOT_FOR.sub("", tool.description.lower())
     words = _WORDS[question.intent]
     score = _IN_NAME * sum(word in name for word in words) + _IN_DESCRIPTION * sum(
         word in description for word in words

@@ -1,0 +1,70 @@
+# Every target works on a fresh machine that has only Python (3.11 to 3.13) and make: the first one that needs it
+# makes .venv and installs the project into it, and again whenever pyproject.toml changes.
+#
+#   make demo                 a sample video, its world, calls, a tool, a question    (VIDEO=my.mp4 takes yours)
+#   make test                 the tests
+#   make check                the tests, format, lint, types and import contracts: what CI runs
+#
+# PYTHON=python3.12 chooses an interpreter, VENV=folder another place for the environment, JOBS=4 more test workers.
+
+VENV ?= .venv
+JOBS ?= 2
+READY := $(VENV)/.installed
+BIN := $(VENV)/bin
+VIDEO ?=
+export VIDEO
+
+.PHONY: help demo test check format lint types imports docs clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(READY)
+	@$(BIN)/python -m eval.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+
+check: test lint types imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/python -m world_api.exposure.pages docs
+
+clean:
+	rm -rf demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# The first of these that is a Python we support makes the environment.
+CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+$(READY): pyproject.toml
+	@if ! $(BIN)/python -c '$(SUPPORTED)' 2>/dev/null || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  for name in $(CANDIDATES); do \
+	    if $$name -c '$(SUPPORTED)' 2>/dev/null; then found=$$name; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "error: this project needs Python 3.11, 3.12 or 3.13; python3 here is: $$(python3 --version 2>&1)" >&2; \
+	    echo "  hint: install one of them, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "making $(VENV) with $$($$found --version)"; \
+	  $$found -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
+	fi
+	@echo "installing the project into $(VENV) (some minutes the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

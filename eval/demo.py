@@ -1,0 +1,152 @@
+"""``make demo``: the whole way of a video, from the file to an answer, one command after the other.
+
+Each command is printed before it runs, so that it can be tried by hand. Everything is kept in ``demo/``; a second run
+finds the world already built.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from world_api.core.identifiers import video_id_from_file_name
+
+FOLDER = Path("demo")
+TOOLS = Path("toollibs/examples/people.json")
+MAX_LINES = 40  #: of a command's output; the rest is counted, not shown
+
+Runner = Callable[[Sequence[str]], "Ran"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a command left: its exit status, and what it wrote to standard output."""
+
+    status: int
+    output: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One ``videoworld`` command and why it is run."""
+
+    why: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """The video that is shown, and what is looked for in it."""
+
+    video: Path
+    person: str
+    question: str
+
+
+def sample_subject(folder: Path) -> Subject:
+    """The film that the project draws itself."""
+    from eval.sandbox.casting import cast
+    from eval.sandbox.sample import DEFAULT_SEED
+
+    coat = cast(DEFAULT_SEED).owner.look.coat
+    return Subject(
+        video=folder / "sample.mp4",
+        person=f"a person in a {coat} coat",
+        question=f"When does the person in the {coat} coat first appear?",
+    )
+
+
+def own_subject(video: Path) -> Subject:
+    """Somebody's own video, of which nothing is known."""
+    return Subject(video=video, person="a person", question="When does a person first appear?")
+
+
+def steps(subject: Subject, folder: Path) -> list[Step]:
+    """The commands, in order."""
+    store = ("--store", str(folder / "worlds"))
+    video_id = video_id_from_file_name(subject.video.stem)
+    on_video = ("--video", video_id, *store)
+    return [
+        Step(why="Build the video's world", arguments=("build", str(subject.video), *store)),
+        Step(why="What the world holds", arguments=("inspect", video_id, *store)),
+        Step(why="The sixteen operations", arguments=("ops",)),
+        Step(why="An operation: the scenes", arguments=("call", "list_scenes", *on_video)),
+        Step(
+            why="An operation: search by words",
+            arguments=("call", "search_segments_by_text", *on_video, f"query={subject.person}", "top_k=3"),
+        ),
+        Step(why="An operation: who and what was identified", arguments=("call", "list_entities", *on_video)),
+        Step(why="Check a high-level tool", arguments=("tools", "check", str(TOOLS))),
+        Step(
+            why="Run it",
+            arguments=(
+                *("tools", "run", str(TOOLS), "locate_first_appearance", *on_video),
+                f"person_query={subject.person}",
+            ),
+        ),
+        Step(why="Ask a question", arguments=("ask", video_id, subject.question, *store)),
+    ]
+
+
+def run_demo(subject: Subject, folder: Path, run: Runner, say: Callable[[str], None]) -> int:
+    """Run the commands until one fails; its exit status, or 0."""
+    for number, step in enumerate(steps(subject, folder), start=1):
+        status = _shown(step, f"{number}. {step.why}", run, say)
+        if status:
+            return status
+    say(f"\nAll of it is in {folder}/. Remove that folder to begin again.")
+    return 0
+
+
+def _shown(step: Step, title: str, run: Runner, say: Callable[[str], None]) -> int:
+    say(f"\n== {title}\n$ videoworld {shlex.join(step.arguments)}")
+    ran = run(step.arguments)
+    lines = ran.output.rstrip("\n").split("\n")
+    if ran.output:
+        say("\n".join(lines[:MAX_LINES]))
+    if len(lines) > MAX_LINES:
+        say(f"... and {len(lines) - MAX_LINES} lines more")
+    return ran.status
+
+
+def videoworld(arguments: Sequence[str]) -> Ran:
+    """Run the command line in a process of its own; progress and errors go straight to the terminal."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "videoworld", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    return Ran(status=ended.returncode, output=ended.stdout)
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Show ``VIDEO``, or the sample film where none is named."""
+    named = environment.get("VIDEO", "").strip()
+    if named:
+        return run_demo(own_subject(Path(named).expanduser()), FOLDER, videoworld, _say)
+    subject = sample_subject(FOLDER)
+    if not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
+        draw = Step(why="Draw a sample video (VIDEO=path takes yours)", arguments=("sample", str(FOLDER)))
+        status = _shown(draw, f"0. {draw.why}", videoworld, _say)
+        if status:
+            return status
+    return run_demo(subject, FOLDER, videoworld, _say)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

@@ -1,0 +1,142 @@
+"""``videoworld ask``: what it prints, what it refuses, and what it never sends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from controller.journal import Journal
+from controller.replay import replay_recorded
+from videoworld import main
+
+QUESTION = "When does the person in red first appear?"
+
+
+class Outcome(NamedTuple):
+    """What a command left: exit status, stdout, stderr."""
+
+    status: int
+    out: str
+    err: str
+
+
+Ask = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], make_world: Any, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Runs ``videoworld ask`` on a store with the made minute, with no endpoint configured unless given."""
+    make_world()
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str, **environment: str) -> Outcome:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        status = 0
+        try:
+            main(["ask", *arguments, "--store", str(make_world.store)])
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else 1
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(status, out, err)
+
+    return run
+
+
+def test_the_answer_comes_with_evidence_tools_and_tokens(ask: Ask) -> None:
+    outcome = ask("made", QUESTION)
+    assert outcome.status == 0
+    assert outcome.out.startswith("[rule-based]")
+    assert "0:32.0-0:38.0" in outcome.out
+    assert "search_segments_by_text -> detect_objects" in outcome.out
+    assert "plumbing, not a result" in outcome.out
+    assert "rule-based" in outcome.err
+
+
+def test_the_summary_as_json(ask: Ask) -> None:
+    outcome = ask("made", QUESTION, "--json", "--model", "rule-based")
+    summary = json.loads(outcome.out)
+    assert summary["spans"] == [{"start_time": 32.0, "end_time": 38.0, "returned_by_a_tool": True}]
+    assert (summary["outcome"], summary["system"], summary["model"]) == ("submitted", "flat", "rule-based")
+    assert summary["tool_calls"][0]["tool"] == "search_segments_by_text"
+    assert summary["tokens"] == {"prompt": 0, "completion": 0, "cached": 0, "estimated": False, "total": 0}
+    assert summary["watermark"].startswith("plumbing, not a result")
+    assert outcome.err == ""
+
+
+def test_a_library_is_used_where_one_is_given(ask: Ask) -> None:
+    summary = json.loads(ask("made", QUESTION, "--tools", "hand_A", "--json").out)
+    assert (summary["system"], summary["library"]) == ("hier", "hand_A")
+    assert summary["tool_calls"][0]["tool"] == "locate_first_appearance"
+    assert summary["calls_inside_tools"] > 0
+    flat = json.loads(ask("made", QUESTION, "--tools", "hand_A", "--system", "flat", "--json").out)
+    assert (flat["system"], flat["library"], flat["calls_inside_tools"]) == ("flat", None, 0)
+
+
+def test_a_recorded_question_can_be_replayed(ask: Ask, tmp_path: Path) -> None:
+    outcome = ask("made", QUESTION, "--record", str(tmp_path / "records"), "--json")
+    name = json.loads(outcome.out)["recorded_as"]
+    assert replay_recorded(Journal(tmp_path / "records"), name).identical
+
+
+def test_a_configured_endpoint_is_not_used_unless_a_model_is_named(ask: Ask, chat_server: Any) -> None:
+    outcome = ask("made", QUESTION, OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="sk-key-key-key")
+    assert outcome.out.startswith("[rule-based]")
+    assert chat_server.received == []
+
+
+def test_a_named_model_is_asked_on_the_endpoint(ask: Ask, chat_server: Any, replies: Any) -> None:
+    chat_server.play(replies.says("Nobody knows.", usage=(50, 3)))
+    outcome = ask("made", QUESTION, "--model", "m", OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="sk-key-key-key")
+    assert outcome.out.startswith("Nobody knows.")
+    assert "53 (50 in, 3 out, counted)" in outcome.out
+    assert "plumbing" not in outcome.out
+    assert chat_server.received[0].body["model"] == "m"
+
+
+def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_server: Any, tmp_path: Path) -> None:
+    chat_server.play(chat_server.refusal(401, "bad key sk-key-key-key"))
+    endpoint = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "sk-key-key-key"}
+    record = ("--record", str(tmp_path / "records"))
+    outcome = ask("made", QUESTION, "--model", "m", "--json", *record, **endpoint)
+    assert outcome.status == 1
+    assert json.loads(outcome.out)["error"]["code"] == "endpoint_refused_key"
+    assert "sk-key" not in outcome.out + outcome.err
+    [entry] = Journal(tmp_path / "records").entries()
+    assert (entry.episode.outcome, entry.episode.reason) == ("failed", "endpoint_refused_key")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("made", "  "), "bad_question"),
+        (("made", "x" * 30_000), "bad_question"),
+        (("elsewhere", "when?"), "no_such_world"),
+        (("made", "when?", "--model", "gpt"), "endpoint_not_configured"),
+        (("made", "when?", "--system", "hier"), "no_library"),
+        (("made", "when?", "--tools", "nothing"), "no_such_library"),
+        (("made", "when?", "--session", "../x"), "bad_session_name"),
+        (("nothing.mp4", "when?"), ""),
+    ],
+)
+def test_what_cannot_be_asked_is_named(ask: Ask, arguments: tuple[str, ...], code: str) -> None:
+    outcome = ask(*arguments, "--json")
+    assert outcome.status == 1
+    assert json.loads(outcome.out)["error"]["code"].startswith(code)
+
+
+def test_wrong_usage_ends_with_status_2(ask: Ask) -> None:
+    assert ask("made").status == 2
+    assert ask("made", "when?", "--system", "magic").status == 2
+    assert ask("made", "when?", "--as-of", "-1").status == 2
+
+
+def test_what_is_written_in_a_session_is_there_for_the_next_question(ask: Ask, make_world: Any) -> None:
+    ask("made", QUESTION, "--session", "notes")
+    assert list((make_world.store / "made" / "sessions").glob("notes*"))

@@ -1,0 +1,56 @@
+"""What the model is shown: cut results keep their shape, prompts are files with a hash."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+
+from controller.conversation.observations import shorten, tool_message
+from controller.conversation.prompting import Prompts
+
+results = st.dictionaries(
+    st.sampled_from("abcdef"),
+    st.recursive(
+        st.integers() | st.text(max_size=900) | st.none(),
+        lambda inner: st.lists(inner, max_size=30) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3),
+        max_leaves=60,
+    ),
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(result=results, limit=st.integers(min_value=2_000, max_value=4_000))
+def test_a_cut_result_is_json_of_the_same_shape(result: dict[str, Any], limit: int) -> None:
+    before = json.dumps(result)
+    shown, note = shorten(result, limit)
+    assert json.dumps(result) == before
+    assert shown.keys() == result.keys()
+    assert bool(note) == (shown != result)
+
+
+def test_a_result_that_fits_is_shown_as_it_is() -> None:
+    message = tool_message("c", {"a": [1, 2]}, is_data=True)
+    assert message == {"role": "tool", "tool_call_id": "c", "content": '{"data_from_video":{"a":[1,2]}}'}
+
+
+def test_one_long_text_is_cut_at_its_end() -> None:
+    shown, note = shorten({"caption": "a" * 10_000}, 1_000)
+    assert len(json.dumps(shown)) <= 1_000
+    assert shown["caption"].endswith("...")
+    assert "of 10014 characters" in note
+
+
+def test_a_prompt_that_lacks_a_value_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        Prompts().render("question", video_id="v")
+
+
+def test_the_prompts_have_one_hash() -> None:
+    assert Prompts().hash == Prompts().hash
+    assert len(Prompts().hash) == 64

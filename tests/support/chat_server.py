@@ -1,0 +1,151 @@
+"""A chat server on the loopback that plays scenarios, for the real client to talk to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One HTTP answer. ``announced`` is the Content-Length that is declared, for bodies that are cut short."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    announced: int | None = None
+    hangs: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """One request as it came in."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class ChatServer:
+    """Plays answers in order, the last one for ever, and keeps the requests."""
+
+    def __init__(self) -> None:
+        self.received: list[Received] = []
+        self.released = threading.Event()
+        self._answers: deque[Answer] = deque()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The base URL a client is configured with."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def play(self, *answers: Answer | dict[str, Any]) -> None:
+        """Set the scenario; a plain object is a reply with status 200."""
+        self._answers = deque(item if isinstance(item, Answer) else self.ok(item) for item in answers)
+
+    def next_answer(self) -> Answer:
+        """The answer to the next request."""
+        return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
+
+    @staticmethod
+    def ok(reply: Any) -> Answer:
+        """A reply with status 200."""
+        return Answer(body=json.dumps(reply).encode())
+
+    @staticmethod
+    def refusal(status: int, message: str, *, code: str | None = None, **headers: str) -> Answer:
+        """An error in the form that OpenAI's API gives it."""
+        body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Answer(status=status, body=json.dumps(body).encode(), headers=names)
+
+    @staticmethod
+    def cut(reply: Any) -> Answer:
+        """A reply whose connection breaks in the middle of the body."""
+        body = json.dumps(reply).encode()
+        return Answer(body=body[: len(body) // 2], announced=len(body))
+
+    @staticmethod
+    def raw(body: bytes) -> Answer:
+        """Status 200 with any body."""
+        return Answer(body=body)
+
+    @staticmethod
+    def hanging() -> Answer:
+        """No answer until the test is over."""
+        return Answer(hangs=True)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _handler_for(server: ChatServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            server.received.append(Received(path=self.path, headers=headers, body=body))
+            answer = server.next_answer()
+            if answer.hangs:
+                server.released.wait()
+                return
+            self.send_response(answer.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer.body) if answer.announced is None else answer.announced))
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    return Handler
+
+
+@pytest.fixture
+def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """A chat server on the loopback; proxies of the environment are left aside."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    server = ChatServer()
+    yield server
+    server.close()
+
+
+class SteppingClock:
+    """A clock that a test moves; each reading of it also takes ``step`` seconds."""
+
+    def __init__(self, *, step: float = 0.0) -> None:
+        self.seconds = 0.0
+        self.step = step
+
+    def now(self) -> str:
+        return "2026-01-01T00:00:00+00:00"
+
+    def monotonic(self) -> float:
+        self.seconds += self.step
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def stepping_clock() -> type[SteppingClock]:
+    """Makes clocks that tests move."""
+    return SteppingClock

@@ -1,0 +1,158 @@
+"""Where null is possible it must be dealt with; a condition that deals with it is understood."""
+
+from typing import Any
+
+import pytest
+
+from tool_induction.compiler.compiling import compile_document
+
+BEST = {"type": "aggregate", "operation": "pick_best", "inputs": "hits", "save_as": "best"}
+USE = {
+    "type": "call_world_api",
+    "api": "describe_segment",
+    "params": {"video_id": "{{video_id}}", "start_time": "{{best.start_time}}", "end_time": "{{best.end_time}}"},
+    "save_as": "text",
+}
+OUTPUTS = {"caption": {"type": "string", "from": "{{ text.caption }}"}}
+
+
+def require(condition: Any) -> Any:
+    return {"type": "require", "condition": condition, "status": "empty", "reason": "nothing"}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [BEST, require("{{ best is not none }}"), USE],
+        [BEST, require("best != none"), USE],
+        [BEST, require("{{ best }}"), USE],
+        [BEST, require("not (best is none)"), USE],
+        [BEST, require("best.segment_id is not none and best.score > 0"), USE],
+        [BEST, require("best.segment_id == 'seg_1'"), USE],
+        [require("{{ hits | length > 0 }}"), BEST, USE],
+        [require("0 < (hits | length)"), BEST, USE],
+        [require("{{ hits }}"), BEST, USE],
+        [BEST, require("hits | length >= 1"), USE],
+        [{"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "n"}, BEST, require("n > 0"), USE],
+        [{"type": "aggregate", "operation": "any", "inputs": "hits", "save_as": "some"}, BEST, require("some"), USE],
+        [{"type": "set", "value": "{{ hits | length > 0 }}", "save_as": "some"}, BEST, require("some"), USE],
+        [
+            {
+                "type": "aggregate",
+                "operation": "sort_by",
+                "inputs": "hits",
+                "params": {"key": "start_time"},
+                "save_as": "ordered",
+            },
+            require("hits | length > 0"),
+            BEST | {"inputs": "ordered", "operation": "first"},
+            USE,
+        ],
+    ],
+    ids=range(14),
+)
+def test_a_condition_that_rules_null_out_is_understood(document: Any, codes: Any, steps: Any) -> None:
+    assert codes(compile_document(document(*steps, outputs=OUTPUTS))) == set()
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [BEST, USE],
+        [BEST, require("best is none"), USE],
+        [BEST, require("best is not none or query == 'x'"), USE],
+        [require("hits | length >= 0"), BEST, USE],
+        [require("hits | length < 3"), BEST, USE],
+        [
+            require("hits | length > 0"),
+            {"type": "filter", "inputs": "hits", "where": "item.score > 0", "save_as": "few"},
+            BEST | {"inputs": "few"},
+            USE,
+        ],
+    ],
+    ids=range(6),
+)
+def test_a_condition_that_does_not_is_refused(document: Any, codes: Any, steps: Any) -> None:
+    found = codes(compile_document(document(*steps, outputs=OUTPUTS)))
+
+    assert {code for code, _ in found} == {"E_OPTIONAL"}
+
+
+def test_null_is_ruled_out_inside_the_branch_that_asks(document: Any, codes: Any) -> None:
+    nothing = {"type": "set", "value": {"caption": "none"}, "save_as": "text"}
+    branch = {"type": "if", "condition": "best is not none", "then": [USE], "else": [nothing]}
+    wrong = {"type": "if", "condition": "best is none", "then": [USE], "else": [nothing]}
+
+    assert codes(compile_document(document(BEST, branch, outputs=OUTPUTS))) == set()
+    assert {code for code, _ in codes(compile_document(document(BEST, wrong, outputs=OUTPUTS)))} == {"E_OPTIONAL"}
+
+
+def test_a_default_rules_null_out(document: Any, codes: Any) -> None:
+    use = USE | {
+        "params": {
+            "video_id": "{{video_id}}",
+            "start_time": "{{ best.start_time | default(0) }}",
+            "end_time": "{{ best.end_time | default(10) }}",
+        }
+    }
+
+    assert codes(compile_document(document(BEST, use, outputs=OUTPUTS))) == set()
+
+
+def test_a_filter_tells_about_the_items_it_keeps(document: Any, codes: Any) -> Any:
+    detect = {
+        "type": "call_world_api",
+        "api": "detect_objects",
+        "loop_over": "hits",
+        "params": {"video_id": "{{video_id}}", "timestamp": "{{item.center_time}}", "category": "person"},
+        "save_as": "seen",
+    }
+    follow = {
+        "type": "call_world_api",
+        "api": "get_entity_trajectory",
+        "loop_over": "{{ known }}",
+        "max_items": 5,
+        "params": {"video_id": "{{video_id}}", "entity_id": "{{item.entity_id}}"},
+        "save_as": "parts",
+    }
+
+    def keep(where: str) -> Any:
+        return {"type": "filter", "inputs": "seen", "where": where, "save_as": "known"}
+
+    outputs = {"n": {"type": "int", "from": "{{ parts | length }}"}}
+    known = document(detect, keep("item.entity_id is not none"), follow, outputs=outputs)
+    unknown = document(detect, keep("item.confidence > 0.5"), follow, outputs=outputs)
+
+    assert codes(compile_document(known)) == set()
+    assert codes(compile_document(unknown)) == {("E_OPTIONAL", "$.steps[3].params.entity_id")}
+
+
+def test_a_confidence_nobody_calibrated_passes_a_threshold_and_that_is_written_out(document: Any) -> None:
+    confident = {"type": "filter", "inputs": "hits", "where": "item.confidence >= 0.5", "save_as": "sure"}
+
+    compilation = compile_document(document(confident, outputs={"sure": "list"}))
+
+    assert compilation.tools["small_tool"].frozen["steps"][1]["where"] == (
+        "{{ (item.confidence is none) or item.confidence >= 0.5 }}"
+    )
+    assert ("W_COERCED", "$.steps[1].where") in {(item.code, item.json_path) for item in compilation.diagnostics}
+
+
+def test_a_record_richer_than_an_interval_hands_on_the_interval(document: Any) -> None:
+    similar = {
+        "type": "call_world_api",
+        "api": "search_similar_to_example",
+        "params": {"video_id": "{{video_id}}", "example_segment": "{{ hits[0] }}", "top_k": 3},
+        "save_as": "similar",
+    }
+
+    compilation = compile_document(
+        document(
+            require("hits | length > 0"), similar, outputs={"n": {"type": "int", "from": "{{ similar | length }}"}}
+        )
+    )
+
+    assert compilation.tools["small_tool"].frozen["steps"][2]["params"]["example_segment"] == {
+        "start_time": "{{ hits.candidates[0].start_time }}",
+        "end_time": "{{ hits.candidates[0].end_time }}",
+    }

@@ -1,0 +1,212 @@
+import json
+from typing import Any
+
+import pytest
+
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.calling import Memo
+from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.trace import Trace
+from world_api.core.faults import ToolFault
+
+ARGUMENTS = {"video_id": "film", "query": "somebody"}
+DETECT = {
+    "type": "call_world_api",
+    "api": "detect_objects",
+    "loop_over": "hits",
+    "params": {"video_id": "{{video_id}}", "timestamp": "{{item.center_time}}", "category": "person"},
+    "save_as": "seen",
+}
+SEEN = {"n": {"type": "int", "from": "{{ seen | length }}"}}
+
+
+def called(document: Any, steps: Any, **extra: Any) -> Any:
+    inner = {"type": "call_tool", "tool": "inner", "params": {"video_id": "{{video_id}}", "query": "{{query}}"}}
+    return document(
+        {**inner, "save_as": "hit", **extra},
+        *steps,
+        name="outer",
+        outputs={"t": {"type": "Time?", "from": "{{ hit.center_time }}"}},
+    )
+
+
+@pytest.fixture
+def inner(document: Any) -> Any:
+    """A tool that finds one stretch, or ends as empty."""
+    first = {"type": "aggregate", "operation": "pick_earliest", "inputs": "seen", "save_as": "first"}
+    return document(DETECT, first, outputs={"start_time": "number", "end_time": "number"}, name="inner")
+
+
+def test_a_called_tool_gives_its_outputs_a_centre_and_its_evidence(run: Any, document: Any, inner: Any) -> None:
+    result = run(inner, called(document, []))
+
+    assert result["outputs"] == {"t": 35.5}
+    assert {piece["source"] for piece in result["evidence"]} == {"detector", "caption"}
+
+
+def test_a_called_tool_that_finds_nothing_stops_its_caller_unless_told_otherwise(
+    run: Any, document: Any, inner: Any, world: Any
+) -> None:
+    world.seen = []
+
+    stopped = run(inner, called(document, []))
+    went_on = run(inner, called(document, [], on_error="null"))
+
+    assert stopped["status"] == "empty"
+    assert stopped["summary"].startswith("empty: inner: nothing was found")
+    assert (went_on["status"], went_on["outputs"]) == ("ok", {"t": None})
+
+
+def test_a_fault_in_a_called_tool_reaches_the_caller_with_its_code(
+    run: Any, document: Any, inner: Any, world: Any
+) -> None:
+    world.fails = [65.0]
+
+    assert run(inner, called(document, []))["error"]["code"] == "frame_unreadable"
+
+
+def test_the_same_call_is_made_once_and_counted_twice(run: Any, document: Any, world: Any) -> None:
+    again = {**DETECT, "save_as": "again"}
+
+    result = run(document(DETECT, again, outputs={**SEEN, "m": {"type": "int", "from": "{{ again | length }}"}}))
+
+    assert result["calls"] == {"logical": 7, "physical": 4}
+    assert result["cost"]["calls"] == 7
+    assert len(world.asked) == 4
+
+
+def test_what_a_session_wrote_makes_old_results_stale_only_where_they_depend_on_it(
+    compiled: Any, document: Any, world: Any
+) -> None:
+    entities = {"type": "call_world_api", "api": "list_entities", "params": {"video_id": "{{video_id}}"}}
+    write = {
+        "type": "call_world_api",
+        "api": "register_entity",
+        "params": {"video_id": "{{video_id}}", "timestamp": 1, "entity_hint": "x"},
+        "save_as": "new",
+    }
+    tools = compiled(document(entities | {"save_as": "before"}, write, entities | {"save_as": "after"}))
+    memo = Memo()
+
+    for _ in range(2):
+        run_tool(tools, "small_tool", ARGUMENTS, call=world, world=world, memo=memo)
+
+    assert world.names().count("search_segments_by_text") == 1
+    assert world.names().count("register_entity") == 2  # writing is never remembered
+    assert world.names().count("list_entities") == 3  # revisions 0, 1, 1 (remembered), 2
+
+
+def test_another_world_shares_nothing(compiled: Any, document: Any, world: Any) -> None:
+    tools, memo = compiled(document()), Memo()
+    run_tool(tools, "small_tool", ARGUMENTS, call=world, world=world, memo=memo)
+    world.memo_key = "world@30"
+    run_tool(tools, "small_tool", ARGUMENTS, call=world, world=world, memo=memo)
+
+    assert len(world.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [RunLimits(items=2), RunLimits(result_bytes=1300), RunLimits(seconds=6.5), RunLimits(steps=1)],
+    ids=["items", "bytes", "seconds", "steps"],
+)
+def test_a_budget_ends_a_run_with_what_was_found(run: Any, document: Any, limits: Any) -> None:
+    ticks = iter(range(1000))
+    monotonic = (lambda: float(next(ticks))) if limits.seconds == 6.5 else (lambda: 0.0)
+
+    result = run(
+        document(
+            {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "segments"},
+            DETECT,
+            outputs={**SEEN, "segments": "int?"},
+        ),
+        limits=limits,
+        monotonic=monotonic,
+    )
+
+    assert result["status"] == "budget_exhausted"
+    assert "the run used" in result["summary"]
+    if limits.steps != 1:
+        assert result["outputs"]["segments"] == 3
+
+
+def test_wrong_arguments_are_refused_before_anything_runs(run: Any, document: Any, world: Any) -> None:
+    for arguments, word in (
+        ({"video_id": "film"}, "query is missing"),
+        ({**ARGUMENTS, "qery": "x"}, "qery is not an input"),
+        ({**ARGUMENTS, "query": 5}, "query"),
+    ):
+        with pytest.raises(ToolFault) as fault:
+            run(document(), arguments=arguments)
+        assert fault.value.code == "bad_arguments"
+        assert word in fault.value.message
+    assert world.asked == []
+
+
+def test_an_unknown_tool_is_named_with_the_nearest(compiled: Any, document: Any, world: Any) -> None:
+    with pytest.raises(ToolFault) as fault:
+        run_tool(compiled(document()), "small_tol", ARGUMENTS, call=world)
+    assert (fault.value.code, fault.value.hint) == ("unknown_tool", "did you mean 'small_tool'?")
+
+
+def test_defaults_fill_in_and_intervals_know_their_length(run: Any, document: Any) -> None:
+    say = {"type": "set", "value": "{{ word }} {{ span.duration }}", "save_as": "text"}
+    inputs = {"word": {"type": "string", "default": "long"}, "span": "Interval"}
+
+    result = run(
+        document(say, inputs=inputs, outputs={"text": "string"}),
+        arguments={**ARGUMENTS, "span": {"start_time": 2, "end_time": 5}},
+    )
+
+    assert result["outputs"]["text"] == "long 3.0"
+
+
+def test_a_number_that_is_no_whole_number_is_a_fault_of_the_operation(run: Any, document: Any, world: Any) -> None:
+    calls = DETECT | {"loop_over": "more"}
+    more = {
+        "type": "call_world_api",
+        "api": "search_segments_by_text",
+        "params": {"video_id": "{{video_id}}", "query": "a", "top_k": "{{ n }}"},
+        "save_as": "more",
+    }
+    make = document(more, calls, inputs={"n": "number"}, outputs=SEEN)
+
+    run(make, arguments={**ARGUMENTS, "n": 2.0})
+
+    assert [arguments["top_k"] for name, arguments in world.asked if name == "search_segments_by_text"] == [5, 2]
+    assert all(isinstance(arguments.get("top_k", 1), int) for _, arguments in world.asked)
+
+
+def test_long_outputs_are_cut_and_that_is_said(run: Any, document: Any, world: Any) -> None:
+    world.segments = [(n * 10, n * 10 + 5) for n in range(5)]
+
+    result = run(document(outputs={"hits": "list"}), limits=RunLimits(output_items=2))
+
+    assert len(result["outputs"]["hits"]) == 2
+    assert result["warnings"] == ["hits: 2 of 5 entries are shown"]
+
+
+def test_a_result_that_is_not_json_is_a_fault(compiled: Any, document: Any) -> None:
+    tools = compiled(document())
+
+    for answer in ({"candidates": [object()]}, [], None):
+        result = run_tool(tools, "small_tool", ARGUMENTS, call=lambda name, arguments, given=answer: given)
+        assert (result["status"], result["error"]["code"]) == ("error", "bad_result")
+
+
+def test_two_runs_give_the_same_bytes(run: Any, document: Any) -> None:
+    make = document(DETECT, outputs=SEEN)
+
+    assert json.dumps(run(make)) == json.dumps(run(make))
+
+
+def test_the_trace_is_a_tree_of_tools_steps_and_calls(run: Any, document: Any, inner: Any) -> None:
+    trace = Trace()
+
+    run(inner, called(document, []), trace=trace)
+
+    outer = trace.root.children[0]
+    assert (outer.kind, outer.name) == ("tool", "outer")
+    assert [node.name for node in outer.children] == ["search_segments_by_text as hits", "inner as hit"]
+    assert outer.children[1].children[0].name == "inner"
+    assert outer.children[1].path == "$[1].steps[1]"

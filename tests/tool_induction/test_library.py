@@ -1,0 +1,151 @@
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.library import (
+    Origin,
+    find_library,
+    freeze_library,
+    load_library,
+    operation_hash,
+    packaged_libraries,
+)
+from world_api.core.faults import ToolFault
+
+BY_HAND = Origin(how="hand-written", date="2026-01-01", domain="A", details={"split": "none"})
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, seed_text: str) -> Any:
+    """A freshly frozen library of the seed tool."""
+    folder = tmp_path / "mine"
+    freeze_library(compile_document(seed_text).tools, folder, name="mine", origin=BY_HAND)
+    return folder
+
+
+def refused(named: Any) -> Any:
+    with pytest.raises(ToolFault) as fault:
+        load_library(named)
+    return fault.value
+
+
+def edit(path: Any, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_the_packaged_library_loads_by_name_and_by_path_as_the_same() -> None:
+    by_name = load_library("hand_A")
+    by_path = load_library(Path(str(find_library("hand_A"))))
+
+    assert by_name.hash == by_path.hash
+    assert by_name.manifest["origin"] == "hand-written"
+    assert "locate_first_appearance" in by_name.tools
+    assert len(by_name.tools) == 4
+    assert "hand_A" in packaged_libraries()
+
+
+def test_a_library_goes_out_and_comes_back_the_same(frozen: Any, seed_text: str) -> None:
+    library = load_library(frozen)
+
+    assert library.name == "mine"
+    assert {name: item.frozen for name, item in library.tools.items()} == {
+        name: item.frozen for name, item in compile_document(seed_text).tools.items()
+    }
+    assert library.manifest["operations"].keys() == {"detect_objects", "search_segments_by_text"}
+    assert library.manifest["split"] == "none"
+
+
+def test_a_plain_file_of_one_tool_loads(tmp_path: Path, seed_text: str) -> None:
+    file = tmp_path / "seed.json"
+    file.write_text(seed_text)
+
+    assert load_library(file).name == "seed"
+
+
+def test_a_changed_tool_is_refused(frozen: Any) -> None:
+    text = (frozen / "library.json").read_text()
+    (frozen / "library.json").write_text(text.replace('"top_k": 20', '"top_k": 21'))
+
+    assert refused(frozen).code == "library_changed"
+
+
+def test_a_library_of_other_operations_is_refused_with_the_differences(frozen: Any) -> None:
+    operations = {"detect_objects": "sha256:other", "fly": "sha256:x"}
+    edit(frozen / "manifest.json", operations=operations)
+
+    fault = refused(frozen)
+
+    assert fault.code == "other_operations"
+    assert "detect_objects has another schema" in fault.message
+    assert "fly is gone" in fault.message
+
+
+def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from world_api.operations import OPERATIONS
+
+    before = operation_hash("detect_objects")
+    operation_hash.cache_clear()
+    monkeypatch.setitem(OPERATIONS, "detect_objects", replace(OPERATIONS["detect_objects"], description="other words"))
+
+    assert operation_hash("detect_objects") == before
+    operation_hash.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda folder: (folder / "manifest.json").write_text("{"), "bad_library"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "bad_library"),
+        (lambda folder: (folder / "manifest.json").unlink(), "unreadable_library"),
+        (lambda folder: (folder / "library.json").unlink(), "unreadable_library"),
+        (lambda folder: (folder / "library.json").write_bytes(b"\xff"), "bad_library"),
+        (lambda folder: edit(folder / "manifest.json", schema_version=99), "other_schema_version"),
+        (lambda folder: edit(folder / "manifest.json", content_hash=None), "bad_library"),
+        (lambda folder: edit(folder / "manifest.json", operations=[]), "bad_library"),
+    ],
+    ids=range(8),
+)
+def test_a_damaged_library_is_a_named_fault(frozen: Any, spoil: Any, code: str) -> None:
+    spoil(frozen)
+
+    assert refused(frozen).code == code
+
+
+def test_a_frozen_library_is_never_overwritten(frozen: Any, seed_text: str) -> None:
+    with pytest.raises(ToolFault) as fault:
+        freeze_library(compile_document(seed_text).tools, frozen, name="mine", origin=BY_HAND)
+    assert fault.value.code == "library_exists"
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "x" * 100])
+def test_a_bad_name_is_refused(tmp_path: Path, seed_text: str, name: str) -> None:
+    with pytest.raises(ToolFault) as fault:
+        freeze_library(compile_document(seed_text).tools, tmp_path / "new", name=name, origin=BY_HAND)
+    assert fault.value.code == "bad_library_name"
+
+
+@pytest.mark.parametrize("named", ["hand_a", "nothing", "../../etc", "", "a\x00b"])
+def test_a_library_that_is_not_there_is_named_with_what_is(named: Any) -> None:
+    fault = refused(named)
+
+    assert fault.code == "no_such_library"
+    assert "hand_A" in fault.hint
+
+
+def test_a_file_with_faults_does_not_load(tmp_path: Path) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text("{}")
+
+    assert refused(file).code == "bad_tools"
+
+
+def test_a_copy_of_a_library_loads_from_anywhere(frozen: Any, tmp_path: Path) -> None:
+    copy = shutil.copytree(frozen, tmp_path / "elsewhere" / "copy")
+
+    assert load_library(copy).hash == load_library(frozen).hash

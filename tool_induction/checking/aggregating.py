@@ -1,0 +1,280 @@
+"""Pass 4d: the typing of aggregate steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type
+from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.inference import Inference
+from tool_induction.checking.narrowing import Environment
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.wanting import Wanted, want, want_list
+from tool_induction.language.diagnostics import did_you_mean
+from tool_induction.language.model import Aggregate
+from tool_induction.language.syntax import Compare, Const, Expr, Filtered, JsonList, JsonRecord, to_text
+from tool_induction.language.types import (
+    ANY,
+    BOOKKEEPING,
+    BOOL,
+    AnyType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    is_text,
+    plain,
+    show,
+)
+
+
+def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
+    """The step, written out, and what is known after it."""
+    spec = AGGREGATES.get(step.operation)
+    if spec is None:
+        return step, environment.bind(step.save_as, ANY)
+    with at.at("inputs"):
+        inputs, lists = _inputs(step.inputs, spec, at)
+        if spec.times:
+            for rows in lists:
+                _need_times(rows, spec, at)
+    params = _params(step, spec, lists, at)
+    constants = {name: value.value for name, value in params if isinstance(value, Const)}
+    result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ANY
+    written = replace(step, inputs=inputs, params=params)
+    return written, _learn(written, result, lists, environment)
+
+
+def _learn(step: Aggregate, result: Type, lists: list[ListType], environment: Environment) -> Environment:
+    """What later conditions on the result will tell about the list it came from."""
+    meaning: Expr | None = None
+    plain_any = step.operation == "any" and not dict(step.params).get("where")
+    if step.operation == "count":
+        meaning = Filtered(step.inputs, "length", ())
+    elif plain_any and lists and plain(lists[0].item) != BOOL:
+        meaning = Compare(Filtered(step.inputs, "length", ()), ">", Const(0))
+    after = environment.bind(step.save_as, result, meaning=meaning)
+    source = to_text(step.inputs) if not isinstance(step.inputs, JsonRecord) else ""
+    name = step.save_as
+    if isinstance(result, OptionalType) and step.operation.startswith(("pick_", "first", "avg", "min", "max", "mode")):
+        if step.operation.startswith(("pick_", "first")):
+            after = after.imply(("filled", source), ("present", name)).imply(("present", name), ("filled", source))
+    elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
+        after = after.imply(("filled", source), ("filled", name)).imply(("filled", name), ("filled", source))
+    elif isinstance(result, ListType) and step.operation == "merge_intervals":
+        after = after.imply(("filled", source), ("filled", name))
+    return after
+
+
+def _inputs(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[ListType]]:
+    match spec.takes:
+        case "nothing":
+            return Const(None), []
+        case "mix":
+            return at.infer(inputs).expr, []
+        case "pair":
+            return _pair(inputs, spec, at)
+        case "lists":
+            return _several(inputs, at)
+        case "slots":
+            return _slots(inputs, at)
+        case "list":
+            if isinstance(inputs, JsonList) and len(inputs.items) == 1:
+                inputs = _only_list(inputs, at)
+            rows = want_list(at, inputs, f"the aggregate {spec.name}")
+            return rows.expr, [_rows(rows, at)]
+
+
+def _only_list(inputs: JsonList, at: Inference) -> Expr:
+    """A list of one name that is itself a list: that list is meant."""
+    inner = plain(at.infer(inputs.items[0]).type)
+    if not isinstance(inner, ListType | AnyType) and list_field(inner) is None:
+        return inputs
+    at.note("W_IMPLICIT_BINDING", f"[{to_text(inputs.items[0])}] is read as {to_text(inputs.items[0])}")
+    return inputs.items[0]
+
+
+def _rows(typed: Typed, at: Inference) -> ListType:
+    """The list an aggregate sees: without nulls."""
+    if not isinstance(typed.type, ListType):
+        return ListType(item=ANY)
+    inner = plain(typed.type.item)
+    if isinstance(inner, ListType):
+        at.note(
+            "E_TYPE",
+            f"a flat list is wanted, found {show(typed.type)}",
+            found=show(typed.type),
+            expected=f"list<{show(inner.item)}>",
+            suggestion="join the lists first with the aggregate concat_lists",
+        )
+        return inner
+    drops = isinstance(typed.type.item, OptionalType)
+    return replace(typed.type, item=inner, filled=typed.type.filled and not drops)
+
+
+def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[ListType]]:
+    entries: list[tuple[str, Expr]] = []
+    if isinstance(inputs, JsonRecord):
+        entries = [(key, value) for key, value in inputs.entries if key in ("a", "b")]
+    elif isinstance(inputs, JsonList) and len(inputs.items) == 2:
+        entries = list(zip(("a", "b"), inputs.items, strict=True))
+    if len(entries) != 2:
+        if not isinstance(inputs, JsonRecord):
+            at.note(
+                "E_TYPE",
+                f"{spec.name} takes two lists",
+                found=to_text(inputs),
+                expected='{"a": ..., "b": ...}',
+                suggestion='write "inputs": {"a": "one", "b": "other"}',
+            )
+        return inputs, [ListType(item=ANY), ListType(item=ANY)]
+    done: list[tuple[str, Expr]] = []
+    lists: list[ListType] = []
+    for place, (key, value) in enumerate(entries):
+        with at.at(key if isinstance(inputs, JsonRecord) else place):
+            rows = want_list(at, value, f"the aggregate {spec.name}")
+        done.append((key, rows.expr))
+        lists.append(_rows(rows, at))
+    return JsonRecord(tuple(done)), lists
+
+
+def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
+    """Lists to be joined: a JSON list or record of them, or an expression that is a list of lists."""
+    parts: list[tuple[str | int, Expr]] = []
+    if isinstance(inputs, JsonList):
+        parts = list(enumerate(inputs.items))
+    elif isinstance(inputs, JsonRecord):
+        parts = list(inputs.entries)
+    else:
+        rows = want_list(at, inputs, "concat_lists")
+        inner = plain(rows.type.item) if isinstance(rows.type, ListType) else ANY
+        if not isinstance(inner, ListType | AnyType):
+            at.note(
+                "E_TYPE",
+                f"a list of lists is wanted, found {show(rows.type)}",
+                found=show(rows.type),
+                expected=f"list<{show(rows.type)}>",
+                suggestion='name the lists: "inputs": ["one", "other"]',
+            )
+        return rows.expr, [replace(inner, bound=None)] if isinstance(inner, ListType) else []
+    done: list[Expr] = []
+    lists: list[ListType] = []
+    for key, value in parts:
+        with at.at(key):
+            rows = want_list(at, value, "concat_lists")
+        done.append(rows.expr)
+        lists.append(_rows(rows, at))
+    return JsonList(tuple(done)), lists
+
+
+def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
+    """A list whose nulls count: each place is asked about."""
+    if isinstance(inputs, JsonRecord):
+        inputs = JsonList(tuple(value for _, value in inputs.entries))
+    typed = at.infer(inputs) if isinstance(inputs, JsonList) else want_list(at, inputs, "the aggregate")
+    if not isinstance(typed.type, ListType):
+        return typed.expr, [ListType(item=ANY)]
+    return typed.expr, [replace(typed.type, item=plain(typed.type.item))]
+
+
+def _need_times(rows: ListType, spec: AggregateSpec, at: Inference) -> None:
+    item = plain(rows.item)
+    if isinstance(item, AnyType) or is_numeric(item):
+        return
+    if isinstance(item, RecordType) and (item.is_open or item.get("start_time") or item.get("timestamp")):
+        return
+    at.note(
+        "E_TYPE",
+        f"{spec.name} needs items with times; these are {show(item)}",
+        found=show(item),
+        expected="items with start_time and end_time",
+        suggestion="keep start_time and end_time when you project, or loop over the segments they came from",
+    )
+
+
+def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inference) -> tuple[tuple[str, Expr], ...]:
+    done: list[tuple[str, Expr]] = []
+    item = lists[0].item if lists else ANY
+    given = dict(step.params)
+    for name, value in step.params:
+        parameter = spec.params.get(name)
+        with at.at("params", name):
+            if parameter is None:
+                done.append((name, value))
+            elif parameter.role == "condition":
+                inside = Inference(at.environment.shadow("item", item), at.findings, at.path)
+                done.append((name, as_condition(inside, value)))
+            elif parameter.role == "value":
+                done.append((name, want(at, value, Wanted(type=parameter.type, name=name))))
+            else:
+                for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
+                    _check_key(value, parameter, rows.item, spec, at)
+                done.append((name, value))
+    if "key" in spec.params and "key" not in given:
+        done.extend(_implied_key(spec, item, at))
+    return tuple(done)
+
+
+def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference) -> None:
+    key = value.value if isinstance(value, Const) else None
+    inner = plain(item)
+    if not isinstance(key, str) or isinstance(inner, AnyType):
+        return
+    if not isinstance(inner, RecordType):
+        at.note("E_TYPE", f"items are {show(inner)} and have no fields", found=key, suggestion="leave the key out")
+        return
+    if key.split(".")[0] not in inner.keys and not inner.is_open:
+        at.note(
+            "E_TYPE",
+            f"the items ({show(inner)}) have no field {key!r}",
+            found=key,
+            expected=", ".join(inner.keys),
+            suggestion=did_you_mean(key, inner.keys),
+        )
+        return
+    found = field_type(inner, key)
+    if parameter.role == "number_key" and not is_numeric(plain(found)):
+        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=show(found), expected="number")
+    if spec.name == "filter_by_score" and key == "score":
+        at.note(
+            "E_TYPE",
+            "search scores order the hits of one search and mean nothing else; no threshold applies to them",
+            found="score",
+            expected="confidence",
+            suggestion='use "key": "confidence", or take the best with top_k',
+        )
+
+
+def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[str, Expr]]:
+    """Aggregates that need a key on records: the one that can be meant is written out."""
+    inner = plain(item)
+    if not isinstance(inner, RecordType) or inner.is_open:
+        return []
+    if spec.name in ("pick_best", "top_k", "filter_by_score"):
+        if spec.name == "filter_by_score" and inner.get("confidence") is None:
+            at.note("E_TYPE", "the items have no confidence", found=show(inner), expected="confidence")
+        return []
+    wanted = spec.params["key"].role
+    fits = {"text_key": is_text, "number_key": is_numeric}.get(wanted, lambda _: False)
+    options = [
+        key
+        for key, type_ in inner.fields
+        if key not in BOOKKEEPING and fits(plain(type_)) and not (wanted == "text_key" and key.endswith("_id"))
+    ]
+    if len(options) == 1:
+        at.note(
+            "W_IMPLICIT_BINDING",
+            f"{spec.name} reads the field {options[0]!r} of each item",
+            expected=f'"key": "{options[0]}"',
+        )
+        return [("key", Const(options[0]))]
+    at.note(
+        "E_MISSING_PARAM",
+        f"{spec.name} needs 'key': the items are records",
+        found=show(inner),
+        expected=", ".join(options or inner.keys),
+        suggestion=f'add "params": {{"key": "{options[0] if options else inner.keys[0]}"}}' if inner.keys else "",
+    )
+    return []

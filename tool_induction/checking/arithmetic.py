@@ -1,0 +1,86 @@
+"""The typing rules of arithmetic: numbers only, and what was meant where there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tool_induction.checking.conditions import null_not_handled
+from tool_induction.checking.typed import Typed
+from tool_induction.language.syntax import Arithmetic, Expr, to_text
+from tool_induction.language.types import (
+    ANY,
+    FLOAT,
+    INT,
+    NUMBER,
+    TIME,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    is_text,
+    plain,
+    show,
+)
+
+if TYPE_CHECKING:
+    from tool_induction.checking.inference import Inference
+
+
+def as_number(at: Inference, expr: Expr) -> Typed:
+    """The expression where a number is wanted."""
+    typed = at.infer(expr)
+    inner = plain(typed.type)
+    if not is_numeric(inner):
+        at.note(
+            "E_TYPE",
+            f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
+            found=show(typed.type),
+            expected="number",
+            suggestion=_instead_of_arithmetic(inner),
+        )
+        return Typed(typed.expr, NUMBER)
+    if isinstance(typed.type, OptionalType):
+        null_not_handled(at, typed, "an operand")
+    return Typed(typed.expr, inner)
+
+
+def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
+    """The written-out arithmetic; a time less a time is a duration."""
+    sides = [at.infer(side) for side in (expr.left, expr.right)]
+    if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
+        _added(at, sides[0], sides[1])
+        return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
+    left, right = as_number(at, expr.left), as_number(at, expr.right)
+    written = Arithmetic(left.expr, expr.op, right.expr)
+    if TIME in (left.type, right.type) and expr.op in "+-":
+        both = left.type == right.type
+        return Typed(written, FLOAT if both and expr.op == "-" else TIME)
+    if left.type == right.type == INT and expr.op != "/":
+        return Typed(written, INT)
+    return Typed(written, FLOAT)
+
+
+def _added(at: Inference, left: Typed, right: Typed) -> None:
+    """What was meant by '+' on things that are no numbers."""
+    first, second = to_text(left.expr), to_text(right.expr)
+    suggestion = f'write "{{{{ {first} }}}} {{{{ {second} }}}}"'
+    if isinstance(plain(left.type), ListType | RecordType):
+        suggestion = (
+            f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
+        )
+    at.note(
+        "E_TYPE",
+        f"'+' adds numbers; {first} is {show(left.type)}",
+        found=f"{show(left.type)} + {show(right.type)}",
+        expected="numbers",
+        suggestion=suggestion,
+    )
+
+
+def _instead_of_arithmetic(type_: Type) -> str:
+    if isinstance(type_, ListType | RecordType):
+        return "join lists with the aggregate concat_lists"
+    if is_text(type_):
+        return 'join texts by writing them around expressions: "{{ a }} {{ b }}"'
+    return ""

@@ -1,0 +1,85 @@
+"""What stands for true or false, and what to say where null is possible and must not be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.unwrapping import list_field
+from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, Index, IsNone, Name, to_text
+from tool_induction.language.types import BOOL, AnyType, ListType, OptionalType, RecordType, is_numeric, plain, show
+
+if TYPE_CHECKING:
+    from tool_induction.checking.inference import Inference
+
+
+def as_condition(at: Inference, expr: Expr) -> Expr:
+    """The expression where true or false is wanted; what a list or an optional stands for is written out."""
+    typed = at.infer(expr)
+    inner = plain(typed.type)
+    if typed.type == BOOL or isinstance(typed.type, AnyType):
+        return typed.expr
+    if inner == BOOL:
+        null_not_handled(at, typed, "a condition", f"{to_text(typed.expr)} | default(false)")
+        return typed.expr
+    if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
+        return _coerced(at, typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
+    if isinstance(typed.type, OptionalType) or (isinstance(inner, RecordType) and list_field(inner) is None):
+        return _coerced(at, typed, IsNone(typed.expr, negated=True))
+    one = list_field(inner)
+    if one is not None:
+        return _coerced(at, typed, Compare(Filtered(Field(typed.expr, one[0]), "length", ()), ">", Const(0)))
+    at.note(
+        "E_TYPE",
+        f"a condition is true or false, found {show(typed.type)}",
+        found=show(typed.type),
+        expected="bool",
+        suggestion=f"compare it, for instance {to_text(typed.expr)} > 0" if is_numeric(inner) else "compare it",
+    )
+    return typed.expr
+
+
+def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
+    at.note(
+        "W_COERCED",
+        f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
+        found=show(typed.type),
+        expected="bool",
+    )
+    return written
+
+
+def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "") -> None:
+    """Note that null is possible where it must not be."""
+    text = to_text(typed.expr)
+    suggestion = way_out or f"{{{{ {text} | default(...) }}}}"
+    root = optional_root(at, typed.expr)
+    if root is not None and not way_out:
+        condition = f"{to_text(root)} is not none"
+        if isinstance(root, Index):
+            condition = f"{to_text(root.base)} | length > 0"
+        suggestion = (
+            f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
+            f'"status": "empty", "reason": "..."}}'
+        )
+    at.note(
+        "E_OPTIONAL",
+        f"{text} may be null, which {where} cannot be",
+        found=show(typed.type),
+        expected=show(plain(typed.type)),
+        suggestion=suggestion,
+    )
+
+
+def optional_root(at: Inference, expr: Expr) -> Expr | None:
+    """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
+    chain: list[Expr] = []
+    while isinstance(expr, Field | Index):
+        chain.append(expr)
+        expr = expr.base
+    if not isinstance(expr, Name) or expr.name == "item":
+        return None
+    for part in (expr, *reversed(chain)):
+        if isinstance(at.infer(part).type, OptionalType):
+            return part
+    return None

@@ -1,0 +1,260 @@
+"""Pass 4a: the type of an expression, and the expression with everything implicit written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tool_induction.checking.arithmetic import arithmetic, as_number
+from tool_induction.checking.comparing import compare, filtered
+from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.unwrapping import list_field
+from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.language.syntax import (
+    Arithmetic,
+    Broken,
+    Choice,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    Items,
+    JsonList,
+    JsonRecord,
+    Logic,
+    Name,
+    Negate,
+    Not,
+    Text,
+    to_text,
+)
+from tool_induction.language.types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NULL,
+    STRING,
+    TIME,
+    AnyType,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    join,
+    optional,
+    plain,
+    show,
+)
+
+
+class Inference:
+    """Types expressions at one place of a document; notes what does not go together."""
+
+    def __init__(self, environment: Environment, findings: Findings, path: Path) -> None:
+        self.environment = environment
+        self.findings = findings
+        self.path = path
+
+    def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
+        """Note a finding at the place being looked at."""
+        self.findings.add(code, self.path, message, found=found, expected=expected, suggestion=suggestion)
+
+    @contextmanager
+    def _under(self, environment: Environment) -> Iterator[None]:
+        before, self.environment = self.environment, environment
+        yield
+        self.environment = before
+
+    @contextmanager
+    def at(self, *parts: str | int) -> Iterator[None]:
+        """Look at a part of the present place."""
+        before, self.path = self.path, (*self.path, *parts)
+        yield
+        self.path = before
+
+    def infer(self, expr: Expr) -> Typed:
+        """The written-out expression and its type."""
+        match expr:
+            case Const(value):
+                return Typed(expr, constant_type(value))
+            case Broken():
+                return Typed(expr, ANY)
+            case Name(name):
+                return Typed(expr, self.environment.narrowed(expr, self.environment.type_of(name)))
+            case Field():
+                return self._field(expr)
+            case Index():
+                return self._index(expr)
+            case Items(items):
+                parts = [self.infer(item) for item in items]
+                return Typed(Items(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
+            case JsonList(items):
+                return self._json_list(items)
+            case JsonRecord(entries):
+                return self._json_record(entries)
+            case Text(parts):
+                return Typed(Text(tuple(self._text_part(part) for part in parts)), STRING)
+        return self._computed(expr)
+
+    def _computed(self, expr: Expr) -> Typed:
+        match expr:
+            case Compare():
+                return Typed(compare(self, expr), BOOL)
+            case IsNone(value, negated):
+                return Typed(IsNone(self.infer(value).expr, negated), BOOL)
+            case Logic(op, left, right):
+                first = as_condition(self, left)
+                known = facts_of(first, self.environment, holds=op == "and")
+                with self._under(self.environment.assume(known)):
+                    return Typed(Logic(op, first, as_condition(self, right)), BOOL)
+            case Not(value):
+                return Typed(Not(as_condition(self, value)), BOOL)
+            case Negate(value):
+                number = as_number(self, value)
+                return Typed(Negate(number.expr), FLOAT if number.type == TIME else number.type)
+            case Arithmetic():
+                return arithmetic(self, expr)
+            case Choice():
+                return self._choice(expr)
+            case Filtered():
+                return filtered(self, expr)
+        raise AssertionError(f"no rule for {type(expr).__name__}")
+
+    def _field(self, expr: Field) -> Typed:
+        base = self.infer(expr.base)
+        inner = plain(base.type)
+        written = Field(base.expr, expr.key)
+        if isinstance(inner, AnyType):
+            return Typed(written, ANY)
+        found = inner.get(expr.key) if isinstance(inner, RecordType) else None
+        if found is None:
+            self._no_field(written, inner)
+            return Typed(written, ANY)
+        type_ = optional(found) if isinstance(base.type, OptionalType) else found
+        return Typed(written, self.environment.narrowed(written, type_))
+
+    def _no_field(self, expr: Field, inner: Type) -> None:
+        base = to_text(expr.base)
+        inside = list_field(inner)
+        rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
+        item = plain(rows.item) if rows else None
+        if isinstance(item, RecordType) and item.get(expr.key) is not None:
+            suggestion = (
+                f'take one item first, for instance with the aggregate "pick_best", or {{{{ {base}[0].{expr.key} }}}};'
+                f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
+            )
+        else:
+            suggestion = did_you_mean(expr.key, inner.keys if isinstance(inner, RecordType) else ())
+        expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
+        self.note(
+            "E_TYPE",
+            f"{base} is {show(inner)} and has no field {expr.key!r}",
+            found=show(inner),
+            expected=expected,
+            suggestion=suggestion,
+        )
+
+    def _index(self, expr: Index) -> Typed:
+        base = self.as_list(expr.base)
+        written = Index(base.expr, expr.number)
+        rows = plain(base.type)
+        if not isinstance(rows, ListType):
+            return Typed(written, ANY)
+        sure = rows.filled and expr.number in (0, -1) and not isinstance(base.type, OptionalType)
+        return Typed(written, self.environment.narrowed(written, rows.item if sure else optional(rows.item)))
+
+    def as_list(self, expr: Expr) -> Typed:
+        """The expression where a list is wanted: a record with one list field stands for that field."""
+        base = self.infer(expr)
+        inner = plain(base.type)
+        if isinstance(inner, ListType | AnyType):
+            return base
+        one = list_field(inner)
+        if one is None:
+            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}", found=show(base.type), expected="a list")
+            return Typed(base.expr, ANY)
+        written = Field(base.expr, one[0])
+        self.note(
+            "W_IMPLICIT_BINDING",
+            f"where a list is wanted, {to_text(base.expr)} is read as {to_text(written)}",
+            found=to_text(base.expr),
+            expected=to_text(written),
+        )
+        type_: Type = optional(one[1]) if isinstance(base.type, OptionalType) else one[1]
+        return Typed(written, self.environment.narrowed(written, type_))
+
+    def _list_of(self, types: list[Type]) -> Type:
+        item: Type | None = types[0] if types else ANY
+        for type_ in types[1:]:
+            item = None if item is None else join(item, type_)
+        size = len(types)
+        return ListType(item=ANY if item is None else item, bound=size, typical=size, stated=True, filled=size > 0)
+
+    def _json_list(self, items: tuple[Expr, ...]) -> Typed:
+        parts: list[Typed] = []
+        for place, item in enumerate(items):
+            with self.at(place):
+                parts.append(self.infer(item))
+        return Typed(JsonList(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
+
+    def _json_record(self, entries: tuple[tuple[str, Expr], ...]) -> Typed:
+        written: list[tuple[str, Expr]] = []
+        fields: list[tuple[str, Type]] = []
+        for key, value in entries:
+            with self.at(key):
+                part = self.infer(value)
+            written.append((key, part.expr))
+            fields.append((key, STRING if isinstance(part.type, EnumType) else part.type))
+        return Typed(JsonRecord(tuple(written)), RecordType(fields=tuple(fields)))
+
+    def _text_part(self, part: Expr) -> Expr:
+        if isinstance(part, Const):
+            return part
+        typed = self.infer(part)
+        if isinstance(typed.type, OptionalType):
+            self.note(
+                "W_COERCED",
+                f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
+                found=show(typed.type),
+                expected="string",
+                suggestion=f"{{{{ {to_text(typed.expr)} | default('...') }}}}",
+            )
+        elif isinstance(typed.type, ListType | RecordType):
+            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))
+        return typed.expr
+
+    def _choice(self, expr: Choice) -> Typed:
+        condition = as_condition(self, expr.condition)
+        sides: list[Typed] = []
+        for branch, holds in ((expr.then, True), (expr.otherwise, False)):
+            facts = facts_of(condition, self.environment, holds=holds)
+            with self._under(self.environment.assume(facts)):
+                sides.append(self.infer(branch))
+        then, otherwise = sides
+        type_ = join(then.type, otherwise.type)
+        if type_ is None:
+            self.note(
+                "E_TYPE",
+                f"the two sides of 'if' / 'else' differ: {show(then.type)} and {show(otherwise.type)}",
+                found=show(otherwise.type),
+                expected=show(then.type),
+            )
+        return Typed(Choice(condition, then.expr, otherwise.expr), ANY if type_ is None else type_)
+
+
+def constant_type(value: object) -> Type:
+    """The type of a constant; a string is an enum of one, so that closed lists can be checked."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    return EnumType((value,)) if isinstance(value, str) else FLOAT

@@ -1,0 +1,152 @@
+"""What a condition tells about values: that one is not null, that a list is not empty.
+
+Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are bound once, so a fact stays true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from tool_induction.language.syntax import (
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    Logic,
+    Name,
+    Not,
+    to_text,
+)
+from tool_induction.language.types import ANY, ListType, OptionalType, Type
+
+Fact: TypeAlias = tuple[Literal["present", "filled"], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """The types of the names in scope and what is known about their values.
+
+    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for;
+    ``follows`` the facts that follow from a fact (the earliest item of a list that is not empty is there).
+    """
+
+    types: Mapping[str, Type]
+    facts: frozenset[Fact] = frozenset()
+    meanings: Mapping[str, Expr] = field(default_factory=dict)
+    follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
+
+    def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
+        """With one more name."""
+        meanings = self.meanings if meaning is None else {**self.meanings, name: meaning}
+        return replace(self, types={**self.types, name: type_}, meanings=meanings)
+
+    def shadow(self, name: str, type_: Type) -> Environment:
+        """With a loop variable; what was known about another value of that name is forgotten."""
+        facts = frozenset(fact for fact in self.facts if fact[1].split(".")[0].split("[")[0] != name)
+        meanings = {key: value for key, value in self.meanings.items() if key != name}
+        return replace(self.bind(name, type_), facts=facts, meanings=meanings)
+
+    def imply(self, fact: Fact, then: Fact) -> Environment:
+        """With one more thing that follows from a fact."""
+        return replace(self, follows={**self.follows, fact: self.follows.get(fact, frozenset()) | {then}})
+
+    def assume(self, facts: Iterable[Fact]) -> Environment:
+        """With more facts, and all that follows from them."""
+        known = set(self.facts)
+        queue = list(facts)
+        while queue:
+            fact = queue.pop()
+            if fact not in known:
+                known.add(fact)
+                queue.extend(self.follows.get(fact, ()))
+        return replace(self, facts=frozenset(known))
+
+    def narrowed(self, path: Expr, type_: Type) -> Type:
+        """A type with what is known about the value at that path."""
+        if not _is_path(path):
+            return type_
+        text = to_text(path)
+        filled = ("filled", text) in self.facts
+        if isinstance(type_, OptionalType) and (filled or ("present", text) in self.facts):
+            type_ = type_.item
+        return replace(type_, filled=True) if filled and isinstance(type_, ListType) else type_
+
+    def type_of(self, name: str) -> Type:
+        """The type of a name; unknown names have been reported and fit everywhere."""
+        return self.types.get(name, ANY)
+
+
+def _is_path(expr: Expr) -> bool:
+    while isinstance(expr, Field | Index):
+        expr = expr.base
+    return isinstance(expr, Name)
+
+
+def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
+    """What is known once the condition holds (or does not hold)."""
+    match condition:
+        case Name(name) if name in environment.meanings:
+            return facts_of(environment.meanings[name], environment, holds=holds)
+        case Not(value):
+            return facts_of(value, environment, holds=not holds)
+        case Logic(op, left, right):
+            both = [facts_of(part, environment, holds=holds) for part in (left, right)]
+            # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
+            return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
+        case IsNone(value, negated):
+            return _present(value) if negated == holds else frozenset()
+        case Compare():
+            return _compared(condition, environment, holds=holds)
+    return frozenset()
+
+
+def _present(value: Expr) -> frozenset[Fact]:
+    """The value is there, and so is everything it is a part of."""
+    facts: set[Fact] = set()
+    while _is_path(value):
+        facts.add(("present", to_text(value)))
+        if not isinstance(value, Field | Index):
+            break
+        if isinstance(value, Index):
+            facts.add(("filled", to_text(value.base)))
+        value = value.base
+    return frozenset(facts)
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def _compared(condition: Compare, environment: Environment, *, holds: bool) -> frozenset[Fact]:
+    left, op, right = condition.left, str(condition.op), condition.right
+    if op not in _OPPOSITE:
+        return frozenset()
+    if isinstance(left, Const):
+        left, op, right = right, _MIRRORED[op], left
+    op = op if holds else _OPPOSITE[op]
+    if not isinstance(right, Const):
+        return frozenset()
+    if isinstance(left, Name) and left.name in environment.meanings:
+        left = environment.meanings[left.name]
+    if isinstance(left, Filtered) and left.name == "length" and isinstance(right.value, int | float):
+        if _excludes_zero(op, right.value):
+            return _present(left.value) | {("filled", to_text(left.value))}
+        return frozenset()
+    if op == "==" and right.value is not None:
+        return _present(left)
+    return frozenset()
+
+
+def _excludes_zero(op: str, number: float) -> bool:
+    """Whether ``length op number`` cannot hold for a length of zero."""
+    return {
+        ">": number >= 0,
+        ">=": number > 0,
+        "==": number != 0,
+        "!=": number == 0,
+    }.get(op, False)

@@ -1,0 +1,192 @@
+"""Pass 4e: every output is bound to a value. What the document leaves open is decided, written out, and said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tool_induction.checking.conditions import null_not_handled, optional_root
+from tool_induction.checking.inference import Inference
+from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
+from tool_induction.language.diagnostics import Findings, did_you_mean
+from tool_induction.language.model import Output, Require, Step, Tool, binds
+from tool_induction.language.syntax import (
+    Broken,
+    Const,
+    Expr,
+    Field,
+    IsNone,
+    JsonList,
+    JsonRecord,
+    Name,
+    Text,
+    to_text,
+)
+from tool_induction.language.types import (
+    STRING,
+    AnyType,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    Type,
+    fit,
+    plain,
+    show,
+)
+
+
+def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:
+    """The tool with a source for each output, and the implicit ``require`` steps appended."""
+    binder = _Binder(tool, environment, findings)
+    outputs = tuple(binder.bind(output) for output in tool.outputs)
+    return replace(tool, outputs=outputs, steps=(*tool.steps, *binder.requires))
+
+
+class _Binder:
+    def __init__(self, tool: Tool, environment: Environment, findings: Findings) -> None:
+        self._tool = tool
+        self._environment = environment
+        self._findings = findings
+        self.requires: list[Step] = []
+
+    def bind(self, output: Output) -> Output:
+        source = self._implicit(output) if output.source is None else output.source
+        if source is None or isinstance(source, Broken):
+            return output
+        path = output.path if output.source is None else (*output.path, "from")
+        at = Inference(self._environment, self._findings, path)
+        if isinstance(source, JsonRecord | JsonList | Text):
+            written = want(at, source, Wanted(type=output.type, name=output.name))
+            return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
+        typed = unwrapped(at, at.infer(source), output.type)
+        typed = self._present(at, typed, output)
+        output = _with_unknown_confidence(at, typed, output)
+        self._check(at, typed, output)
+        return replace(output, source=typed.expr, type=_refined(typed.type, output.type))
+
+    def _implicit(self, output: Output) -> Expr | None:
+        """In this order: the saved name of that name, then the field of that name in the last step's record."""
+        saved = [name for step in self._tool.steps for name in binds(step)]
+        source: Expr | None = None
+        if output.name in saved:
+            source = Name(output.name)
+        elif saved:
+            last = plain(self._environment.type_of(saved[-1]))
+            if isinstance(last, AnyType) and self._findings.errors:
+                return None  # what the last step gives is unknown because of its own fault
+            if isinstance(last, AnyType) or (isinstance(last, RecordType) and last.get(output.name) is not None):
+                source = Field(Name(saved[-1]), output.name)
+        if source is None:
+            self._unbound(output, saved)
+            return None
+        self._findings.add(
+            "W_IMPLICIT_BINDING",
+            output.path,
+            f"the output {output.name!r} is bound to {to_text(source)}",
+            found=output.name,
+            expected=f'"from": "{{{{ {to_text(source)} }}}}"',
+        )
+        return source
+
+    def _unbound(self, output: Output, saved: list[str]) -> None:
+        holders = [
+            f"{name}.{output.name}"
+            for name in saved
+            if isinstance(record := plain(self._environment.type_of(name)), RecordType) and output.name in record.keys
+        ]
+        near = did_you_mean(output.name, saved)
+        if holders:
+            near = f'write "from": "{{{{ {holders[-1]} }}}}"'
+        elif output.name in {item.name for item in self._tool.inputs}:
+            near = f'write "from": "{{{{ {output.name} }}}}" to hand the input back'
+        self._findings.add(
+            "E_OUTPUT_UNBOUND",
+            output.path,
+            f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field",
+            found=output.name,
+            expected=", ".join(saved),
+            suggestion=near or 'add "from": "{{ ... }}"',
+        )
+
+    def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
+        """A plain output bound to an optional: the tool ends as ``empty`` where there is nothing to say."""
+        if not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
+            return typed
+        if fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
+            return typed
+        root = optional_root(at, typed.expr)
+        if root is None or (isinstance(root, Field) and root.key == "confidence"):
+            return typed
+        condition = IsNone(root, negated=True)
+        self._findings.add(
+            "W_IMPLICIT_REQUIRE",
+            output.path,
+            f"{output.name!r} is always there, {to_text(root)} may not be: the tool ends with status 'empty' without it",
+            found=show(typed.type),
+            expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
+            suggestion=f'declare it "{output.type_name}?" if a missing value is an answer',
+        )
+        reason = Const(f"nothing was found: {to_text(root)} is empty")
+        self.requires.append(Require(condition=condition, status="empty", reason=reason, path=output.path))
+        self._environment = self._environment.assume(facts_of(condition, self._environment))
+        at.environment = self._environment
+        return at.infer(typed.expr)
+
+    def _check(self, at: Inference, typed: Typed, output: Output) -> None:
+        found = fit(typed.type, output.type)
+        if found.how == "yes":
+            return
+        if found.how == "optional":
+            null_not_handled(at, typed, f"the output {output.name!r}")
+        elif found.how == "coerced" or _becomes_text(typed.type, output.type):
+            note = found.note or "it is written out as text"
+            at.note(
+                "W_COERCED",
+                f"the output {output.name!r} is {output.type_name}, its value {show(typed.type)}: {note}",
+                found=show(typed.type),
+                expected=output.type_name,
+                suggestion=f'declare it "{show(typed.type)}" to keep the values' if not found.note else "",
+            )
+        else:
+            at.note(
+                "E_TYPE",
+                f"the output {output.name!r} is declared {show(output.type)}, its value is {show(typed.type)}",
+                found=show(typed.type),
+                expected=show(output.type),
+                suggestion=suggestion(typed, Wanted(type=output.type, name=output.name))
+                or f'declare it "{show(typed.type)}"',
+            )
+
+
+def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:
+    """A confidence that nobody calibrated is null, which does not mean that nothing was found."""
+    unknown = isinstance(typed.expr, Field) and typed.expr.key == "confidence"
+    if not unknown or not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
+        return output
+    at.note(
+        "W_COERCED",
+        f"the output {output.name!r} is null where nobody calibrated the confidence",
+        found=output.type_name,
+        expected=f"optional<{output.type_name}>",
+    )
+    return replace(output, type=OptionalType(output.type), type_name=f"optional<{output.type_name}>")
+
+
+def _becomes_text(found: Type, wanted: Type) -> bool:
+    """A string output takes any value, as text."""
+    return plain(wanted) == STRING and isinstance(plain(found), ListType | RecordType | ScalarType)
+
+
+def _refined(found: Type, declared: Type) -> Type:
+    """The declared type, with what was found out about a bare ``list`` or ``record``."""
+    if fit(found, declared).how not in ("yes", "optional"):
+        return declared
+    inner = plain(declared)
+    vague = (isinstance(inner, ListType) and show(inner) in ("list<any>", "list<record>")) or (
+        isinstance(inner, RecordType) and inner.is_open
+    )
+    if not vague or type(plain(found)) is not type(inner):
+        return declared
+    return found if isinstance(declared, OptionalType) else plain(found)

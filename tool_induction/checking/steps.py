@@ -1,0 +1,278 @@
+"""Pass 4c: types through the steps; the steps come back with everything implicit written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tool_induction.checking.aggregating import check_aggregate
+from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.inference import Inference
+from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.results import (
+    TIMES,
+    bounded,
+    flattened_size,
+    loop_item,
+    operation_result,
+    tool_result,
+)
+from tool_induction.checking.wanting import Wanted, want, want_list
+from tool_induction.language import limits
+from tool_induction.language.diagnostics import Findings
+from tool_induction.language.model import (
+    Aggregate,
+    Block,
+    Call,
+    Filter,
+    If,
+    Loop,
+    Project,
+    Require,
+    Set,
+    Step,
+    binds,
+)
+from tool_induction.language.schemas import operation_types
+from tool_induction.language.syntax import Const, Expr, Filtered
+from tool_induction.language.types import (
+    ANY,
+    BOOL,
+    STRING,
+    EnumType,
+    ListType,
+    RecordType,
+    Type,
+    join,
+    optional,
+    plain,
+    show,
+    with_field,
+)
+from world_api.operations import OPERATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """A tool as its callers see it."""
+
+    inputs: Mapping[str, Type]
+    outputs: Mapping[str, Type]
+
+
+class StepChecker:
+    """Types the steps of one tool."""
+
+    def __init__(self, signatures: Mapping[str, Signature], findings: Findings) -> None:
+        self._signatures = signatures
+        self._findings = findings
+
+    def block(
+        self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0
+    ) -> tuple[tuple[Step, ...], Environment]:
+        """The steps, written out, and what is known after them."""
+        done: list[Step] = []
+        for step in steps:
+            written, environment = self._step(step, environment, loops)
+            done.append(written)
+        return tuple(done), environment
+
+    def _at(self, environment: Environment, step: Step) -> Inference:
+        return Inference(environment, self._findings, step.path)
+
+    def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
+        match step:
+            case Call():
+                return self._call(step, environment, loops)
+            case Block():
+                return self._loop_block(step, environment, loops)
+            case Filter():
+                return self._filter(step, environment)
+            case Project():
+                return self._project(step, environment)
+            case Aggregate():
+                return check_aggregate(step, environment, self._at(environment, step))
+            case Set():
+                return self._set(step, environment)
+            case If():
+                return self._if(step, environment, loops)
+            case Require():
+                return self._require(step, environment)
+
+    def _call(self, step: Call, environment: Environment, loops: int) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        inside, loop, rows = environment, None, None
+        if step.loop is not None:
+            loop, rows = self._loop(step, step.loop, at, loops)
+            inside = environment.shadow(loop.variable, rows.item)
+        params = self._params(step, self._at(inside, step))
+        step = replace(step, params=params)
+        result = self._result(step)
+        if loop is None or rows is None:
+            return step, environment.bind(step.save_as, result if step.on_error == "fail" else optional(result))
+        item, flattens = loop_item(rows.item, result)
+        if step.on_error == "null" and flattens is None:
+            item = optional(item)
+        bound, typical = flattened_size(rows, result, loop.bound, loop.typical)
+        keeps = rows.filled and flattens is None and step.on_error != "skip"
+        collected = ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
+        after = environment.bind(step.save_as, collected)
+        loop = self._until(loop, self._at(after.shadow(loop.variable, rows.item), step))
+        return replace(step, loop=loop, flattens=flattens), after
+
+    def _loop(self, step: Call | Block, loop: Loop, at: Inference, loops: int) -> tuple[Loop, ListType]:
+        if loops >= limits.MAX_LOOP_DEPTH:
+            at.note("E_DEPTH", f"loops nest more than {limits.MAX_LOOP_DEPTH} deep", suggestion="loop over a flat list")
+        with at.at("loop_over"):
+            over = want_list(at, loop.over, "a loop")
+        rows = over.type if isinstance(over.type, ListType) else ListType(item=ANY)
+        return bounded(replace(loop, over=over.expr), rows, at), rows
+
+    def _until(self, loop: Loop, at: Inference) -> Loop:
+        if loop.until is None:
+            return loop
+        with at.at("until"):
+            return replace(loop, until=as_condition(at, loop.until))
+
+    def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
+        wanted: Mapping[str, Type] = {}
+        if step.kind == "tool":
+            wanted = self._signatures[step.target].inputs if step.target in self._signatures else {}
+        elif step.target in OPERATIONS:
+            wanted = operation_types(step.target).parameters
+        done: list[tuple[str, Expr]] = []
+        for name, value in step.params:
+            with at.at("params", name):
+                if name in wanted:
+                    written = want(at, value, Wanted(type=wanted[name], name=name))
+                    if step.kind == "api" and isinstance(written, Const):
+                        _check_constant(at, step.target, name, written)
+                else:
+                    written = at.infer(value).expr
+            done.append((name, written))
+        return tuple(done)
+
+    def _result(self, step: Call) -> Type:
+        if step.kind == "tool":
+            known = self._signatures.get(step.target)
+            return ANY if known is None else tool_result(known.outputs)
+        return operation_result(step.target, dict(step.params)) if step.target in OPERATIONS else ANY
+
+    def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        loop, rows = self._loop(step, step.loop, at, loops)
+        inside = environment.shadow(loop.variable, rows.item)
+        body, after_body = self.block(step.body, inside, loops=loops + 1)
+        last = next((binds(inner)[-1] for inner in reversed(body) if binds(inner)), None)
+        result = after_body.type_of(last) if last is not None else ANY
+        if last is None:
+            at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
+        item, flattens = loop_item(rows.item, plain(result))
+        bound, typical = flattened_size(rows, plain(result), loop.bound, loop.typical)
+        collected = ListType(item=item, bound=bound, typical=typical, stated=True)
+        loop = self._until(loop, self._at(after_body.bind(step.save_as, collected), step))
+        return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
+
+    def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        with at.at("inputs"):
+            rows = want_list(at, step.inputs, "a filter")
+        type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
+        inside = self._at(environment.shadow("item", type_.item), step)
+        with inside.at("where"):
+            where = as_condition(inside, step.where)
+        facts = facts_of(where, inside.environment)
+        typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
+        kept = replace(type_, item=_known_item(type_.item, facts), filled=False, typical=typical, name="")
+        return replace(step, inputs=rows.expr, where=where), environment.bind(step.save_as, kept)
+
+    def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        with at.at("inputs"):
+            rows = want_list(at, step.inputs, "a projection")
+        type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
+        inside = self._at(environment.shadow("item", type_.item), step)
+        item = plain(type_.item)
+        made = RecordType(fields=())
+        for key in (*TIMES, "evidence"):
+            have = item.get(key) if isinstance(item, RecordType) else None
+            if have is not None:
+                made = with_field(made, key, have)
+        fields: list[tuple[str, Expr]] = []
+        for key, value in step.fields:
+            with inside.at("fields", key):
+                typed = inside.infer(value)
+            fields.append((key, typed.expr))
+            made = with_field(made, key, STRING if isinstance(typed.type, EnumType) else typed.type)
+        after = environment.bind(step.save_as, replace(type_, item=made, name=""))
+        return replace(step, inputs=rows.expr, fields=tuple(fields)), after
+
+    def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        with at.at("value"):
+            typed = at.infer(step.value)
+        counts = isinstance(typed.expr, Filtered) and typed.expr.name == "length"
+        meaning = typed.expr if typed.type == BOOL or counts else None
+        type_ = STRING if isinstance(typed.type, EnumType) else typed.type
+        return replace(step, value=typed.expr), environment.bind(step.save_as, type_, meaning=meaning)
+
+    def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        with at.at("condition"):
+            condition = as_condition(at, step.condition)
+        known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
+        then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
+        otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
+        written = replace(step, condition=condition, then=then, otherwise=otherwise)
+        for name in binds(step):
+            first, second = after_then.type_of(name), after_else.type_of(name)
+            both = join(first, second)
+            if both is None or _loses(first, both):
+                at.note(
+                    "E_BRANCH_MISMATCH",
+                    f"{name!r} is {show(first)} after 'then' and {show(second)} after 'else'",
+                    found=show(second),
+                    expected=show(first),
+                    suggestion="give both branches the same shape, for instance by taking the list out of a record",
+                )
+            environment = environment.bind(name, ANY if both is None else both)
+        one_sided = (set(after_then.types) | set(after_else.types)) - set(environment.types)
+        for name in one_sided:
+            environment = environment.bind(name, ANY)
+        return written, environment
+
+    def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
+        at = self._at(environment, step)
+        with at.at("condition"):
+            condition = as_condition(at, step.condition)
+        with at.at("reason"):
+            reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
+        known = facts_of(condition, environment)
+        return replace(step, condition=condition, reason=reason), environment.assume(known)
+
+
+def _loses(first: Type, both: Type) -> bool:
+    """Whether two branches share so little that what follows could not use it."""
+    return isinstance(both, RecordType) and isinstance(first, RecordType) and bool(first.fields) and not both.fields
+
+
+def _known_item(item: Type, facts: frozenset[tuple[str, str]]) -> Type:
+    """What a filter's condition tells about every item it keeps."""
+    if ("present", "item") in facts:
+        item = plain(item)
+    if isinstance(item, RecordType):
+        for key, type_ in item.fields:
+            if ("present", f"item.{key}") in facts:
+                item = with_field(item, key, plain(type_))
+    return item
+
+
+def _check_constant(at: Inference, operation: str, name: str, value: Const) -> None:
+    """A constant is checked against the parameter's own schema: ranges, lengths."""
+    from jsonschema import Draft202012Validator
+
+    schema = operation_types(operation).parameters_schema
+    whole = {"$defs": schema.get("$defs", {}), **schema["properties"][name]}
+    error = next(iter(Draft202012Validator(whole).iter_errors(value.value)), None)
+    if error is not None:
+        at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")

@@ -1,0 +1,39 @@
+"""What a whole record stands for where a list or a single value is wanted."""
+
+from __future__ import annotations
+
+from tool_induction.language.types import BOOKKEEPING, AnyType, ListType, RecordType, Type, fit, plain
+
+
+def list_field(type_: Type) -> tuple[str, ListType] | None:
+    """The one list of a record (``candidates`` of a search result), if it has exactly one."""
+    if not isinstance(type_, RecordType):
+        return None
+    found = [
+        (key, inner)
+        for key, value in type_.fields
+        if key not in BOOKKEEPING and isinstance(inner := plain(value), ListType) and inner.name == ""
+    ]
+    # A record that stands for a stretch of video (a memory with its parts) is an item, not a list of its parts.
+    if len(found) != 1 or type_.name:
+        return None
+    return found[0]
+
+
+def flattened_field(type_: Type) -> tuple[str, ListType] | None:
+    """The list a loop collects from: the one list of a record that says nothing else."""
+    one = list_field(type_)
+    if one is None or not isinstance(type_, RecordType):
+        return None
+    return one if all(key in BOOKKEEPING or key == one[0] for key in type_.keys) else None
+
+
+def value_field(type_: Type, wanted: Type) -> tuple[str, Type] | None:
+    """The one field of a record that says something and fits where a scalar is wanted (``answer`` of a state)."""
+    if not isinstance(type_, RecordType) or isinstance(wanted, ListType | RecordType | AnyType):
+        return None
+    found = [(key, value) for key, value in type_.fields if key not in BOOKKEEPING]
+    scalars = [(key, value) for key, value in found if not isinstance(plain(value), ListType | RecordType)]
+    if len(scalars) != 1 or len(found) != 1:
+        return None
+    return scalars[0] if fit(scalars[0][1], wanted).how in ("yes", "optional") else None

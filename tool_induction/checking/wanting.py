@@ -1,0 +1,206 @@
+"""Pass 4b: does a value fit where it stands? With what a writer most likely meant, where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tool_induction.checking.conditions import null_not_handled
+from tool_induction.checking.inference import Inference
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.unwrapping import list_field, value_field
+from tool_induction.language.diagnostics import did_you_mean
+from tool_induction.language.syntax import Const, Expr, Field, Filtered, JsonList, JsonRecord, to_text
+from tool_induction.language.types import (
+    STRING,
+    TIME,
+    AnyType,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    fit,
+    is_numeric,
+    plain,
+    show,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a place of a document takes: its type, and what to call it."""
+
+    type: Type
+    name: str
+
+
+def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
+    """The written-out value; whatever keeps it from fitting is noted."""
+    inner = plain(wanted.type)
+    if isinstance(expr, JsonRecord) and isinstance(inner, RecordType) and not inner.is_open:
+        return _record(at, expr, inner, wanted)
+    if isinstance(expr, JsonList) and isinstance(inner, ListType):
+        return _list(at, expr, inner, wanted)
+    if isinstance(expr, JsonList) and isinstance(inner, RecordType) and not inner.is_open:
+        example = ", ".join(f'"{key}": ...' for key in inner.keys)
+        at.note(
+            "E_TYPE",
+            f"{wanted.name}: expected {show(inner)}, found a list",
+            found="a list",
+            expected=show(inner),
+            suggestion=f"write {{{example}}}",
+        )
+        return expr
+    return _single(at, unwrapped(at, at.infer(expr), wanted.type), wanted)
+
+
+def unwrapped(at: Inference, typed: Typed, wanted: Type) -> Typed:
+    """A whole record stands for its one list or its one value where such is wanted; that is written out."""
+    inner = plain(typed.type)
+    one = list_field(inner) if isinstance(plain(wanted), ListType) else value_field(inner, plain(wanted))
+    if one is None or isinstance(inner, AnyType):
+        return typed
+    written = Field(typed.expr, one[0])
+    at.note(
+        "W_IMPLICIT_BINDING",
+        f"{to_text(typed.expr)} is read as {to_text(written)}",
+        found=to_text(typed.expr),
+        expected=to_text(written),
+    )
+    return at.infer(written)
+
+
+def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
+    found = fit(typed.type, wanted.type)
+    if found.how == "no":
+        at.note(
+            "E_TYPE",
+            f"expected {_in_words(wanted.type)}, found {show(typed.type)}",
+            found=show(typed.type),
+            expected=show(wanted.type),
+            suggestion=suggestion(typed, wanted),
+        )
+        return typed.expr
+    if found.how == "optional":
+        null_not_handled(at, typed, wanted.name)
+        return typed.expr
+    inner, have = plain(wanted.type), plain(typed.type)
+    if isinstance(inner, RecordType) and isinstance(have, RecordType) and _closed(inner, have):
+        return _narrowed_record(at, typed, inner)
+    if found.how == "coerced":
+        at.note(
+            "W_COERCED",
+            f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}",
+            found=show(typed.type),
+            expected=show(wanted.type),
+        )
+    return typed.expr
+
+
+def _closed(wanted: RecordType, found: RecordType) -> bool:
+    return bool(wanted.fields) and not wanted.is_open and bool(set(found.keys) - set(wanted.keys))
+
+
+def _narrowed_record(at: Inference, typed: Typed, wanted: RecordType) -> Expr:
+    """Operations take exactly the declared keys; of a richer record only those are handed on."""
+    written = JsonRecord(tuple((key, Field(typed.expr, key)) for key in wanted.keys))
+    at.note(
+        "W_COERCED",
+        f"of {to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on",
+        found=show(typed.type),
+        expected=show(wanted),
+    )
+    return written
+
+
+def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) -> Expr:
+    done: list[tuple[str, Expr]] = []
+    for key, value in expr.entries:
+        type_ = inner.get(key)
+        with at.at(key):
+            if type_ is None:
+                at.note(
+                    "E_UNKNOWN_PARAM",
+                    f"{wanted.name} has no key {key!r}",
+                    found=key,
+                    expected=", ".join(inner.keys),
+                    suggestion=did_you_mean(key, inner.keys),
+                )
+                done.append((key, value))
+            else:
+                done.append((key, want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))))
+    given = {key for key, _ in expr.entries}
+    for key, type_ in inner.fields:
+        if key not in given and not isinstance(type_, OptionalType):
+            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}", found=", ".join(given), expected=key)
+    return JsonRecord(tuple(done))
+
+
+def _list(at: Inference, expr: JsonList, inner: ListType, wanted: Wanted) -> Expr:
+    done: list[Expr] = []
+    for place, item in enumerate(expr.items):
+        with at.at(place):
+            done.append(want(at, item, Wanted(type=inner.item, name=f"{wanted.name}[{place}]")))
+    return JsonList(tuple(done))
+
+
+def want_list(at: Inference, expr: Expr, what: str) -> Typed:
+    """The expression as a list that may be walked; null is an empty list, and that is written out."""
+    rows = at.as_list(expr)
+    if isinstance(rows.type, OptionalType):
+        written = Filtered(rows.expr, "default", (JsonList(()),))
+        at.note(
+            "W_COERCED",
+            f"{to_text(rows.expr)} may be null; {what} reads null as the empty list",
+            found=show(rows.type),
+            expected=show(plain(rows.type)),
+        )
+        return at.infer(written)
+    return rows
+
+
+def _in_words(type_: Type) -> str:
+    return "Time (seconds)" if plain(type_) == TIME else show(type_)
+
+
+def suggestion(typed: Typed, wanted: Wanted) -> str:
+    """What was most likely meant."""
+    inner, goal = plain(typed.type), plain(wanted.type)
+    text = to_text(typed.expr)
+    if isinstance(goal, ListType | AnyType):
+        return "join lists first with the aggregate concat_lists" if _nested(inner, goal) else ""
+    inside = list_field(inner)
+    rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
+    if rows is not None:
+        key = _likely_field(plain(rows.item), wanted)
+        tail = f'"{{{{ item.{key} }}}}"' if key else '"{{ item }}"'
+        return f'did you mean loop_over: "{text}" with {tail}?'
+    if isinstance(inner, RecordType):
+        key = _likely_field(inner, wanted)
+        return f'did you mean "{{{{ {text}.{key} }}}}"?' if key else ""
+    if isinstance(goal, EnumType) and isinstance(inner, EnumType):
+        return did_you_mean(inner.values[0], goal.values)
+    if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
+        return f'did you mean "{{{{ {inner.values[0]} }}}}"?' if inner.values[0].isidentifier() else "write a number"
+    if goal == STRING and is_numeric(inner):
+        return f'put it into a text: "... {{{{ {text} }}}}"'
+    return ""
+
+
+def _nested(found: Type, goal: Type) -> bool:
+    return isinstance(found, ListType) and isinstance(plain(found.item), ListType) and isinstance(goal, ListType)
+
+
+def _likely_field(item: Type, wanted: Wanted) -> str | None:
+    """The field of a record that would fit: of the same name, else of the same type."""
+    if not isinstance(item, RecordType):
+        return None
+    name = wanted.name.rsplit(".", 1)[-1]
+    fitting = [key for key, type_ in item.fields if fit(type_, wanted.type).how == "yes"]
+    if name in fitting:
+        return name
+    for key in ("timestamp", "center_time", "start_time"):
+        if plain(wanted.type) == TIME and key in fitting:
+            return key
+    close = [key for key in fitting if key in name or name in key]
+    return close[0] if close else fitting[0] if len(fitting) == 1 else None

@@ -1,0 +1,187 @@
+"""The compiler: a document in, checked tools and findings out. Passes collect all their faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from tool_induction.checking.narrowing import Environment
+from tool_induction.checking.outputs import bind_outputs
+from tool_induction.checking.steps import Signature, StepChecker
+from tool_induction.compiler.decode import decode
+from tool_induction.compiler.frozen import frozen_form
+from tool_induction.compiler.graph import calls_of, compile_order
+from tool_induction.compiler.lint import lint, lint_library
+from tool_induction.compiler.price import Price, price_of
+from tool_induction.compiler.reading import read_tool
+from tool_induction.compiler.resolve import ToolParameters, resolve
+from tool_induction.compiler.scope import check_scope
+from tool_induction.compiler.shape import check_shape, name_of, normalise_blocks, split_document
+from tool_induction.language.canonical import content_hash
+from tool_induction.language.diagnostics import Diagnostic, Findings
+from tool_induction.language.model import Tool, values, walk_steps
+from tool_induction.language.parsing import within_bounds
+from tool_induction.language.syntax import located
+from world_api.core.faults import ToolFault
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledTool:
+    """A tool that may run: everything implicit is written out in ``tool`` and in ``frozen``."""
+
+    tool: Tool
+    price: Price
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
+    @cached_property
+    def frozen(self) -> dict[str, Any]:
+        """The document with everything implicit written out."""
+        return frozen_form(self.tool)
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of the frozen form."""
+        return content_hash(self.frozen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compilation:
+    """What came of a document. ``tools`` holds those without errors, by name; ``names`` all, in document order."""
+
+    tools: Mapping[str, CompiledTool]
+    names: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stops any tool of the file."""
+        return not any(item.severity == "error" for item in self.diagnostics)
+
+    def require(self) -> Mapping[str, CompiledTool]:
+        """The tools, all of them without errors.
+
+        Raises:
+            ToolFault: ``bad_tools``, naming the first faults.
+        """
+        if self.ok:
+            return self.tools
+        errors = [item for item in self.diagnostics if item.severity == "error"]
+        shown = "; ".join(f"{item.code} {item.json_path}: {item.message}" for item in errors[:3])
+        raise ToolFault(
+            "bad_tools", f"{len(errors)} faults: {shown}", hint="`videoworld tools check FILE` shows all of them"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The wire form that ``tools check --json`` prints."""
+        return {
+            "ok": self.ok,
+            "tools": [
+                {
+                    "name": name,
+                    "ok": name in self.tools,
+                    "price": self.tools[name].price.record() if name in self.tools else None,
+                }
+                for name in self.names
+            ],
+            "diagnostics": [item.record() for item in self.diagnostics],
+        }
+
+
+def compile_document(source: str | bytes | object) -> Compilation:
+    """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``) and compile its tools.
+
+    Never raises for what the document holds: every fault is a diagnostic.
+    """
+    about_file = Findings()
+    document = decode(source, about_file)
+    if about_file.errors:
+        return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
+    return _Compiler(about_file).compile(document)
+
+
+class _Compiler:
+    def __init__(self, about_file: Findings) -> None:
+        self._about_file = about_file
+        self._order: list[Findings] = []
+        self._names: list[str] = []
+        self._models: dict[str, Tool] = {}
+        self._findings: dict[str, Findings] = {}
+        self._compiled: dict[str, CompiledTool] = {}
+        self._signatures: dict[str, Signature] = {}
+
+    def compile(self, document: Any) -> Compilation:
+        for path, raw in split_document(document, self._about_file):
+            self._read(raw, path)
+        parameters = {
+            name: ToolParameters(
+                names=tuple(item.name for item in tool.inputs),
+                required=frozenset(item.name for item in tool.inputs if item.required),
+            )
+            for name, tool in self._models.items()
+        }
+        for name in compile_order(self._models, self._findings):
+            self._compile(self._models[name], parameters, self._findings[name])
+        if self._compiled:
+            lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
+        items = [item for findings in (self._about_file, *self._order) for item in findings.items]
+        tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
+        if self._about_file.errors:
+            tools = {}
+        return Compilation(tools=tools, names=tuple(self._names), diagnostics=tuple(items))
+
+    def _read(self, raw: Any, path: tuple[str | int, ...]) -> None:
+        """Pass 1, and reading: shape, expressions, types' names."""
+        name = name_of(raw, path)
+        findings = Findings(tool=name)
+        self._order.append(findings)
+        self._names.append(name)
+        raw = normalise_blocks(raw, findings, path)
+        if not check_shape(raw, path, findings):
+            return
+        if name in self._models:
+            findings.add("E_NAME", (*path, "tool_name"), f"two tools are called {name!r}", found=name)
+            return
+        self._models[name] = read_tool(raw, path, findings)
+        self._findings[name] = findings
+
+    def _compile(self, tool: Tool, parameters: Mapping[str, ToolParameters], findings: Findings) -> None:
+        """Passes 2 to 6 on one tool; its callees have been through them."""
+        tool = resolve(tool, parameters, findings)
+        check_scope(tool, findings)
+        inputs = {item.name: item.type for item in tool.inputs}
+        declared = {item.name: item.type for item in tool.outputs}
+        steps, after = StepChecker(self._signatures, findings).block(tool.steps, Environment(types=inputs))
+        tool = bind_outputs(replace(tool, steps=steps), after, findings)
+        refined = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
+        self._signatures[tool.name] = Signature(inputs=inputs, outputs=refined)
+        for target, path in calls_of(tool).items():
+            if target in self._models and target not in self._compiled and not findings.errors:
+                message = f"{target!r} cannot be called before its own faults are mended"
+                findings.add("E_UNKNOWN_TOOL", path, message, found=target)
+        if findings.errors:
+            return
+        _check_written_sizes(tool, findings)
+        price = price_of(tool, {name: item.price for name, item in self._compiled.items()}, findings)
+        lint(tool, findings)
+        if not findings.errors:
+            self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
+
+
+def _check_written_sizes(tool: Tool, findings: Findings) -> None:
+    """What the compiler wrote out must itself be within the language's bounds, or it could not be read again."""
+    for step in walk_steps(tool.steps):
+        for key, value in values(step):
+            for path, leaf in located(value, (*step.path, *key.split(".", 1))):
+                if not within_bounds(leaf):
+                    findings.add(
+                        "E_EXPR_SIZE",
+                        path,
+                        "with everything implicit written out the expression is too large",
+                        suggestion="split it over several 'set' steps",
+                    )

@@ -1,0 +1,133 @@
+"""Running a tool: arguments in, one result record out; no fault inside a tool becomes an exception."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.emit import inputs_schema
+from tool_induction.language.diagnostics import closest
+from tool_induction.language.evaluation import Json
+from tool_induction.language.model import Output
+from tool_induction.language.types import RecordType, plain
+from tool_induction.runtime.budget import Meter, RunLimits
+from tool_induction.runtime.calling import Caller, Memo, OperationCalls, WorldState
+from tool_induction.runtime.engine import Engine
+from tool_induction.runtime.outcome import Outcome, cited, presented
+from tool_induction.runtime.trace import Trace
+from world_api.core.faults import ToolFault
+
+_LIMITS = RunLimits()
+
+
+def run_tool(
+    tools: Mapping[str, CompiledTool],
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    call: Caller,
+    world: WorldState | None = None,
+    memo: Memo | None = None,
+    limits: RunLimits = _LIMITS,
+    monotonic: Callable[[], float] = time.monotonic,
+    trace: Trace | None = None,
+) -> dict[str, Any]:
+    """Run one tool of a library.
+
+    Args:
+        tools: The library's tools by name.
+        name: The tool to run.
+        arguments: Its inputs by name; checked against the declared inputs.
+        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``.
+        world: The session, so that remembered results know their world and revision.
+        memo: Results to reuse; share one between runs on the same world.
+        limits: Bounds of the run.
+        monotonic: A clock in seconds.
+        trace: Records what was done.
+
+    Returns:
+        ``{status, summary, outputs, evidence, calls, cost, warnings}``, and ``error`` where a fault stopped it.
+
+    Raises:
+        ToolFault: ``unknown_tool``, ``bad_arguments``: the call itself was wrong, nothing was run.
+    """
+    compiled = tools.get(name)
+    if compiled is None:
+        near = closest(name, tools)
+        hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
+        raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
+    check_arguments(compiled, arguments)
+    trace = Trace() if trace is None else trace
+    meter = Meter(limits, monotonic)
+    calls = OperationCalls(call, meter=meter, memo=Memo() if memo is None else memo, world=world, trace=trace)
+    engine = Engine(tools=tools, calls=calls, meter=meter, trace=trace)
+    outcome = engine.run(name, arguments)
+    return _record(compiled, outcome, calls, limits, engine.warnings)
+
+
+def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that do not fit the declared inputs.
+
+    Raises:
+        ToolFault: ``bad_arguments``, naming every fault.
+    """
+    from jsonschema import Draft202012Validator
+
+    schema = inputs_schema(compiled.tool)
+    errors = sorted(
+        Draft202012Validator(schema).iter_errors(dict(arguments)), key=lambda error: list(map(str, error.path))
+    )
+    if errors:
+        shown = "; ".join(_explain(error) for error in errors[:8])
+        wanted = ", ".join(
+            f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
+        )
+        raise ToolFault("bad_arguments", f"{compiled.name}: {shown}", hint=f"inputs: {wanted}")
+
+
+def _explain(error: Any) -> str:
+    where = ".".join(map(str, error.path))
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    if error.validator == "additionalProperties":
+        extra = [key for key in error.instance if key not in error.schema["properties"]]
+        return f"{', '.join(extra)} is not an input"
+    return f"{where}: {str(error.message)[:200]}"
+
+
+def _record(
+    compiled: CompiledTool, outcome: Outcome, calls: OperationCalls, limits: RunLimits, warnings: list[str]
+) -> dict[str, Any]:
+    notes = list(warnings)
+    outputs = {
+        output.name: presented(
+            _deduplicated(outcome.outputs[output.name], output),
+            output,
+            most_items=limits.evidence if output.name == "evidence" else limits.output_items,
+            most_characters=limits.output_characters,
+            notes=notes,
+        )
+        for output in compiled.tool.outputs
+    }
+    record: dict[str, Any] = {
+        "status": outcome.status,
+        "summary": outcome.summary,
+        "outputs": outputs,
+        "evidence": cited(outcome.evidence, limits.evidence),
+        "calls": {"logical": calls.logical, "physical": calls.physical},
+        "cost": calls.cost.record(),
+        "warnings": notes,
+    }
+    if outcome.fault is not None:
+        record |= dict(outcome.fault.record())
+    return record
+
+
+def _deduplicated(value: Json, output: Output) -> Json:
+    """A list of evidence says each stretch once."""
+    item = getattr(plain(output.type), "item", None)
+    is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
+    return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

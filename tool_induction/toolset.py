@@ -1,0 +1,87 @@
+"""A library as a toolset: declarations a model is offered, and calls it may make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.emit import description_of, inputs_schema
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.calling import Caller, Memo, WorldState
+from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.trace import Trace
+from world_api.core.faults import VideoWorldError
+
+if TYPE_CHECKING:
+    from tool_induction.library import ToolLibrary
+    from world_api.world.sessions.session import Session
+
+#: what a model gets to read of one result: fewer pieces of evidence than a person
+FOR_MODELS = RunLimits(evidence=4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDeclaration:
+    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class LibraryTools:
+    """The tools of a library on one session. Results are remembered for as long as this object lives."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, CompiledTool],
+        *,
+        call: Caller,
+        world: WorldState | None = None,
+        limits: RunLimits = FOR_MODELS,
+        traced: bool = False,
+    ) -> None:
+        self._tools = tools
+        self._call = call
+        self._world = world
+        self._limits = limits
+        self._traced = traced
+        self._memo = Memo()
+
+    @classmethod
+    def on_session(cls, library: ToolLibrary, session: Session, *, traced: bool = False) -> LibraryTools:
+        """The library's tools, acting in a session."""
+        from world_api.operations import run
+
+        return cls(library.tools, call=partial(run, session), world=session, traced=traced)
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The declarations, in the library's order."""
+        return [
+            ToolDeclaration(name=name, description=description_of(item), parameters=inputs_schema(item.tool))
+            for name, item in self._tools.items()
+        ]
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run a tool; its result record, or ``{"error": ...}`` where the call itself was wrong. Never raises.
+
+        A traced toolset puts what was done under ``trace``, for whoever records it.
+        """
+        trace = Trace()
+        try:
+            result = run_tool(
+                self._tools,
+                name,
+                arguments,
+                call=self._call,
+                world=self._world,
+                memo=self._memo,
+                limits=self._limits,
+                trace=trace,
+            )
+        except VideoWorldError as fault:
+            return {**fault.record()}
+        return {**result, "trace": trace.root.record()} if self._traced else result

@@ -1,0 +1,108 @@
+"""Answering questions about an entity at a moment from tracks, stored actions and what is said meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from world_api.core.lexicon import fold, unseen_words
+from world_api.core.spans import TimeSpan
+from world_api.operations.answering.citing import shorten
+from world_api.operations.answering.finding import actions_in
+from world_api.operations.answering.identity import tracks_at
+from world_api.operations.answering.wording import motions, position, size_class
+from world_api.world.sessions.session import Registration, Session
+from world_api.world.tracks import Track
+
+#: A moment is looked at with this much on either side (seconds).
+AROUND = 2.0
+#: Sureness of an answer that speaks to the question, and of one that only tells what is known.
+SPOKEN_TO, ONLY_KNOWN = 0.6, 0.2
+
+Teller = Callable[[Session, Track, float, TimeSpan], str]
+
+
+def state_in_words(
+    session: Session, entity: Track | Registration, at: float, query: str, within: TimeSpan | None
+) -> tuple[str, TimeSpan, float]:
+    """The answer, the stretch it rests on, and how sure (0 to 1)."""
+    if isinstance(entity, Registration):
+        where = [round(value) for value in entity.box]
+        text = (
+            f"Registered as {entity.hint!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
+        )
+        return text, TimeSpan(start=entity.time, end=entity.time), ONLY_KNOWN
+    appearance = entity.appearance_at(at)
+    span = within or TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
+    if appearance is None and within is None:
+        return _absent(entity, at), span, SPOKEN_TO
+    tellers = _asked_for(query)
+    facts = [fact for tell in (tellers or _ALL) if (fact := tell(session, entity, at, span))]
+    text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
+    if tellers:
+        return text, span, SPOKEN_TO
+    unknown = ", ".join(unseen_words(query)[:6])
+    profile = session.view.world.manifest.profile
+    return f"{text} Profile {profile} measured nothing about: {unknown or query[:60]}.", span, ONLY_KNOWN
+
+
+def _absent(entity: Track, at: float) -> str:
+    stretches = ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances[:6])
+    return f"{entity.entity_id} ({entity.hint}) is not seen at {at:g} s; it is seen {stretches}."
+
+
+def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
+    box = entity.box(entity.nearest(at))
+    return f"{position(box, session.view)} of the picture, {size_class(box, session.view)}, box {box.rounded()}"
+
+
+def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
+    told = [action.label for action, _ in actions_in(session, span) if action.entity_id == entity.entity_id]
+    return ", ".join(dict.fromkeys(told or [motion.label for motion in motions(session.view, entity, span)]))
+
+
+def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
+    return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
+
+
+def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
+    others = [track for track in tracks_at(session, at) if track.track_id != entity.track_id]
+    named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
+    return f"with {named}" if others else "nobody else is tracked then"
+
+
+def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
+    lines = [line.text for line in session.view.speech if line.span.overlaps(span)]
+    quoted = " ".join(f'"{shorten(line, 120)}"' for line in lines[:4])
+    return f"said meanwhile (by whom is not known): {quoted}" if lines else ""
+
+
+_ALL: Sequence[Teller] = (_where, _doing, _company)
+_TOPICS: Sequence[tuple[tuple[str, ...], Teller]] = (
+    (("where", "position", "location", "哪里", "哪儿", "位置", "在哪"), _where),
+    (
+        (
+            "doing",
+            "do ",
+            "does",
+            "action",
+            "happen",
+            "activity",
+            "move",
+            "walk",
+            "stand",
+            "做什么",
+            "干什么",
+            "动作",
+            "干嘛",
+        ),
+        _doing,
+    ),
+    (("wear", "colour", "color", "look like", "cloth", "dress", "穿", "颜色", "长什么样"), _looks),
+    (("with whom", "who else", "alone", "together", "company", "谁在", "一起", "独自"), _company),
+    (("say", "said", "talk", "speak", "speech", "说", "讲"), _heard),
+)
+
+
+def _asked_for(query: str) -> list[Teller]:
+    folded = fold(query) + " "
+    return [tell for cues, tell in _TOPICS if any(cue in folded for cue in cues)]

@@ -1,0 +1,160 @@
+"""What is seen, in words: where things are in the picture, how they move, and captions made from that.
+
+Words come from measured boxes alone; nothing is guessed that the tracks do not show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from world_api.core.boxes import Box
+from world_api.core.spans import TimeSpan
+from world_api.operations.answering.citing import shorten
+from world_api.world.search.passages import Passage, passages_in
+from world_api.world.tracks import Track
+from world_api.world.view import View
+
+#: A box whose edge is within this share of the picture's width from a side is at that side.
+EDGE_SHARE = 0.04
+#: Moving less than this share of the picture's width or height in a stretch is standing still.
+STILL_SHARE = 0.06
+#: Seconds over which entering and leaving are judged.
+EDGE_SECONDS = 1.5
+LARGE_SHARE, SMALL_SHARE = 0.15, 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """Something a track does in a stretch."""
+
+    label: str
+    span: TimeSpan
+    track: Track
+
+
+def size_class(box: Box, view: View) -> str:
+    """``large``, ``medium`` or ``small``: the box's share of the picture."""
+    video = view.world.manifest.video
+    share = box.area / (video.width * video.height)
+    return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
+
+
+def position(box: Box, view: View) -> str:
+    """Where a box lies in the picture: ``left``, ``middle``, ``right``; with ``top`` or ``bottom`` where it is clear."""
+    video = view.world.manifest.video
+    x, y = box.center
+    across = ("left", "middle", "right")[min(2, int(3 * x / video.width))]
+    down = ("top", "", "bottom")[min(2, int(3 * y / video.height))]
+    return f"{down} {across}".strip()
+
+
+def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
+    """What a track does in a stretch: entering, moving, standing still, leaving; in time order."""
+    found: list[Motion] = []
+    for appearance in track.appearances:
+        seen = track.between(appearance)
+        part = appearance.clip(TimeSpan(start=span.start, end=span.end + 1e-6)) or (
+            appearance if span.contains(appearance.start) else None
+        )
+        if part is None:
+            continue
+        entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
+        leaving = TimeSpan(start=max(appearance.start, appearance.end - EDGE_SECONDS), end=appearance.end)
+        if span.contains(appearance.start):
+            side = _side(view, track.box(seen.start))
+            label = f"enters from the {side}" if side else "comes into view"
+            found.append(Motion(label=label, span=entering, track=track))
+        found.append(Motion(label=_moving(view, track, part), span=part, track=track))
+        ended = appearance.end < view.duration - EDGE_SECONDS
+        if ended and span.contains(appearance.end):
+            side = _side(view, track.box(seen.stop - 1))
+            label = f"leaves to the {side}" if side else "goes out of view"
+            found.append(Motion(label=label, span=leaving, track=track))
+    return found
+
+
+def caption(view: View, span: TimeSpan) -> tuple[str, list[Passage]]:
+    """A stretch in words, and the passages it rests on. Speech and screen text are quoted as they are."""
+    passages = passages_in(view, span)
+    sentences = [shorten(p.text) for p in passages if p.source == "caption"]
+    sentences.extend(_seen(view, span))
+    if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
+        sentences.append("On screen: " + " / ".join(f'"{shorten(text, 80)}"' for text in texts[:8]))
+    if lines := [p.text for p in passages if p.source == "speech"]:
+        sentences.append("Said: " + " ".join(f'"{shorten(line)}"' for line in lines[:8]))
+    if not sentences:
+        sentences.append(_quiet(view, span))
+    return ". ".join(sentence.rstrip(".") for sentence in sentences) + ".", passages
+
+
+def brief(view: View, span: TimeSpan) -> str:
+    """A scene in one short line: what is seen, else what is written, else what is said."""
+    passages = passages_in(view, span)
+    by_source = {
+        source: list(dict.fromkeys(p.text for p in passages if p.source == source))
+        for source in ("caption", "tracker", "screen_text", "speech")
+    }
+    parts = []
+    if seen := by_source["caption"][:1] or by_source["tracker"][:3]:
+        parts.append(", ".join(seen))
+    if by_source["screen_text"]:
+        parts.append("text: " + " / ".join(by_source["screen_text"][:3]))
+    if by_source["speech"]:
+        parts.append(f'speech: "{by_source["speech"][0]}"')
+    return shorten("; ".join(parts), 120) if parts else _quiet(view, span)
+
+
+def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
+    """An appearance's path: from where to where, doing what, and at most ``boxes`` sampled boxes."""
+    seen = track.between(appearance)
+    positions = np.unique(
+        np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
+    )
+    places = [position(track.box(int(i)), view) for i in positions]
+    route = [place for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
+    acts = ", ".join(motion.label for motion in motions(view, track, appearance))
+    samples = "; ".join(f"{track.times[i]:.1f}s {[round(float(v)) for v in track.boxes[i]]}" for i in positions)
+    return f"{' -> '.join(route)} ({acts}); boxes {samples}"
+
+
+def _seen(view: View, span: TimeSpan) -> list[str]:
+    tracks = view.tracks_in(span)
+    if not tracks:
+        return []
+    described = []
+    for track in tracks[:6]:
+        acts = [motion.label for motion in motions(view, track, span)]
+        where = position(track.box(track.nearest(span.center)), view)
+        described.append(f"A {track.hint} ({', '.join(dict.fromkeys(acts)) or 'seen'}; {where} of the picture)")
+    if len(tracks) > len(described):
+        described.append(f"And {len(tracks) - len(described)} more moving things")
+    return described
+
+
+def _quiet(view: View, span: TimeSpan) -> str:
+    shots = sum(1 for shot in view.shots if shot.overlaps(span))
+    return f"Nothing that moves apart from the picture was followed, nothing was read or heard ({shots} shot{'s' * (shots != 1)})"
+
+
+def _moving(view: View, track: Track, span: TimeSpan) -> str:
+    video = view.world.manifest.video
+    seen = track.between(span)
+    centers = np.array([track.box(i).center for i in range(seen.start, seen.stop)])
+    if len(centers) < 2:
+        return "is seen"
+    across = float(centers[-1, 0] - centers[0, 0]) / video.width
+    reach = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
+    if float(reach.max()) < STILL_SHARE:
+        return "stays in place"
+    if abs(across) >= STILL_SHARE:
+        return "moves to the right" if across > 0 else "moves to the left"
+    return "moves about"
+
+
+def _side(view: View, box: Box) -> str | None:
+    """The side of the picture a box touches, or None."""
+    width = view.world.manifest.video.width
+    distance, side = min((box.x1 / width, "left"), (1 - box.x2 / width, "right"))
+    return side if distance <= EDGE_SHARE else None

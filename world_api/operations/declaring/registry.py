@@ -1,0 +1,136 @@
+"""Declaring operations: from one typed function come its name, its schemas, its state and its price.
+
+The faces (JSON Schema, OpenAI, MCP, command line, documentation) are made from these declarations alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from world_api.core.cost import Cost
+from world_api.core.faults import OperationFault
+from world_api.operations.declaring.results import Result
+from world_api.world.sessions.session import Session
+
+Category = Literal["navigation", "perception", "entities", "retrieval", "memory", "meta"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+State = Literal["reads", "writes"]
+Implementation = TypeVar("Implementation", bound=Callable[..., Result])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation of the video's world.
+
+    ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
+    results must key them by the session's revision.
+    """
+
+    name: str
+    category: Category
+    state: State
+    price: Cost
+    depends_on_session: bool
+    description: str
+    parameters: type[BaseModel]
+    result: type[Result]
+    implementation: Callable[..., Result]
+
+    def validate(self, arguments: Mapping[str, Any]) -> BaseModel:
+        """The arguments, checked against the declaration; nothing is coerced but int to float.
+
+        Raises:
+            OperationFault: ``bad_arguments``, naming every fault.
+        """
+        try:
+            return self.parameters.model_validate(dict(arguments), strict=True)
+        except ValidationError as error:
+            raise OperationFault(
+                "bad_arguments",
+                f"{self.name}: " + "; ".join(_explain(item) for item in error.errors()[:8]),
+                hint="parameters: " + ", ".join(self.signature()),
+            ) from None
+
+    def signature(self) -> list[str]:
+        """The parameter names, optional ones marked with ``?``."""
+        return [name + ("" if field.is_required() else "?") for name, field in self.parameters.model_fields.items()]
+
+    def parameters_schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments."""
+        return self.parameters.model_json_schema()
+
+    def result_schema(self) -> dict[str, Any]:
+        """JSON Schema of the result."""
+        return self.result.model_json_schema(mode="serialization")
+
+
+def _explain(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    message = {"missing": "is missing", "extra_forbidden": "is not a parameter"}.get(error["type"], error["msg"])
+    return f"{where} {message[0].lower()}{message[1:]}"
+
+
+#: What stands behind the answer in every result.
+BESIDE = tuple(Result.model_fields)
+
+_DECLARED: dict[str, Operation] = {}
+
+
+def declared() -> tuple[Operation, ...]:
+    """All declarations, in the order in which their modules were imported."""
+    return tuple(_DECLARED.values())
+
+
+def operation(
+    *, category: Category, state: State = "reads", price: Cost, depends_on_session: bool = False
+) -> Callable[[Implementation], Implementation]:
+    """Declare the decorated function as an operation.
+
+    Its first parameter is the session; the others, keyword-only, are the operation's parameters; its
+    docstring's text is the description a model reads; its return annotation is the result.
+    """
+
+    def declare(function: Implementation) -> Implementation:
+        name = function.__name__
+        hints = get_type_hints(function, include_extras=True)
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(function).parameters.values())[1:]:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (hints[parameter.name], default)
+        _DECLARED[name] = Operation(
+            name=name,
+            category=category,
+            state=state,
+            price=price,
+            depends_on_session=depends_on_session,
+            description=" ".join((function.__doc__ or "").split()),
+            parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
+            result=hints["return"],
+            implementation=function,
+        )
+        return function
+
+    return declare
+
+
+def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Call an operation by name with JSON arguments; the result as JSON.
+
+    Raises:
+        OperationFault: ``unknown_operation``, ``bad_arguments``, and whatever the operation names.
+        BackendFault: a backend the call needs is missing.
+    """
+    operation_ = _DECLARED.get(name)
+    if operation_ is None:
+        raise OperationFault(
+            "unknown_operation", f"there is no operation {name!r}", hint="one of: " + ", ".join(_DECLARED)
+        )
+    checked = operation_.validate(arguments)
+    values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
+    record = operation_.implementation(session, **values).model_dump(mode="json")
+    return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}

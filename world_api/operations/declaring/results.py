@@ -1,0 +1,259 @@
+"""What the operations return. Answer first, then evidence; times in seconds, boxes in pixels.
+
+Whatever stands for a stretch of video carries ``start_time``, ``end_time`` and ``center_time``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from world_api.core.evidence import Source
+from world_api.operations.declaring.arguments import Seconds, Time, TimeRange
+
+Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
+
+
+def _typed(name: str) -> ConfigDict:
+    extra: dict[str, Any] = {"x-type": name}
+    return ConfigDict(extra="forbid", json_schema_extra=extra)
+
+
+class EvidenceItem(BaseModel):
+    """Where a claim can be looked at again."""
+
+    model_config = _typed("Evidence")
+
+    video_id: str
+    start_time: Time
+    end_time: Time
+    source: Source
+    confidence: Confidence
+    frame_time: Annotated[Time, Field(description="A time whose frame shows it.")]
+
+
+class Result(BaseModel):
+    """What every result carries beside its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    evidence: list[EvidenceItem]
+    truncated: Annotated[bool, Field(description="Whether entries were left out.")] = False
+    hint: Annotated[str, Field(description="How to narrow or go on; empty when nothing needs saying.")] = ""
+
+
+class Stretch(BaseModel):
+    """The times of whatever stands for a stretch of video."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class Scene(Stretch):
+    """A scene, or a chapter of scenes where a video has too many to list."""
+
+    model_config = _typed("Scene")
+
+    scene_id: str
+    brief_caption: str
+    kind: Literal["scene", "chapter"]
+    scenes: Annotated[int, Field(description="How many scenes it groups (1 for a scene).")]
+
+
+class SceneList(Result):
+    """The scenes in time order."""
+
+    scenes: list[Scene]
+
+
+class SegmentInfo(Result):
+    """What a stretch of video is called and where it lies."""
+
+    model_config = _typed("Segment")
+
+    segment_id: str
+    scene_id: str
+    duration: Seconds
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class Hit(Stretch):
+    """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
+
+    model_config = _typed("Segment")
+
+    segment_id: str
+    score: float
+    snippet: Annotated[str, Field(description="The words or the caption that matched.")]
+    source: Source
+    confidence: Confidence
+
+
+class Candidates(Result):
+    """Segments, the best first."""
+
+    candidates: list[Hit]
+
+
+class SimilarSegments(Result):
+    """Segments that look alike, the most alike first."""
+
+    similar_segments: list[Hit]
+
+
+class Caption(Result):
+    """A stretch in words."""
+
+    caption: str
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class Detection(Stretch):
+    """An object at a moment. Its stretch is how long the same thing was seen without a break around it."""
+
+    model_config = _typed("Detection")
+
+    bbox: Annotated[list[float], Field(json_schema_extra={"x-type": "Box"}, description="[x1, y1, x2, y2] in pixels.")]
+    category: str
+    confidence: Confidence
+    entity_hint: Annotated[str, Field(description="What it looks like; usable as the hint of register_entity.")]
+    entity_id: Annotated[str | None, Field(description="The build-time identity it belongs to, if any.")]
+    timestamp: Annotated[Time, Field(description="The moment of the frame looked at.")]
+
+
+class Detections(Result):
+    """Objects in one frame, the surest first."""
+
+    detections: list[Detection]
+
+
+class Action(Stretch):
+    """Something done in a stretch."""
+
+    model_config = _typed("Action")
+
+    label: str
+    confidence: Confidence
+    entity_id: str | None
+
+
+class Actions(Result):
+    """Actions in time order."""
+
+    actions: list[Action]
+
+
+class RegisteredEntity(Result):
+    """The entity a hint names at a moment."""
+
+    entity_id: str
+    hint: str
+    already_known: Annotated[bool, Field(description="Whether this entity had been identified or registered before.")]
+    confidence: Confidence
+
+
+class TrajectoryPart(Stretch):
+    """One unbroken appearance of an entity."""
+
+    model_config = _typed("Appearance")
+
+    scene_id: str
+    path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
+
+
+class Trajectory(Result):
+    """Where and when an entity appears, in time order."""
+
+    trajectory: list[TrajectoryPart]
+
+
+class StateAnswer(Result):
+    """An answer about an entity."""
+
+    answer: str
+    confidence: Confidence
+
+
+class WrittenMemory(Result):
+    """The memory just written."""
+
+    memory_id: str
+
+
+class Memory(Stretch):
+    """A memory. ``parts`` lists what a merged one was made of."""
+
+    model_config = _typed("Memory")
+
+    memory_id: str
+    level: Literal["frame", "segment", "event"]
+    time_range: TimeRange
+    content: str
+    parts: list[str]
+    snippet: str
+    source: Source
+    score: float
+    confidence: Confidence
+
+
+class Memories(Result):
+    """Memories, the best match first."""
+
+    memories: list[Memory]
+
+
+class MergedEvent(Result):
+    """The merged event; its parts are kept."""
+
+    merged_event: Memory
+
+
+class Entity(BaseModel):
+    """An entity of the video."""
+
+    model_config = _typed("Entity")
+
+    entity_id: str
+    hint: str
+    category: str
+    origin: Annotated[
+        Literal["build", "session"], Field(description="Identified at build time, or registered by the session.")
+    ]
+    first_time: Time
+    last_time: Time
+    appearances: int
+
+
+class Entities(Result):
+    """The entities in order of first appearance."""
+
+    entities: list[Entity]
+
+
+class Resolution(BaseModel):
+    """Size of the displayed (rotated) frame in pixels."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    width: int
+    height: int
+
+
+class Metadata(Result):
+    """The technical facts of a video."""
+
+    duration: Annotated[Seconds, Field(description="Seconds; the visible part when the session has a causal cut.")]
+    frame_rate: float
+    resolution: Resolution
+    title: str
+    has_audio: bool
+    has_speech_text: bool
+    profile: str

@@ -1,0 +1,99 @@
+"""Files of a world: immutable Arrow files per table and clip, and images named by their content.
+
+::
+
+    STORE/ID/world.json                              the manifest, written last
+    STORE/ID/rows/<table>/<clip>-<key>.arrow         the rows of one table and one clip
+    STORE/ID/images/<hash>.jpg                       key frames
+    STORE/ID/local.json                              where this machine keeps the source video; not part of the world
+    STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
+
+Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. A clip's file
+under its key is all that resuming needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from world_api.core.faults import StoreFault
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.hashing import hash_bytes, hash_file
+from world_api.world.disk.manifest import FileEntry
+from world_api.world.disk.tables import TABLES, empty_table
+
+ROWS = "rows"
+IMAGES = "images"
+
+
+def rows_path(table: str, clip: int, key: str) -> str:
+    """Where the rows of one table and clip lie, relative to the world's folder."""
+    return f"{ROWS}/{table}/{clip:06d}-{key}.arrow"
+
+
+def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table) -> FileEntry:
+    """Store one clip's rows of one table under its key; rows are cast to the table's schema.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+        pyarrow.ArrowInvalid: rows that do not fit the schema (a fault of the stage).
+    """
+    fitted = rows.select(TABLES[table].schema.names).cast(TABLES[table].schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, TABLES[table].schema) as writer:
+        writer.write_table(fitted)
+    data = sink.getvalue().to_pybytes()
+    path = rows_path(table, clip, key)
+    write_atomically(folder / path, data)
+    return FileEntry(path=path, sha256=hash_bytes(data), table=table, clip=clip, rows=fitted.num_rows)
+
+
+def find_rows(folder: Path, *, table: str, clip: int, key: str) -> FileEntry | None:
+    """The stored file of one clip, table and key, or None where it has not been made (or cannot be read)."""
+    path = folder / rows_path(table, clip, key)
+    if not path.is_file():
+        return None
+    try:
+        rows = _read(path).num_rows
+    except (OSError, pa.ArrowInvalid):
+        return None
+    return FileEntry(path=rows_path(table, clip, key), sha256=hash_file(path), table=table, clip=clip, rows=rows)
+
+
+def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
+    """Rows of a table from plain records, in the table's schema."""
+    return pa.Table.from_pylist(records, schema=TABLES[table].schema)
+
+
+def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
+    """All rows of one table, memory-mapped, clip after clip.
+
+    Raises:
+        StoreFault: ``world_damaged``, when a file is missing or is no Arrow file.
+    """
+    parts = []
+    for entry in files:
+        try:
+            parts.append(_read(folder / entry.path))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise StoreFault(
+                "world_damaged", f"{entry.path} cannot be read: {error}", hint="build the world again with --force"
+            ) from error
+    return pa.concat_tables(parts) if parts else empty_table(table)
+
+
+def _read(path: Path) -> pa.Table:
+    with pa.memory_map(str(path), "rb") as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def write_image(folder: Path, jpeg: bytes) -> str:
+    """Keep an encoded image under its content's hash; its path relative to the world's folder."""
+    path = f"{IMAGES}/{hash_bytes(jpeg)[:24]}.jpg"
+    if not (folder / path).exists():
+        write_atomically(folder / path, jpeg)
+    return path

@@ -1,0 +1,73 @@
+"""Opening a stored world, and listing those of a store."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from world_api.core.faults import StoreFault
+from world_api.core.identifiers import check_video_id, is_name
+from world_api.world.disk.hashing import canonical, hash_json, hash_rows
+from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
+from world_api.world.disk.storage import read_table
+from world_api.world.disk.tables import TABLES
+
+
+class World:
+    """One stored world, read-only. Rows are read when first asked for and memory-mapped."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self._rows = cache(self._read)
+
+    def rows(self, name: str) -> pa.Table:
+        """All rows of a table, in key order. Operations read through a view, never here.
+
+        Raises:
+            StoreFault: ``world_damaged``.
+        """
+        table: pa.Table = self._rows(name)
+        return table
+
+    def _read(self, name: str) -> pa.Table:
+        return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
+
+
+def world_folder(store: Path, video_id: str) -> Path:
+    """The folder of a world, which lies inside the store whatever the id says.
+
+    Raises:
+        StoreFault: ``bad_video_id``.
+    """
+    folder = (store / check_video_id(video_id)).resolve()
+    if folder.parent != store.resolve():
+        raise StoreFault(
+            "bad_video_id", f"{video_id!r} leads out of the store", hint="use the id `videoworld worlds` lists"
+        )
+    return folder
+
+
+def open_world(store: Path, video_id: str) -> World:
+    """Open a world.
+
+    Raises:
+        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    """
+    folder = world_folder(store, video_id)
+    return World(folder, read_manifest(folder))
+
+
+def list_worlds(store: Path) -> list[str]:
+    """The ids of the worlds in a store, sorted; an absent store has none."""
+    if not store.is_dir():
+        return []
+    return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+
+
+def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
+    """The hash of a world: its video's facts and the canonical rows of every table."""
+    rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
+    return hash_json({"video": video.model_dump(mode="json"), "rows": rows})

@@ -1,0 +1,190 @@
+"""A session: a world behind a causal cut, with an overlay for what the caller writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+from world_api.core.faults import OperationFault
+from world_api.core.ports import TextEmbedder
+from world_api.core.spans import TimeSpan, round_time
+from world_api.world.search.searcher import Searcher
+from world_api.world.sessions.on_demand import FrameLooker
+from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
+from world_api.world.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backends:
+    """What a session may ask beyond stored rows. ``looker`` is None where the video or a detector is not there."""
+
+    text_embedder: TextEmbedder
+    looker: FrameLooker | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredMemory:
+    """A memory, from the overlay or from the committed rows."""
+
+    memory_id: str
+    level: Level
+    span: TimeSpan
+    content: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration:
+    """An entity that somebody registered, from the overlay or from the committed rows."""
+
+    entity_id: str
+    hint: str
+    category: str
+    time: float
+    box: tuple[float, float, float, float]
+    confidence: float
+    committed: bool
+
+
+class Session:
+    """One caller's view of one video: what is visible, and what this caller wrote."""
+
+    def __init__(self, *, view: View, overlay: Overlay, backends: Backends, name: str) -> None:
+        self.view = view
+        self.overlay = overlay
+        self.backends = backends
+        self.name = name
+
+    @property
+    def video_id(self) -> str:
+        """The video this session is on."""
+        return self.view.video_id
+
+    @property
+    def as_of(self) -> float | None:
+        """The causal cut in seconds, or None."""
+        return self.view.as_of
+
+    @property
+    def world_hash(self) -> str:
+        """The hash of the world's canonical rows."""
+        return self.view.world.manifest.world_hash
+
+    @property
+    def revision(self) -> int:
+        """How many events the overlay holds: what results that depend on the session must be keyed by."""
+        return len(self.overlay.events())
+
+    @property
+    def memo_key(self) -> str:
+        """What results that do not depend on the session may be kept under."""
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}"
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over the visible part."""
+        return Searcher(self.view, self.backends.text_embedder)
+
+    @property
+    def _known_at(self) -> float:
+        """What this session can have seen: the time under which its writes are kept."""
+        return self.view.duration
+
+    def check_video(self, video_id: str) -> None:
+        """Refuse a call for another video.
+
+        Raises:
+            OperationFault: ``wrong_video``.
+        """
+        if video_id != self.video_id:
+            raise OperationFault(
+                "wrong_video",
+                f"this session is on video {self.video_id!r}, not {video_id[:80]!r}",
+                hint=f'use "{self.video_id}"',
+            )
+
+    def memories(self, level: Level | None = None) -> list[StoredMemory]:
+        """The visible memories of a level (or all), committed ones first, then in the order of writing."""
+        found: dict[str, StoredMemory] = {}
+        for row in self.view.rows("memories").to_pylist():
+            found[row["memory_id"]] = StoredMemory(
+                memory_id=row["memory_id"],
+                level=row["level"],
+                span=TimeSpan(start=row["start"], end=row["end"]),
+                content=row["content"],
+                parts=tuple(row["parts"]),
+            )
+        for event in self._visible_events():
+            if isinstance(event, MemoryWritten):
+                found[event.memory_id] = StoredMemory(
+                    memory_id=event.memory_id,
+                    level=event.level,
+                    span=TimeSpan(start=event.start, end=event.end),
+                    content=event.content,
+                    parts=event.parts,
+                )
+        return [memory for memory in found.values() if level is None or memory.level == level]
+
+    def registrations(self) -> list[Registration]:
+        """The visible registered entities, committed ones first, then in the order of registering."""
+        found: dict[str, Registration] = {}
+        for row in self.view.rows("registrations").to_pylist():
+            found[row["entity_id"]] = Registration(
+                entity_id=row["entity_id"],
+                hint=row["hint"],
+                category=row["category"],
+                time=row["time"],
+                box=(row["x1"], row["y1"], row["x2"], row["y2"]),
+                confidence=row["confidence"],
+                committed=True,
+            )
+        for event in self._visible_events():
+            if isinstance(event, EntityRegistered):
+                found[event.entity_id] = Registration(
+                    entity_id=event.entity_id,
+                    hint=event.hint,
+                    category=event.category,
+                    time=event.time,
+                    box=event.box,
+                    confidence=event.confidence,
+                    committed=False,
+                )
+        return list(found.values())
+
+    def write_memory(self, *, level: Level, span: TimeSpan, content: str, parts: Sequence[str] = ()) -> MemoryWritten:
+        """Append a memory to the overlay. Its id comes from its content and its place in the session."""
+
+        def make(number: int) -> MemoryWritten:
+            seed = "\x1f".join([self.name, str(number), level, repr(span.start), repr(span.end), content, *parts])
+            return MemoryWritten(
+                memory_id=f"mem_{sha256(seed.encode()).hexdigest()[:12]}",
+                level=level,
+                start=round_time(span.start),
+                end=round_time(span.end),
+                content=content,
+                parts=tuple(parts),
+                known_at=self._known_at,
+            )
+
+        event = self.overlay.append(make)
+        assert isinstance(event, MemoryWritten)  # noqa: S101 - what make returned
+        return event
+
+    def register(self, registration: Registration) -> None:
+        """Append a registered entity to the overlay."""
+        event = EntityRegistered(
+            entity_id=registration.entity_id,
+            hint=registration.hint,
+            category=registration.category,
+            time=registration.time,
+            box=registration.box,
+            confidence=registration.confidence,
+            known_at=self._known_at,
+        )
+        self.overlay.append(lambda _: event)
+
+    def _visible_events(self) -> list[MemoryWritten | EntityRegistered]:
+        events = self.overlay.events()
+        return events if self.as_of is None else [event for event in events if event.known_at <= self.as_of]
