@@ -85,6 +85,8 @@ def ask(
             journal=Journal(record),
         )
     if episode.fault is not None:
+        if name is not None:
+            note(f"recorded as {name}")
         raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
     show(summarise(episode, recorded_as=name), as_json=as_json, text=lambda: tell(episode, recorded_as=name))
 

@@ -106,7 +106,7 @@ class _Loop:
             answer = parse_answer(call.arguments) if call.tool == SUBMIT_ANSWER else None
             if isinstance(answer, SubmittedAnswer):
                 return _Ending(outcome="forced", answer=answer, reason=reason)
-        if reply.content:
+        if reply.content and reply.fault is None:
             return _Ending(outcome="forced", answer=_in_words(reply), reason=reason)
         return _Ending(
             outcome="failed",

@@ -23,7 +23,7 @@ from world_api.backends.chat.recording import Exchange, RecordingChatModel, Repl
 from world_api.backends.clocks import RecordingClock, ReplayClock
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 SystemFactory = Callable[[ChatModel, Clock], ToolUser]
 
@@ -41,7 +41,9 @@ def answer_recorded(
 ) -> tuple[Episode, str]:
     """Answer a question and record the episode; the episode and its name in the journal."""
     taped = RecordingClock(clock)
-    task = system(model, clock).task(question, session)
+    asked = system(model, clock)
+    asked.tools(session)  # a library that cannot be offered is refused before a name is taken
+    task = asked.task(question, session)
     recording = journal.begin(label_for(task, clock.now()))
     recorder = RecordingChatModel(model, clock=clock, keep=recording.keep)
     episode = system(recorder, taped).answer(question, session)

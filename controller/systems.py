@@ -18,7 +18,7 @@ from tool_induction.library import ToolLibrary
 from tool_induction.toolset import LibraryTools
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 SystemName = Literal["flat", "hier"]
 SYSTEMS: tuple[SystemName, ...] = get_args(SystemName)

@@ -14,7 +14,7 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 TRACE = "trace"
 

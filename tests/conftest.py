@@ -7,17 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from world_api.world.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.session import Session
-from world_api.world.storage import rows_from_records, write_rows
-from world_api.world.stored import World, open_world, world_hash
-from world_api.world.tables import SCHEMA_VERSION
+from world_api.world.disk.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.disk.storage import rows_from_records, write_rows
+from world_api.world.disk.stored import World, open_world, world_hash
+from world_api.world.disk.tables import SCHEMA_VERSION
+from world_api.world.sessions.session import Session
 
 pytest_plugins = ("tests.support.chat_server",)
 
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
+
+# A busy machine must not fail a property, and a failure must come again: no deadlines, no random seed.
+settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

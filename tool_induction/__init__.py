@@ -59,4 +59,3 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'tool_induction' has no attribute {name!r}")
     return getattr(import_module(home), name)
-

@@ -17,7 +17,7 @@ from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
-    from world_api.world.session import Session
+    from world_api.world.sessions.session import Session
 
 #: what a model gets to read of one result: fewer pieces of evidence than a person
 FOR_MODELS = RunLimits(evidence=4)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from world_api.operations import OPERATIONS, Operation, run
     from world_api.profiles import build_world, ensure_world, open_session
-    from world_api.world.session import Session
-    from world_api.world.stored import World, list_worlds, open_world
+    from world_api.world.disk.stored import World, list_worlds, open_world
+    from world_api.world.sessions.session import Session
 
 _HOMES = {
     "OPERATIONS": "world_api.operations",
     "Operation": "world_api.operations",
-    "Session": "world_api.world.session",
-    "World": "world_api.world.stored",
+    "Session": "world_api.world.sessions.session",
+    "World": "world_api.world.disk.stored",
     "build_world": "world_api.profiles",
     "ensure_world": "world_api.profiles",
-    "list_worlds": "world_api.world.stored",
+    "list_worlds": "world_api.world.disk.stored",
     "open_session": "world_api.profiles",
-    "open_world": "world_api.world.stored",
+    "open_world": "world_api.world.disk.stored",
     "run": "world_api.operations",
 }
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.ports import Clock, TextEmbedder
-from world_api.world import catalogue
-from world_api.world.on_demand import FrameLooker
-from world_api.world.overlay import Overlay
-from world_api.world.session import Backends, Session
-from world_api.world.sessions import open_overlay
-from world_api.world.stored import World, open_world
+from world_api.world.disk.stored import World, open_world
+from world_api.world.search import catalogue
+from world_api.world.sessions.commits import open_overlay
+from world_api.world.sessions.on_demand import FrameLooker
+from world_api.world.sessions.overlay import Overlay
+from world_api.world.sessions.session import Backends, Session
 from world_api.world.view import View
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,22 +14,22 @@ if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
 
-#: Packages that the neural profile cannot do without.
-_NEURAL_PACKAGES = ("torch", "ultralytics")
-
 
 def recipe_for(profile: str) -> Recipe:
     """The recipe of a profile.
 
     Raises:
-        BackendFault: ``no_such_profile``, ``extra_missing``, ``profile_not_ready``.
+        BackendFault: ``no_such_profile``, ``profile_not_ready``.
     """
     if profile == "classical":
         return Recipe(profile=profile, stages=_classical)
     if profile == "oracle":
         return Recipe(profile=profile, stages=_oracle)
     if profile == "neural":
-        raise _neural_fault()
+        # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
+        raise BackendFault(
+            "profile_not_ready", "the neural profile has no stages yet", hint="use the classical profile"
+        )
     raise BackendFault(
         "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
     )
@@ -78,14 +77,3 @@ def _reader() -> RapidOcrReader:
     from world_api.backends.classical.ocr import RapidOcrReader
 
     return RapidOcrReader()
-
-
-def _neural_fault() -> BackendFault:
-    missing = [name for name in _NEURAL_PACKAGES if find_spec(name) is None]
-    if missing:
-        return BackendFault(
-            "extra_missing",
-            f"the neural profile needs {' and '.join(missing)}",
-            hint='pip install "video-world-api[neural]", or use the classical profile',
-        )
-    return BackendFault("profile_not_ready", "the neural profile has no stages yet", hint="use the classical profile")

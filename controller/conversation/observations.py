@@ -21,6 +21,7 @@ _SLIPS: dict[Problem, tuple[str, str]] = {
     "no_choices": ("your last reply held no choices", "reply again: call a tool or submit_answer"),
     "bad_message": ("your last reply held no message", "reply again: call a tool or submit_answer"),
     "empty_reply": ("your last reply held neither text nor a tool call", "call a tool, or submit_answer to end"),
+    "call_in_text": ("your last reply wrote a tool call as text", "call the tool through tool_calls, or submit_answer"),
     "bad_call": ("this tool call names no function", "send function.name and function.arguments"),
     "arguments_not_json": ("the arguments are not JSON in a string", "send one JSON object as the arguments"),
     "arguments_not_object": ("the arguments are not a JSON object", "send one JSON object as the arguments"),

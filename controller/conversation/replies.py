@@ -22,6 +22,7 @@ Problem = Literal[
     "no_choices",
     "bad_message",
     "empty_reply",
+    "call_in_text",
     "bad_call",
     "arguments_not_json",
     "arguments_not_object",
@@ -35,6 +36,9 @@ Problem = Literal[
 ]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FENCE = re.compile(r"^```(?:json)?|```$")
+#: How families of open models mark a call in their text, when the server's parser for them is off.
+_CALL_MARKUP = re.compile(r"^\s*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)")
 _UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "arguments_not_object"})
 
 
@@ -91,7 +95,10 @@ def read_reply(reply: Mapping[str, Any], *, tools: frozenset[str], round_number:
         return Reply(content="", calls=(), fault="bad_message")
     content = _text(message.get("content"))
     calls = _read_calls(message.get("tool_calls"), tools=tools, round_number=round_number)
-    return Reply(content=content, calls=calls, fault=None if content or calls else "empty_reply")
+    fault: Problem | None = None
+    if not calls:
+        fault = "empty_reply" if not content else "call_in_text" if _holds_a_call(content, tools) else None
+    return Reply(content=content, calls=calls, fault=fault)
 
 
 def _text(content: Any) -> str:
@@ -102,6 +109,21 @@ def _text(content: Any) -> str:
         parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return "\n".join(parts).strip()
     return ""
+
+
+def _holds_a_call(content: str, tools: frozenset[str]) -> bool:
+    """Whether the text is a tool call that the server should have parsed and did not."""
+    if _CALL_MARKUP.search(content):
+        return True
+    bare = _FENCE.sub("", content).strip()
+    if not bare.startswith("{"):
+        return False
+    try:
+        value = parse_json(bare)
+    except ValueError:
+        return False
+    named = value.get("name") if isinstance(value, dict) else None
+    return isinstance(named, str) and named in tools
 
 
 def _read_calls(raw_calls: Any, *, tools: frozenset[str], round_number: int) -> tuple[ToolCall, ...]:

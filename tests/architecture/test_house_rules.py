@@ -19,7 +19,9 @@ PACKAGES = ("world_api", "tool_induction", "controller", "eval")
 MAX_LINES = 350
 MAX_MODULES = 12
 MAX_METHODS = 3
-CROWDED = {"world_api/operations", "world_api/world"}  # over the limit today; to be parted, not joined
+CROWDED = {
+    "tool_induction/checking",
+}  # over the limit today; to be parted, not joined
 
 
 def _tracked() -> list[Path]:

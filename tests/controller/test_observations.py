@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
@@ -24,6 +24,7 @@ results = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(result=results, limit=st.integers(min_value=2_000, max_value=4_000))
 def test_a_cut_result_is_json_of_the_same_shape(result: dict[str, Any], limit: int) -> None:
     before = json.dumps(result)

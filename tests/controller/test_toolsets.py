@@ -110,6 +110,16 @@ def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_m
     assert [(span.start_time, span.end_time) for span in episode.spans] == [(32.0, 38.0)]
 
 
+def test_the_question_of_the_design_goes_its_way(open_made: Any, stepping_clock: Any) -> None:
+    system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=load_library("hand_A"))
+    session = open_made()
+    episode = system.answer("穿红衣服的男子第一次出现时在做什么？", session)
+    assert [call.tool for call in episode.tool_calls] == ["locate_first_appearance", "describe_segment", "write_memory"]
+    assert [memory.span.start for memory in session.memories("event")] == [32.0]
+    assert episode.answer is not None
+    assert episode.answer.startswith("[rule-based]")
+
+
 def test_behind_a_causal_cut_nothing_later_is_found(open_made: Any, stepping_clock: Any) -> None:
     session = open_made(as_of=30.0)
     episode = flat(model=RuleBasedChatModel(), clock=stepping_clock()).answer(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text: str
     assert evaluate(again, SCOPE) == value
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
 @settings(max_examples=200)
 @given(st.text(alphabet="{}[]()%#|.,'\"\\ ab01+-*/<>=!&~\n_", max_size=80))
 def test_any_text_is_read_or_refused(text: str) -> None:

@@ -21,10 +21,10 @@ from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
-from world_api.world.files import write_atomically
-from world_api.world.hashing import hash_file
-from world_api.world.locking import world_lock
-from world_api.world.manifest import (
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.hashing import hash_file
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.manifest import (
     MANIFEST,
     FileEntry,
     ImageEntry,
@@ -36,9 +36,9 @@ from world_api.world.manifest import (
     read_manifest,
     write_manifest,
 )
-from world_api.world.storage import IMAGES, ROWS, read_table
-from world_api.world.stored import world_folder, world_hash
-from world_api.world.tables import SCHEMA_VERSION
+from world_api.world.disk.storage import IMAGES, ROWS, read_table
+from world_api.world.disk.stored import world_folder, world_hash
+from world_api.world.disk.tables import SCHEMA_VERSION
 
 __all__ = ["BuildReport", "Progress", "build_world"]
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.core.spans import TimeSpan
-from world_api.world.hashing import hash_json
+from world_api.world.disk.hashing import hash_json
 
 CLIP_SECONDS = 30.0
 

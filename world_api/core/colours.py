@@ -19,3 +19,6 @@ COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "pink": (("pink", "magenta"), ("粉色", "粉红")),
     "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
 }
+
+#: Colours that hair, shoes and trousers often have: alone in a description, such a word speaks of the whole outfit.
+NEUTRALS = frozenset({"black", "white", "grey", "brown"})

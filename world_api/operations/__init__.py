@@ -4,7 +4,7 @@
 """
 
 from world_api.operations import entities, memory, meta, navigation, perception, retrieval
-from world_api.operations.registry import CATEGORIES, Operation, declared, run
+from world_api.operations.declaring.registry import CATEGORIES, Operation, declared, run
 
 #: name -> declaration, in the published order: by category, then as declared.
 OPERATIONS: dict[str, Operation] = {

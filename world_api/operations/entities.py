@@ -8,16 +8,16 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan
-from world_api.operations.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
-from world_api.operations.asking import moment, optional_stretch
-from world_api.operations.citing import MAX_EVIDENCE, evidence, times
-from world_api.operations.finding import identify
-from world_api.operations.identity import find_entity
-from world_api.operations.registry import operation
-from world_api.operations.results import RegisteredEntity, StateAnswer, Trajectory, TrajectoryPart
-from world_api.operations.states import state_in_words
-from world_api.operations.wording import path_in_words
-from world_api.world.session import Registration, Session
+from world_api.operations.answering.asking import moment, optional_stretch
+from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
+from world_api.operations.answering.finding import identify
+from world_api.operations.answering.identity import find_entity
+from world_api.operations.answering.states import state_in_words
+from world_api.operations.answering.wording import path_in_words
+from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
+from world_api.operations.declaring.registry import operation
+from world_api.operations.declaring.results import RegisteredEntity, StateAnswer, Trajectory, TrajectoryPart
+from world_api.world.sessions.session import Registration, Session
 
 #: A trajectory lists at most this many appearances.
 MAX_PARTS = 40

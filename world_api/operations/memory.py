@@ -9,13 +9,13 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations.arguments import Level, Query, TimeRange, TopK, VideoId
-from world_api.operations.asking import stretch
-from world_api.operations.citing import MAX_EVIDENCE, evidence, shorten, times
-from world_api.operations.registry import operation
-from world_api.operations.results import Memories, Memory, MergedEvent, WrittenMemory
-from world_api.world.lexical import LexicalIndex, best_first
-from world_api.world.session import Session, StoredMemory
+from world_api.operations.answering.asking import stretch
+from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorten, times
+from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
+from world_api.operations.declaring.registry import operation
+from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
+from world_api.world.search.lexical import LexicalIndex, best_first
+from world_api.world.sessions.session import Session, StoredMemory
 
 Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember, in words.")]
 About = Annotated[TimeRange, Field(description="The stretch the memory is about, in seconds.")]

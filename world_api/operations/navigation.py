@@ -8,14 +8,14 @@ from itertools import pairwise
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.arguments import EndTime, OptionalTimeRange, Query, StartTime, TopK, VideoId
-from world_api.operations.asking import optional_stretch, stretch
-from world_api.operations.citing import MAX_EVIDENCE, cite_hits, evidence, hits, nothing_found, times
-from world_api.operations.registry import operation
-from world_api.operations.results import Candidates, SceneList, SegmentInfo
-from world_api.operations.results import Scene as SceneEntry
-from world_api.operations.wording import brief
-from world_api.world.session import Session
+from world_api.operations.answering.asking import optional_stretch, stretch
+from world_api.operations.answering.citing import MAX_EVIDENCE, cite_hits, evidence, hits, nothing_found, times
+from world_api.operations.answering.wording import brief
+from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, Query, StartTime, TopK, VideoId
+from world_api.operations.declaring.registry import operation
+from world_api.operations.declaring.results import Candidates, SceneList, SegmentInfo
+from world_api.operations.declaring.results import Scene as SceneEntry
+from world_api.world.sessions.session import Session
 from world_api.world.view import Scene
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan
-from world_api.operations.arguments import EndTime, OptionalTimeRange, StartTime, Timestamp, VideoId
-from world_api.operations.asking import moment, optional_stretch, stretch
-from world_api.operations.citing import MAX_EVIDENCE, cite_passages, evidence, times
-from world_api.operations.finding import actions_in, find_objects
-from world_api.operations.registry import operation
-from world_api.operations.results import Actions, Caption, Detections
-from world_api.operations.wording import caption
-from world_api.world.session import Session
+from world_api.operations.answering.asking import moment, optional_stretch, stretch
+from world_api.operations.answering.citing import MAX_EVIDENCE, cite_passages, evidence, times
+from world_api.operations.answering.finding import actions_in, find_objects
+from world_api.operations.answering.wording import caption
+from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, StartTime, Timestamp, VideoId
+from world_api.operations.declaring.registry import operation
+from world_api.operations.declaring.results import Actions, Caption, Detections
+from world_api.world.sessions.session import Session
 
 #: A list of actions is never longer than this.
 MAX_ACTIONS = 40

@@ -25,14 +25,19 @@ BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
 COLOUR_SHARE = 0.3
 MAX_HINT_COLOURS = 3
+#: A box that the picture's edge cuts off, less than this share of its usual width or height, shows only a sliver.
+SLIVER = 0.5
+#: A box that comes this near to the picture's edge is cut off by it (share of the picture's side).
+AT_EDGE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """One thing followed through time.
 
-    ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n). ``colours`` are the words noted in enough
-    sightings, the most frequent first.
+    ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n), ``slivers`` (n: cut off by the
+    picture's edge, so that little of it shows). ``colours`` are the words noted in enough
+    sightings, the one that covers most first.
     """
 
     track_id: str
@@ -41,6 +46,7 @@ class Track:
     times: NDArray[np.float64]
     boxes: NDArray[np.float32]
     confidences: NDArray[np.float32]
+    slivers: NDArray[np.bool_]
     producer: str
 
     @property
@@ -68,13 +74,14 @@ class Track:
 
     @cached_property
     def appearances(self) -> tuple[TimeSpan, ...]:
-        """The unbroken stretches in which it was seen."""
-        breaks = np.flatnonzero(np.diff(self.times) > BREAK)
-        starts = np.concatenate([[0], breaks + 1])
-        ends = np.concatenate([breaks, [len(self.times) - 1]])
-        return tuple(
-            TimeSpan(start=float(self.times[a]), end=float(self.times[b])) for a, b in zip(starts, ends, strict=True)
-        )
+        """The unbroken stretches in which it was seen, without the slivers at their ends."""
+        bounds = [0, *(np.flatnonzero(np.diff(self.times) > BREAK) + 1).tolist(), len(self.times)]
+        found = []
+        for first, end in pairwise(bounds):
+            clear = np.flatnonzero(~self.slivers[first:end]) + first
+            a, b = (clear[0], clear[-1]) if len(clear) else (first, end - 1)
+            found.append(TimeSpan(start=float(self.times[a]), end=float(self.times[b])))
+        return tuple(found)
 
     @property
     def span(self) -> TimeSpan:
@@ -100,8 +107,8 @@ class Track:
         return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
 
 
-def build_tracks(sightings: pa.Table, links: pa.Table) -> list[Track]:
-    """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links``."""
+def build_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> list[Track]:
+    """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links`` in a picture of that size."""
     if sightings.num_rows == 0:
         return []
     names = sightings.column("track").to_pylist()
@@ -110,7 +117,7 @@ def build_tracks(sightings: pa.Table, links: pa.Table) -> list[Track]:
     order = np.lexsort((sightings.column("time").to_numpy(), owner.astype(str)))
     owners = owner[order]
     edges = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
-    columns = _Columns(sightings, order)
+    columns = _Columns(sightings, order, width=width, height=height)
     bounds = [*edges.tolist(), len(owners)]
     tracks = [columns.track(str(owners[a]), a, b) for a, b in pairwise(bounds)]
     return sorted(tracks, key=lambda track: (float(track.times[0]), track.track_id))
@@ -119,7 +126,8 @@ def build_tracks(sightings: pa.Table, links: pa.Table) -> list[Track]:
 class _Columns:
     """The sightings' columns as arrays, sorted by track and time."""
 
-    def __init__(self, rows: pa.Table, order: NDArray[np.int64]) -> None:
+    def __init__(self, rows: pa.Table, order: NDArray[np.int64], *, width: int, height: int) -> None:
+        self._width, self._height = width, height
         self._times = rows.column("time").to_numpy()[order]
         self._boxes = np.stack([rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")], axis=1)[order]
         self._confidences = rows.column("confidence").to_numpy()[order]
@@ -138,8 +146,19 @@ class _Columns:
             times=self._times[part],
             boxes=self._boxes[part],
             confidences=self._confidences[part],
+            slivers=self._slivers(self._boxes[part]),
             producer=self._producers[int(self._order[first])].as_py(),
         )
+
+    def _slivers(self, boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
+        sides = boxes[:, 2:] - boxes[:, :2]
+        thin = (sides < SLIVER * np.median(sides, axis=0)).any(axis=1)
+        margin = AT_EDGE * np.array([self._width, self._height])
+        cut = (boxes[:, :2] <= margin).any(axis=1) | (
+            boxes[:, 2:] >= np.array([self._width, self._height]) - margin
+        ).any(axis=1)
+        slivers: NDArray[np.bool_] = thin & cut
+        return slivers
 
 
 def _roots(links: pa.Table) -> dict[str, str]:
@@ -166,12 +185,15 @@ def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:
 
 
 def _frequent_colours(noted: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The colours noted often enough. A sighting lists the largest share first, so the first word weighs most."""
     counts: dict[str, int] = {}
+    weights: dict[str, float] = {}
     for colours in noted:
-        for colour in dict.fromkeys(colours):
+        for rank, colour in enumerate(dict.fromkeys(colours), start=1):
             counts[colour] = counts.get(colour, 0) + 1
+            weights[colour] = weights.get(colour, 0.0) + 1.0 / rank
     enough = [colour for colour, count in counts.items() if count >= COLOUR_SHARE * len(noted)]
-    return tuple(sorted(enough, key=lambda colour: (-counts[colour], colour))[:MAX_HINT_COLOURS])
+    return tuple(sorted(enough, key=lambda colour: (-weights[colour], colour))[:MAX_HINT_COLOURS])
 
 
 def _and(words: Sequence[str]) -> str:

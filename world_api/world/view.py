@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
+from world_api.world.disk.stored import World
 from world_api.world.segments import segment
-from world_api.world.stored import World
 from world_api.world.tracks import Track, build_tracks
 
 #: How long text that was read off a frame is taken to stay on screen where no later frame says otherwise (seconds).
@@ -151,7 +151,8 @@ class View:
     @cached_property
     def tracks(self) -> list[Track]:
         """What was followed, in order of first sighting."""
-        return build_tracks(self.rows("sightings"), self.rows("track_links"))
+        video = self.world.manifest.video
+        return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a stretch."""

@@ -9,7 +9,7 @@ import pytest
 
 from world_api.core.faults import OperationFault
 from world_api.operations import OPERATIONS, run
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 Opened = Callable[..., Session]
 CUT = 30.0

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from world_api.core.faults import OperationFault
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
-from world_api.world.session import Session
+from world_api.world.sessions.session import Session
 
 Opened = Callable[..., Session]
 V = {"video_id": "made"}

@@ -10,7 +10,7 @@ import pytest
 from world_api.core.faults import StoreFault
 from world_api.core.spans import TimeSpan
 from world_api.profiles import open_session
-from world_api.world.sessions import commit_session, drop_session, list_sessions
+from world_api.world.sessions.commits import commit_session, drop_session, list_sessions
 
 SPAN = TimeSpan(start=1.0, end=2.0)
 

@@ -20,6 +20,8 @@ from world_api.core.ports import DetectedObject, Image
 #: The people detector's window is 64 x 128 pixels; smaller pictures are enlarged to hold it.
 _WINDOW = (64, 128)
 _LARGEST_SIDE = 640
+#: The edge put around a picture, as a share of its height.
+_EDGE = 0.2
 #: A person's height in pixels inside the trained window, and the score that tells people from other things there.
 _PERSON_HEIGHTS = (88, 96, 104)
 _PERSON_LIMIT = 0.2
@@ -102,15 +104,18 @@ class ClassicalDetector:
         resized = cv2.resize(
             image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
         )
-        boxes, scores = self._hog.detectMultiScale(resized, winStride=(8, 8), padding=(8, 8), scale=1.08)
+        # Windows are larger than people: without an edge around it, nobody who fills the picture would be found.
+        edge = int(_EDGE * resized.shape[0])
+        framed = cv2.copyMakeBorder(resized, edge, edge, edge, edge, cv2.BORDER_REPLICATE)
+        windows, scores = self._hog.detectMultiScale(framed, winStride=(8, 8), padding=(0, 0), scale=1.06)
         found = []
-        for (x, y, w, h), score in zip(boxes, np.ravel(scores), strict=True):
-            # The trained windows leave a margin around the person: an eighth of the height, a quarter of the width.
-            x1, y1, x2, y2 = x + w * 0.2, y + h * 0.1, x + w * 0.8, y + h * 0.92
-            box = Box(
-                x1=max(0.0, x1 / scale), y1=max(0.0, y1 / scale), x2=min(width, x2 / scale), y2=min(height, y2 / scale)
-            )
-            found.append(_found("person", box, float(score) / _SURE_PERSON))
+        for (x, y, w, h), score in zip(windows, np.ravel(scores), strict=True):
+            # The trained windows leave a margin around the person.
+            corners = np.array([x + w * 0.2, y + h * 0.1, x + w * 0.8, y + h * 0.92])
+            x1, y1, x2, y2 = (float(value) for value in (corners - edge) / scale)
+            box = Box(x1=max(0.0, x1), y1=max(0.0, y1), x2=min(float(width), x2), y2=min(float(height), y2))
+            if box.area > 0:
+                found.append(_found("person", box, float(score) / _SURE_PERSON))
         return found
 
     def _faces(self, image: Image) -> list[DetectedObject]:

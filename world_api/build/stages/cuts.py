@@ -27,6 +27,8 @@ _SHORTEST_SHOT, _SAME = 0.5, 0.4
 _CONTENT, _ADAPTIVE_RATIO, _ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
 #: The mean brightness (0 to 255) of a picture that faded to black.
 _BLACK = 6
+#: Beside a picture darker than this only fades count: the colours of near-black pixels jump about.
+_DARK = 16
 #: The pictures on both sides of a cut look less alike than this (cosine); a burned-in clock that jumps is no cut.
 _SAME_LOOK = 0.95
 #: How many frames the detectors may lag behind.
@@ -53,6 +55,7 @@ class Cuts:
             "adaptive": [_ADAPTIVE_RATIO, _ADAPTIVE_CONTENT],
             "black": _BLACK,
             "same_look": _SAME_LOOK,
+            "dark": _DARK,
         },
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
     )
@@ -103,7 +106,7 @@ class CutsWorker:
         if any(abs(row["time"] - time) < _SAME for row in self._rows):
             return
         likeness = self._likeness(cut.frame_num) if kind == "cut" else 0.0
-        if likeness >= _SAME_LOOK:
+        if likeness >= _SAME_LOOK or (kind == "cut" and self._is_dark(cut.frame_num)):
             return
         self._rows.append(
             {
@@ -117,7 +120,13 @@ class CutsWorker:
 
     def _likeness(self, number: int) -> float:
         """How alike the frames before and after a cut look; 0 where they are no longer at hand."""
+        sides = self._sides(number)
+        return float(look_of(sides[0]) @ look_of(sides[1])) if len(sides) == 2 else 0.0
+
+    def _is_dark(self, number: int) -> bool:
+        return any(float(picture.mean()) < _DARK for picture in self._sides(number))
+
+    def _sides(self, number: int) -> list[Image]:
+        """The frames before and after a cut, where they are still at hand."""
         place = number - (len(self._times) - len(self._pictures))
-        if place < 1:
-            return 0.0
-        return float(look_of(self._pictures[place - 1]) @ look_of(self._pictures[place]))
+        return [self._pictures[place - 1], self._pictures[place]] if place >= 1 else []

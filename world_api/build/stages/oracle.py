@@ -9,7 +9,7 @@ from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.build.truth import Truth, read_truth, truth_path
 from world_api.core.spans import round_time
-from world_api.world.hashing import hash_file
+from world_api.world.disk.hashing import hash_file
 
 #: Text that stays on the screen is noted again after so long (seconds), so that readers see that it stays.
 _TEXT_STEP = 2.0

@@ -7,6 +7,7 @@ when the glance finds places that may hold text and they are not where text has 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import cv2
@@ -23,9 +24,20 @@ _FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
 _READS, _GLANCE_RATE, _SAVED_GLANCES = 4, 0.6, 3.0
 #: A picture that stays the same is glanced at again, and text in the same places is read again, after so long (seconds).
 _AGAIN = 10.0
+#: After a frame in which nothing could be read, none is read for so long (seconds).
+_REST = 5.0
 #: Mean change (grey levels) of a block of the thumbnail that makes a picture another one.
 _CHANGED = 12.0
 _SAME_PLACE = 0.4
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """A frame that was read: when, where the glance had found places, and whether there was nothing to read after all."""
+
+    time: float
+    places: Sequence[Box]
+    fruitless: bool
 
 
 class GlancingReader(Protocol):
@@ -57,6 +69,7 @@ class ScreenTexts:
                 "reads": _READS,
                 "glance_rate": _GLANCE_RATE,
                 "again": _AGAIN,
+                "rest": _REST,
                 "max_side": _MAX_SIDE,
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
@@ -74,7 +87,7 @@ class ScreenTextsWorker:
         self._reader = reader
         self._producer = producer
         self._glanced: tuple[float, Image] | None = None
-        self._read: tuple[float, Sequence[Box]] | None = None
+        self._read: _Reading | None = None
         self._clip = clip
         self._glances = 0
         self._reads = 0
@@ -89,9 +102,10 @@ class ScreenTextsWorker:
         picture = frame.picture(_GLANCE_SIDE)
         places = self._reader().locate(picture)
         if places and self._is_news(places, frame.time):
+            lines = self._lines(frame)
             self._reads += 1
-            self._read = (frame.time, places)
-            self._rows.extend(self._lines(frame))
+            self._read = _Reading(time=frame.time, places=places, fruitless=not lines)
+            self._rows.extend(lines)
 
     def finish(self) -> Records:
         """The texts of the clip's span."""
@@ -110,10 +124,12 @@ class ScreenTextsWorker:
         return True
 
     def _is_news(self, places: Sequence[Box], time: float) -> bool:
-        if self._read is None or time - self._read[0] >= _AGAIN:
+        last = self._read
+        if last is None or time - last.time >= _AGAIN:
             return True
-        known = self._read[1]
-        return any(all(box.iou(other) < _SAME_PLACE for other in known) for box in places)
+        if last.fruitless and time - last.time < _REST:
+            return False
+        return any(all(box.iou(other) < _SAME_PLACE for other in last.places) for box in places)
 
     def _lines(self, frame: Frame) -> list[Record]:
         picture = frame.picture(_MAX_SIDE)

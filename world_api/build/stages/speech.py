@@ -8,7 +8,7 @@ from world_api.build.media.frames import Frame
 from world_api.build.media.subtitles import Cue, find_sidecar, language_of, read_embedded, read_sidecar
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.spans import round_time
-from world_api.world.hashing import hash_file
+from world_api.world.disk.hashing import hash_file
 
 
 class Subtitles:

@@ -23,6 +23,8 @@ Planes = list[Floats]  #: blue, green, red: each height x width
 _WEAK = 18.0
 #: A shadow is darker by a factor in this range and keeps its colour to within so much.
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR = 0.6, 1.25, 16.0
+#: Along a ghost's outline the background's edges are this much stronger than the frame's.
+_GHOST_RATIO = 1.3
 #: Seconds in which the background goes most of the way to what it sees.
 _FOLLOW = 6.0
 
@@ -72,11 +74,11 @@ class Background:
         for channel, mean in enumerate(self._mean):
             mean[place] = picture[..., channel][place]
 
-    def outline_contrast(self, picture: Image, outline: Mask) -> tuple[float, float]:
-        """How strong the edges along an outline are: in the frame, and in the background."""
-        place = outline > 0
+    def edge_gain(self, picture: Image) -> Floats:
+        """How much stronger edges are in the background than in the frame; positive along the outline of a ghost."""
         known = cv2.merge(self._mean).astype(np.uint8)
-        return float(_edges(picture)[place].mean()), float(_edges(known)[place].mean())
+        gain: Floats = _edges(known) - _GHOST_RATIO * _edges(picture)
+        return gain
 
     def _gain(self, current: Planes) -> list[np.float32]:
         """The exposure factor of each channel: the median ratio over a coarse grid."""

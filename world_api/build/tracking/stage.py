@@ -26,8 +26,8 @@ _WARM_UP, _LOOK_AHEAD = 60.0, 3.0
 _WARM_TRACKING, _SLOW_STEP = 12.0, 0.95
 #: A real thing that has not moved at all for this long (seconds) becomes background: a person, anything else.
 _PERSON_STAYS, _THING_STAYS = 60.0, 25.0
-#: A ghost: the background's edges along the outline are this much stronger than the frame's, this often.
-_GHOST_RATIO, _GHOST_VOTES = 1.3, 3
+#: A ghost: the background has so much more edge along the outline than the frame has, this often in a row.
+_GHOST_GAIN, _GHOST_VOTES = 4.0, 3
 _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
 
 
@@ -74,6 +74,7 @@ class MovingThingsWorker:
         self._followed: dict[int, _Followed] = {}
         self._rows: list[Record] = []
         self._names = 0
+        self._ghosts: list[tuple[Box, int]] = []
 
     def see(self, frame: Frame) -> None:
         """Take one sampled frame."""
@@ -94,7 +95,7 @@ class MovingThingsWorker:
             self._tracker.clear()
             self._background.follow(picture, np.zeros_like(difference.weak), 10 * elapsed)
             return
-        blobs = find_blobs(difference)
+        blobs = self._without_ghosts(find_blobs(difference), picture)
         for track in self._tracker.step(blobs, frame.time):
             self._note(track, frame, picture)
         self._settle(picture, frame.time)
@@ -114,24 +115,37 @@ class MovingThingsWorker:
         self._tracker.clear()
 
     def _settle(self, picture: Image, time: float) -> None:
-        """Hand over to the background what is no moving thing: ghosts, things left behind, things at rest for long."""
+        """Hand over to the background what is no moving thing: things left behind, things at rest for long."""
         assert self._background is not None  # noqa: S101 - set before any blob exists
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
                 continue
             stays = _PERSON_STAYS if self._of(track).votes.is_person else _THING_STAYS
-            if track in undecided or time - track.moved_at > stays or self._is_ghost(track, picture):
+            if track in undecided or time - track.moved_at > stays:
                 self._background.replace(picture, cv2.dilate(track.last_blob.on(picture.shape[:2]), _THING_MARGIN))
                 self._tracker.drop(track)
 
-    def _is_ghost(self, track: Candidate, picture: Image) -> bool:
-        assert self._background is not None and track.last_blob is not None  # noqa: S101 - checked by the caller
-        in_frame, in_background = self._background.outline_contrast(
-            picture, outline(track.last_blob, picture.shape[:2])
-        )
-        track.ghost_votes = track.ghost_votes + 1 if in_background > _GHOST_RATIO * in_frame + 4.0 else 0
-        return track.ghost_votes >= _GHOST_VOTES
+    def _without_ghosts(self, blobs: list[Blob], picture: Image) -> list[Blob]:
+        """Find what is only in the background picture (its outline is there and not in the frame), and mend that."""
+        assert self._background is not None  # noqa: S101 - blobs come from it
+        if not blobs:
+            self._ghosts = []
+            return []
+        gain = self._background.edge_gain(picture)
+        real, suspects = [], []
+        for blob in blobs:
+            if float(gain[outline(blob, picture.shape[:2]) > 0].mean()) <= _GHOST_GAIN:
+                real.append(blob)
+                continue
+            votes = 1 + max((votes for box, votes in self._ghosts if box.iou(blob.box) > 0.5), default=0)
+            if votes >= _GHOST_VOTES:
+                self._background.replace(picture, cv2.dilate(blob.on(picture.shape[:2]), _THING_MARGIN))
+            else:
+                suspects.append((blob.box, votes))
+                real.append(blob)
+        self._ghosts = suspects
+        return real
 
     def _of(self, track: Candidate) -> _Followed:
         return self._followed.setdefault(track.number, _Followed())

@@ -16,10 +16,12 @@ _SIGHTINGS, _MOVED = 4, 0.35
 _STEP = 0.15
 #: A thing that is not real after this long (seconds) is something left behind.
 _UNDECIDED = 4.0
-#: A blob belongs to a track when so much of the blob lies in the place where the track is expected.
+#: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
 _INSIDE = 0.4
+#: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
+_AROUND = 0.3
 #: How far (share of its size, each second) a thing may get from where it is expected.
-_REACH = 0.6
+_REACH = 1.5
 
 
 @dataclass(kw_only=True)
@@ -37,7 +39,6 @@ class Candidate:
     last_blob: Blob | None = None
     origin: tuple[float, float] = (0.0, 0.0)
     travelled: float = 0.0
-    ghost_votes: int = 0
 
     def expected(self, time: float) -> Box:
         """Where it should be: its last box carried on at its speed, for at most half a second."""
@@ -108,17 +109,17 @@ class Tracker:
             best = max(((self._affinity(track, blob, time), -track.number) for track in self.alive), default=(0.0, 0))
             if best[0] > 0.0:
                 claims.setdefault(-best[1], []).append(blob)
-        return claims
+        expected = {track.number: track.expected(time) for track in self.alive}
+        return {number: _belonging_together(own, expected[number]) for number, own in claims.items()}
 
     def _affinity(self, track: Candidate, blob: Blob, time: float) -> float:
         """How well a blob fits a track: 0 for not at all; real things come before undecided ones."""
         expected = track.expected(time)
-        shared = _shared(expected, blob.box)
-        share = max(shared / max(blob.box.area, 1.0), shared / max(expected.area, 1.0))
+        share = max(_cover(expected, blob.box), _cover(track.box, blob.box))  # it may have stopped
         bonus = 1.0 if track.confirmed_at is not None else 0.0
         if share >= _INSIDE:
             return share + bonus
-        reach = _REACH * _size(expected) * min(max(time - track.seen, 0.2), 1.0) * 2
+        reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
         distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
         alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
         return 0.1 + bonus * 0.1 if alike and distance < reach else 0.0
@@ -131,11 +132,22 @@ class Tracker:
         return track
 
 
+def _belonging_together(blobs: list[Blob], expected: Box) -> list[Blob]:
+    """The blob that fits a place best, and the pieces close around it; what lies apart is something else."""
+    main = max(blobs, key=lambda blob: blob.box.iou(expected))
+    across, down = _AROUND * main.box.width, _AROUND * main.box.height
+    x1, y1, x2, y2 = main.box.x1 - across, main.box.y1 - down, main.box.x2 + across, main.box.y2 + down
+    return [
+        blob for blob in blobs if (x1 <= blob.box.center[0] <= x2 and y1 <= blob.box.center[1] <= y2) or blob is main
+    ]
+
+
 def _size(box: Box) -> float:
     return max(4.0, min(box.width, box.height))
 
 
-def _shared(one: Box, other: Box) -> float:
+def _cover(one: Box, other: Box) -> float:
+    """What the two boxes share, as a share of the smaller one."""
     width = min(one.x2, other.x2) - max(one.x1, other.x1)
     height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    return max(0.0, width) * max(0.0, height)
+    return max(0.0, width) * max(0.0, height) / max(min(one.area, other.area), 1.0)

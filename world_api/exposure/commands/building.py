@@ -90,7 +90,7 @@ def _line(report: dict[str, Any]) -> str:
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Make the store's search catalogue again from its worlds."""
     from world_api.profiles import text_embedder
-    from world_api.world.catalogue import rebuild
+    from world_api.world.search.catalogue import rebuild
 
     if not store.is_dir():
         from world_api.core.faults import StoreFault

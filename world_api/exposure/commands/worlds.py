@@ -25,7 +25,7 @@ def worlds(
     as_json: JsonOption = False,
 ) -> None:
     """List the worlds of a store."""
-    from world_api.world.stored import list_worlds
+    from world_api.world.disk.stored import list_worlds
 
     if search:
         _search(store, search, as_json)
@@ -35,7 +35,7 @@ def worlds(
 
 
 def _search(store: Path, query: str, as_json: bool) -> None:
-    from world_api.world.catalogue import search
+    from world_api.world.search.catalogue import search
 
     hits = [vars(hit) for hit in search(store, query, SEARCH_HITS)]
     record = {"store": str(store), "query": query, "segments": hits}
@@ -48,7 +48,7 @@ def _hit_line(hit: dict[str, Any]) -> str:
 
 
 def _entry(store: Path, video_id: str) -> dict[str, Any]:
-    from world_api.world.stored import open_world
+    from world_api.world.disk.stored import open_world
 
     try:
         manifest = open_world(store, video_id).manifest
@@ -86,7 +86,7 @@ def inspect(
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
-    from world_api.world.stored import open_world
+    from world_api.world.disk.stored import open_world
 
     record = inspection(open_world(store, video_id), as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))

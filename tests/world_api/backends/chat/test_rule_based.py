@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from world_api.backends.chat.rule_based import RuleBasedChatModel
@@ -215,6 +215,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     result=json_values,
     question=st.sampled_from(

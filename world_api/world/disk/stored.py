@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.hashing import canonical, hash_json, hash_rows
-from world_api.world.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
-from world_api.world.storage import read_table
-from world_api.world.tables import TABLES
+from world_api.world.disk.hashing import canonical, hash_json, hash_rows
+from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
+from world_api.world.disk.storage import read_table
+from world_api.world.disk.tables import TABLES
 
 
 class World:

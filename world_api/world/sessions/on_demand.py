@@ -13,8 +13,8 @@ from world_api.core.boxes import Box
 from world_api.core.faults import StoreFault
 from world_api.core.ports import DetectedObject, FrameSource, ObjectDetector
 from world_api.core.spans import round_time
-from world_api.world.files import write_atomically
-from world_api.world.hashing import hash_json
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.hashing import hash_json
 
 
 class FrameLooker:

@@ -11,8 +11,8 @@ import numpy as np
 
 from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
-from world_api.operations.citing import shorten
-from world_api.world.passages import Passage, passages_in
+from world_api.operations.answering.citing import shorten
+from world_api.world.search.passages import Passage, passages_in
 from world_api.world.tracks import Track
 from world_api.world.view import View
 

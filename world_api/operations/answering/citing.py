@@ -8,10 +8,10 @@ from typing import TypedDict
 from world_api.core.evidence import Source
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.results import EvidenceItem, Hit
-from world_api.world.passages import Passage
-from world_api.world.search import SegmentHit
-from world_api.world.session import Session
+from world_api.operations.declaring.results import EvidenceItem, Hit
+from world_api.world.search.passages import Passage
+from world_api.world.search.searcher import SegmentHit
+from world_api.world.sessions.session import Session
 
 #: A result cites at most this many pieces of evidence, so that a model can read it.
 MAX_EVIDENCE = 8

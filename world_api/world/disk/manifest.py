@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import write_atomically
-from world_api.world.tables import SCHEMA_VERSION
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.tables import SCHEMA_VERSION
 
 MANIFEST = "world.json"
 

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import write_atomically
-from world_api.world.hashing import hash_bytes, hash_file
-from world_api.world.manifest import FileEntry
-from world_api.world.tables import TABLES, empty_table
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.hashing import hash_bytes, hash_file
+from world_api.world.disk.manifest import FileEntry
+from world_api.world.disk.tables import TABLES, empty_table
 
 ROWS = "rows"
 IMAGES = "images"

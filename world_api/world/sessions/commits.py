@@ -8,11 +8,11 @@ from typing import Any
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_session_name, is_name
-from world_api.world.hashing import hash_json
-from world_api.world.manifest import FileEntry, read_manifest, write_manifest
-from world_api.world.overlay import EntityRegistered, Event, MemoryWritten, Overlay
-from world_api.world.storage import rows_from_records, write_rows
-from world_api.world.stored import World, world_folder, world_hash
+from world_api.world.disk.hashing import hash_json
+from world_api.world.disk.manifest import FileEntry, read_manifest, write_manifest
+from world_api.world.disk.storage import rows_from_records, write_rows
+from world_api.world.disk.stored import World, world_folder, world_hash
+from world_api.world.sessions.overlay import EntityRegistered, Event, MemoryWritten, Overlay
 
 SESSIONS = "sessions"
 
@@ -78,7 +78,7 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
     Raises:
         StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``, ``world_locked``.
     """
-    from world_api.world.locking import world_lock
+    from world_api.world.disk.locking import world_lock
 
     overlay = _existing(store, video_id, name)
     with world_lock(store, video_id):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from world_api.core.evidence import Source
-from world_api.operations.arguments import Seconds, Time, TimeRange
+from world_api.operations.declaring.arguments import Seconds, Time, TimeRange
 
 Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
 

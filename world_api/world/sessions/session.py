@@ -10,9 +10,9 @@ from hashlib import sha256
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
-from world_api.world.on_demand import FrameLooker
-from world_api.world.overlay import EntityRegistered, Level, MemoryWritten, Overlay
-from world_api.world.search import Searcher
+from world_api.world.search.searcher import Searcher
+from world_api.world.sessions.on_demand import FrameLooker
+from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.world.view import View
 
 

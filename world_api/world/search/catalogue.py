@@ -18,11 +18,11 @@ from world_api.core.faults import StoreFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import round_time
-from world_api.world.files import not_writable
-from world_api.world.lexical import index_terms, query_terms
-from world_api.world.manifest import read_manifest
-from world_api.world.passages import passages_by_segment
-from world_api.world.stored import list_worlds, open_world, world_folder
+from world_api.world.disk.files import not_writable
+from world_api.world.disk.manifest import read_manifest
+from world_api.world.disk.stored import list_worlds, open_world, world_folder
+from world_api.world.search.lexical import index_terms, query_terms
+from world_api.world.search.passages import passages_by_segment
 from world_api.world.view import View
 
 FOLDER = ".catalogue"
@@ -158,8 +158,8 @@ def _names(database: Any) -> Sequence[str]:
 
 
 def _connect(store: Path) -> Any:
-    # Lance's native log tells of every table it creates; it reads its level once, when it is loaded.
-    os.environ.setdefault("LANCE_LOG", "error")
+    # Lance's native log tells of every table it creates; it reads its level when it is loaded.
+    os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.arguments import TimeRange
-from world_api.world.session import Session
+from world_api.operations.declaring.arguments import TimeRange
+from world_api.world.sessions.session import Session
 
 
 def moment(session: Session, video_id: str, timestamp: float) -> float:

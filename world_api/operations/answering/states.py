@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from world_api.core.lexicon import fold, unseen_words
 from world_api.core.spans import TimeSpan
-from world_api.operations.citing import shorten
-from world_api.operations.finding import actions_in
-from world_api.operations.identity import tracks_at
-from world_api.operations.wording import motions, position, size_class
-from world_api.world.session import Registration, Session
+from world_api.operations.answering.citing import shorten
+from world_api.operations.answering.finding import actions_in
+from world_api.operations.answering.identity import tracks_at
+from world_api.operations.answering.wording import motions, position, size_class
+from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
 
 #: A moment is looked at with this much on either side (seconds).

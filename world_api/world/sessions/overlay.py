@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import not_writable
+from world_api.world.disk.files import not_writable
 
 SCHEMA_VERSION = 1
 Level = Literal["frame", "segment", "event"]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import concepts, content_words, words
 from world_api.core.ports import TextEmbedder, Vectors
 from world_api.core.spans import TimeSpan
-from world_api.world.lexical import LexicalIndex, best_first, fuse
-from world_api.world.passages import Passage, passages_by_segment
-from world_api.world.tables import DESCRIPTOR_DIMENSION
+from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
+from world_api.world.search.lexical import LexicalIndex, best_first, fuse
+from world_api.world.search.passages import Passage, passages_by_segment
 from world_api.world.view import View
 
 

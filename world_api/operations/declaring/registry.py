@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
-from world_api.operations.results import Result
-from world_api.world.session import Session
+from world_api.operations.declaring.results import Result
+from world_api.world.sessions.session import Session
 
 Category = Literal["navigation", "perception", "entities", "retrieval", "memory", "meta"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -75,6 +75,9 @@ def _explain(error: Any) -> str:
     return f"{where} {message[0].lower()}{message[1:]}"
 
 
+#: What stands behind the answer in every result.
+BESIDE = tuple(Result.model_fields)
+
 _DECLARED: dict[str, Operation] = {}
 
 
@@ -129,4 +132,5 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
         )
     checked = operation_.validate(arguments)
     values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
-    return operation_.implementation(session, **values).model_dump(mode="json")
+    record = operation_.implementation(session, **values).model_dump(mode="json")
+    return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id
-from world_api.world.files import not_writable
+from world_api.world.disk.files import not_writable
 
 
 @contextmanager

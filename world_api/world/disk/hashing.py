@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from world_api.world.tables import TABLES
+from world_api.world.disk.tables import TABLES
 
 _BLOCK = 1 << 20
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import categories_in, colours_in, unseen_words, words
 from world_api.core.spans import round_time
-from world_api.operations.results import Entity
-from world_api.world.session import Registration, Session
+from world_api.operations.declaring.results import Entity
+from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
@@ -35,14 +36,17 @@ class HintMatch:
 def match_hint(track: Track, hint: str) -> HintMatch:
     """Compare a hint in words with what is known of a track: its category, its colours, its own hint's words.
 
-    A colour that the track does not show, or another kind of thing, speaks against it. Words that name neither
+    A colour that the track does not show, or another kind of thing, speaks against it. One neutral colour and nothing
+    else ("in black") speaks of the whole outfit, so it must be the track's main colour. Words that name neither
     (``hat``, ``tall``) cannot be checked on a track and are reported.
     """
     kinds = categories_in(hint)
     checks = [track.category in kinds or (track.category == "moving_object" and bool(kinds))] if kinds else []
-    checks += [colour in track.colours for colour in sorted(colours_in(hint))]
     known = set(words(track.hint))
     unchecked = tuple(word for word in unseen_words(hint) if word not in known)
+    named = colours_in(hint)
+    outfit = len(named) == 1 and named <= NEUTRALS and not unchecked
+    checks += [colour in (track.colours[:1] if outfit else track.colours) for colour in sorted(named)]
     share = sum(checks) / len(checks) if checks else (0.0 if unchecked else 1.0)
     return HintMatch(share=share, unchecked=unchecked)
 

@@ -11,11 +11,11 @@ from world_api.core.faults import OperationFault
 from world_api.core.lexicon import ANYTHING, categories_in, colours_in
 from world_api.core.ports import DetectedObject
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.citing import times
-from world_api.operations.identity import best_match, match_hint, registered_near, tracks_at
-from world_api.operations.results import Action, Detection
-from world_api.operations.wording import motions, size_class
-from world_api.world.session import Registration, Session
+from world_api.operations.answering.citing import times
+from world_api.operations.answering.identity import best_match, match_hint, registered_near, tracks_at
+from world_api.operations.answering.wording import motions, size_class
+from world_api.operations.declaring.results import Action, Detection
+from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
 
 #: Confidence is scaled by this where a description has words that cannot be checked on what was measured.

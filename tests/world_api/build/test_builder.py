@@ -1,0 +1,311 @@
+"""Building worlds: whole, again, interrupted, refused, locked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from world_api.build.builder import BuildReport, build_world
+from world_api.build.media.frames import Frame
+from world_api.build.recipe import Recipe
+from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
+from world_api.core.faults import BackendFault, MediaFault, StoreFault
+from world_api.core.ports import Image
+from world_api.recipes import recipe_for
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.stored import open_world
+
+pytestmark = pytest.mark.media
+
+
+class Silent:
+    def update(self, stage: str, done: float, total: float) -> None:
+        assert 0 <= done <= total + 1e-6
+
+
+class StandingClock:
+    def now(self) -> str:
+        return "2026-01-01T00:00:00+00:00"
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def without_text(video: Path) -> Sequence[Stage]:
+    """The classical recipe less the one stage that takes a second a frame."""
+    return [stage for stage in recipe_for("classical").stages(video) if stage.spec.name != "screen_texts"]
+
+
+CLASSICAL = Recipe(profile="classical", stages=without_text)
+
+
+def build(
+    video: Path, store: Path, *, recipe: Recipe = CLASSICAL, force: bool = False, video_id: str | None = None
+) -> BuildReport:
+    return build_world(
+        video, store, video_id=video_id, recipe=recipe, force=force, progress=Silent(), clock=StandingClock()
+    )
+
+
+class Broken(Exception):
+    """Stands for a power cut."""
+
+
+class Marking:
+    """A stage that writes one cut a clip, and breaks at a clip when told to."""
+
+    def __init__(self, *, version: int = 1, breaks_at: int | None = None) -> None:
+        self.spec = StageSpec(
+            name="marking", version=version, tables=("cuts",), sampling=Sampling(fps=1.0, max_side=16, warm_up=5.0, look_ahead=2.0)
+        )  # fmt: skip
+        self.breaks_at = breaks_at
+        self.windows: dict[int, list[float]] = {}
+
+    def open(self, clip: Clip) -> MarkingWorker:
+        return MarkingWorker(self, clip)
+
+
+class MarkingWorker:
+    def __init__(self, stage: Marking, clip: Clip) -> None:
+        self.stage, self.clip = stage, clip
+        stage.windows[clip.number] = []
+
+    def see(self, frame: Frame) -> None:
+        if self.stage.breaks_at == self.clip.number and frame.time > self.clip.span.start:
+            raise Broken
+        self.stage.windows[self.clip.number].append(frame.time)
+
+    def finish(self) -> Records:
+        time = self.clip.span.start + 1.0
+        row: Record = {
+            "time": time,
+            "score": 1.0,
+            "kind": "cut",
+            "known_at": time,
+            "producer": self.stage.spec.producer,
+        }
+        return {"cuts": [row]}
+
+
+def recipe_of(*stages: Stage) -> Recipe:
+    return Recipe(profile="test", stages=lambda video: list(stages))
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def test_a_video_becomes_a_world_with_shots_scenes_and_tracks(two_shots: Path, tmp_path: Path) -> None:
+    report = build(two_shots, tmp_path / "store")
+    assert report.changed
+    world = open_world(tmp_path / "store", "two_shots")
+    assert world.manifest.video.duration == pytest.approx(70.0, abs=0.01)
+    assert (world.manifest.video.width, world.manifest.video.height, world.manifest.video.frames) == (320, 180, 350)
+    assert world.rows("cuts").column("time").to_pylist() == pytest.approx([40.0], abs=0.25)
+    assert world.rows("scene_cuts").column("time").to_pylist() == pytest.approx([40.0], abs=0.25)
+    seen = world.rows("sightings").column("time").to_numpy()
+    assert 8.0 <= seen.min() <= 9.5
+    assert 12.5 <= seen.max() <= 14.5
+    assert world.rows("looks").num_rows == 70
+    for image in world.rows("key_frames").column("image").to_pylist():
+        assert (world.folder / image).read_bytes().startswith(b"\xff\xd8")
+    assert json.loads((world.folder / "local.json").read_text())["source_path"] == str(two_shots.resolve())
+
+
+def test_every_row_lies_in_its_clip_and_is_known_in_time(two_shots: Path, tmp_path: Path) -> None:
+    build(two_shots, tmp_path / "store")
+    world = open_world(tmp_path / "store", "two_shots")
+    for name in ("cuts", "scene_cuts", "looks", "key_frames", "sightings"):
+        for row in world.rows(name).to_pylist():
+            assert row["time"] <= row["known_at"] <= 70.0, (name, row)
+            assert "/" in row["producer"]
+
+
+def test_building_again_changes_nothing(two_shots: Path, tmp_path: Path) -> None:
+    first = build(two_shots, tmp_path / "store")
+    before = all_files(tmp_path / "store")
+    second = build(two_shots, tmp_path / "store")
+    assert not second.changed
+    assert second.world_hash == first.world_hash
+    assert all_files(tmp_path / "store") == before
+
+
+def test_two_builds_give_the_same_rows(two_shots: Path, tmp_path: Path) -> None:
+    assert build(two_shots, tmp_path / "a").world_hash == build(two_shots, tmp_path / "b").world_hash
+
+
+def test_a_build_that_lost_files_makes_those_again_and_equals_the_whole(two_shots: Path, tmp_path: Path) -> None:
+    whole = build(two_shots, tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    folder = tmp_path / "b" / "two_shots"
+    (folder / "world.json").unlink()
+    lost = [path for path in sorted(folder.rglob("000001-*.arrow")) if path.parent.name != "looks"]
+    for path in lost:
+        path.unlink()
+    resumed = build(two_shots, tmp_path / "b")
+    assert lost
+    assert resumed.world_hash == whole.world_hash
+    assert 0 < resumed.clips_made <= len(lost)
+    assert resumed.clips_reused > resumed.clips_made
+
+
+def test_a_broken_build_leaves_no_world_and_goes_on_where_it_stopped(two_shots: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with pytest.raises(Broken):
+        build(two_shots, store, recipe=recipe_of(Marking(breaks_at=2)))
+    with pytest.raises(StoreFault):
+        open_world(store, "two_shots")
+    again = Marking()
+    report = build(two_shots, store, recipe=recipe_of(again))
+    assert sorted(again.windows) == [1, 2]
+    assert (report.clips_made, report.clips_reused) == (2, 1)
+
+
+def test_each_clip_sees_its_window_once_and_no_more(two_shots: Path, tmp_path: Path) -> None:
+    stage = Marking()
+    build(two_shots, tmp_path / "store", recipe=recipe_of(stage))
+    assert stage.windows[0] == pytest.approx([float(second) for second in range(32)], abs=0.01)
+    assert stage.windows[1] == pytest.approx([float(second) for second in range(25, 62)], abs=0.01)
+    assert stage.windows[2] == pytest.approx([float(second) for second in range(55, 70)], abs=0.01)
+
+
+def test_another_video_is_refused_and_force_replaces_it(
+    two_shots: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
+) -> None:
+    store = tmp_path / "store"
+    old = build(two_shots, store, recipe=recipe_of(Marking()), video_id="film")
+    other = make_video("other.mp4", [empty_room] * 20)
+    with pytest.raises(StoreFault) as caught:
+        build(other, store, recipe=recipe_of(Marking()), video_id="film")
+    assert caught.value.code == "world_exists"
+    assert "--force" in caught.value.hint
+    assert open_world(store, "film").manifest.world_hash == old.world_hash
+    new = build(other, store, recipe=recipe_of(Marking()), video_id="film", force=True)
+    world = open_world(store, "film")
+    assert world.manifest.world_hash == new.world_hash != old.world_hash
+    assert {path.relative_to(world.folder).as_posix() for path in world.folder.rglob("*.arrow")} == {
+        entry.path for entry in world.manifest.files
+    }
+
+
+def test_the_old_world_stays_until_the_new_one_is_complete(
+    two_shots: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
+) -> None:
+    store = tmp_path / "store"
+    other = make_video("other.mp4", [empty_room] * 20)
+    old = build(other, store, recipe=recipe_of(Marking()), video_id="film")
+    with pytest.raises(Broken):
+        build(two_shots, store, recipe=recipe_of(Marking(breaks_at=1)), video_id="film", force=True)
+    world = open_world(store, "film")
+    assert world.manifest.world_hash == old.world_hash
+    assert world.rows("cuts").num_rows == 1
+
+
+def test_a_new_version_of_a_stage_is_run_without_asking(two_shots: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    build(two_shots, store, recipe=recipe_of(Marking()))
+    report = build(two_shots, store, recipe=recipe_of(Marking(version=2)))
+    assert report.changed
+    assert set(open_world(store, "two_shots").rows("cuts").column("producer").to_pylist()) == {"marking/2"}
+
+
+def test_a_world_that_another_build_holds_is_locked(two_shots: Path, tmp_path: Path) -> None:
+    with world_lock(tmp_path / "store", "two_shots"), pytest.raises(StoreFault) as caught:
+        build(two_shots, tmp_path / "store")
+    assert caught.value.code == "world_locked"
+
+
+def test_a_store_that_cannot_be_written_is_named(two_shots: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with pytest.raises(StoreFault) as caught:
+        build(two_shots, blocked)
+    assert caught.value.code == "store_not_writable"
+
+
+def test_an_id_that_is_no_name_is_refused_before_anything_is_written(two_shots: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreFault) as caught:
+        build(two_shots, tmp_path / "store", video_id="../out")
+    assert caught.value.code == "bad_video_id"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_truncated_file_builds_what_decodes(make_video: Callable[..., Path], tmp_path: Path) -> None:
+    noise = np.random.default_rng(0)
+    path = make_video("film.mkv", [noise.integers(0, 255, (48, 64, 3), dtype=np.uint8) for _ in range(100)])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    report = build(path, tmp_path / "store")
+    assert [loss.code for loss in report.losses] == ["ends_early"]
+    assert 2.0 < report.duration < 8.0
+
+
+def test_what_is_no_video_leaves_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mp4"
+    path.write_text("hello")
+    with pytest.raises(MediaFault):
+        build(path, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+TRUTH: dict[str, Any] = {
+    "schema_version": 1,
+    "title": "made",
+    "cuts": [40.0],
+    "scenes": [{"start": 0.0, "end": 40.0, "caption": "a room"}, {"start": 40.0, "end": 70.0, "caption": "another"}],
+    "tracks": [
+        {
+            "track": "block", "category": "person", "colours": ["black"], "label": "the block",
+            "sightings": [{"time": 8.0, "box": [1, 2, 3, 4]}, {"time": 31.0, "box": [5, 6, 7, 8]}],
+        }
+    ],
+    "speech": [{"start": 29.0, "end": 32.0, "text": "over the join", "speaker": "Ann"}],
+    "screen_text": [{"start": 1.0, "end": 4.0, "text": "EXIT", "box": [0, 0, 9, 9]}],
+    "actions": [{"start": 8.0, "end": 14.0, "label": "crosses", "track": "block"}],
+    "captions": [{"start": 8.0, "end": 14.0, "text": "A block crosses."}],
+}  # fmt: skip
+
+
+def test_the_oracle_writes_what_the_truth_says(two_shots: Path, tmp_path: Path) -> None:
+    two_shots.with_name("two_shots.truth.json").write_text(json.dumps(TRUTH))
+    build(two_shots, tmp_path / "store", recipe=recipe_for("oracle"))
+    world = open_world(tmp_path / "store", "two_shots")
+    assert world.rows("scene_cuts").column("time").to_pylist() == [40.0]
+    assert world.rows("sightings").column("time").to_pylist() == [8.0, 31.0]
+    assert world.rows("screen_texts").column("time").to_pylist() == [1.0, 3.0]
+    (line,) = world.rows("speech").to_pylist()
+    assert (line["start"], line["end"], line["known_at"], line["speaker"]) == (29.0, 32.0, 32.0, "Ann")
+    assert world.rows("captions").column("text").to_pylist() == ["a room", "A block crosses.", "another"]
+    assert world.rows("actions").column("subject").to_pylist() == ["block"]
+    assert set(world.rows("sightings").column("producer").to_pylist()) == {"oracle/1"}
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(None, "no_truth"), ('{"schema_version": 2}', "bad_truth"), ("[", "bad_truth")]
+)
+def test_missing_or_strange_truth_is_named(two_shots: Path, tmp_path: Path, content: str | None, code: str) -> None:
+    if content is not None:
+        two_shots.with_name("two_shots.truth.json").write_text(content)
+    with pytest.raises(BackendFault) as caught:
+        build(two_shots, tmp_path / "store", recipe=recipe_for("oracle"))
+    assert caught.value.code == code
+
+
+def test_the_neural_profile_says_that_it_is_not_ready() -> None:
+    with pytest.raises(BackendFault) as caught:
+        recipe_for("neural")
+    assert caught.value.code == "profile_not_ready"
+    assert "classical" in caught.value.hint
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(BackendFault) as caught:
+        recipe_for("magic")
+    assert caught.value.code == "no_such_profile"

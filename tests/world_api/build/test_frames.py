@@ -1,0 +1,136 @@
+"""The decode pass and random access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from world_api.build.media.frames import DecodePass, Frame
+from world_api.build.media.probe import probe
+from world_api.build.media.seek import VideoFrames
+from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
+
+pytestmark = pytest.mark.media
+
+
+def numbered(number: int) -> Image:
+    """A picture that says its number in grey blocks: eight bits across."""
+    picture = np.full((64, 128, 3), 128, np.uint8)
+    for bit in range(8):
+        picture[:, bit * 16 : bit * 16 + 16] = 230 if number >> bit & 1 else 25
+    return picture
+
+
+def number_in(picture: Image) -> int:
+    return sum(1 << bit for bit in range(8) if picture[:, bit * 16 + 4 : bit * 16 + 12].mean() > 128)
+
+
+@pytest.fixture
+def counting(make_video: Callable[..., Path]) -> Path:
+    return make_video("counting.mp4", [numbered(number) for number in range(120)])
+
+
+def test_every_frame_comes_once_in_order(counting: Path) -> None:
+    decode = DecodePass(source=probe(counting))
+    assert [number_in(frame.picture()) for frame in decode] == list(range(120))
+    assert decode.duration == pytest.approx(12.0, abs=0.02)
+    assert decode.losses() == []
+
+
+def test_time_zero_is_the_first_presented_frame(make_video: Callable[..., Path]) -> None:
+    path = make_video("late.mkv", [numbered(number) for number in range(20)], start=3.0)
+    assert [frame.time for frame in DecodePass(source=probe(path))][:3] == pytest.approx([0.0, 0.1, 0.2], abs=0.002)
+
+
+def test_times_are_those_of_the_file_where_the_rate_varies(make_video: Callable[..., Path]) -> None:
+    times = [0.0, 0.1, 0.15, 0.9, 2.0, 2.05, 3.5]
+    path = make_video("varying.mkv", [numbered(number) for number in range(7)], times=times)
+    assert [frame.time for frame in DecodePass(source=probe(path))] == pytest.approx(times, abs=0.002)
+
+
+def test_a_picture_is_converted_only_when_asked_for_and_kept(counting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int | None, str]] = []
+    convert = Frame._convert
+
+    def spy(self: Frame, max_side: int | None, pixel_format: str) -> Image:
+        asked.append((max_side, pixel_format))
+        return convert(self, max_side, pixel_format)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(Frame, "_convert", spy)
+    frames = iter(DecodePass(source=probe(counting)))
+    next(frames)
+    second = next(frames)
+    assert second.picture(64) is second.picture(64)
+    assert second.picture(64, "gray").shape == (32, 64)
+    assert second.picture(5000) is second.picture()
+    assert asked == [(64, "bgr"), (64, "gray"), (None, "bgr")]
+
+
+def test_a_truncated_file_gives_what_decodes_and_says_what_is_lost(make_video: Callable[..., Path]) -> None:
+    noise = np.random.default_rng(0)
+    path = make_video("whole.mkv", [noise.integers(0, 255, (64, 128, 3), dtype=np.uint8) for _ in range(100)])
+    cut = path.with_name("cut.mkv")
+    cut.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    decode = DecodePass(source=probe(cut))
+    assert 20 < sum(1 for _ in decode) < 80
+    (loss,) = [loss for loss in decode.losses() if loss.code == "ends_early"]
+    assert loss.start_time == pytest.approx(decode.duration, abs=0.01)
+    assert loss.end_time == pytest.approx(10.0, abs=0.1)
+
+
+def test_damage_in_the_middle_costs_frames_and_not_the_video(make_video: Callable[..., Path]) -> None:
+    noise = np.random.default_rng(1)
+    path = make_video("whole.mkv", [noise.integers(0, 255, (64, 128, 3), dtype=np.uint8) for _ in range(100)])
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 6000] = bytes(6000)
+    path.write_bytes(bytes(data))
+    decode = DecodePass(source=probe(path))
+    times = [frame.time for frame in decode]
+    assert times[-1] > 8.0
+    assert all(later > earlier for earlier, later in pairwise(times))
+    assert any(loss.code == "damaged_frames" for loss in decode.losses()) or len(times) < 100
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 2.449, 2.5, 2.55, 7.31, 11.9, 500.0, -1.0])
+def test_the_frame_played_at_a_time_is_the_last_one_begun(counting: Path, seconds: float) -> None:
+    expected = min(119, max(0, int(seconds * 10 + 1e-6)))
+    assert number_in(VideoFrames(counting).frame_played_at(seconds)) == expected
+
+
+def test_a_video_that_has_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MediaFault) as caught:
+        VideoFrames(tmp_path / "gone.mp4").frame_played_at(1.0)
+    assert caught.value.code == "source_missing"
+
+
+def cases(shared_data: Path) -> list[Path]:
+    folder = shared_data / "video" / "decoder_cases"
+    return sorted(path for path in folder.iterdir() if path.suffix in {".mp4", ".mkv", ".webm"})
+
+
+@pytest.mark.shared_data
+def test_every_decoder_case_decodes_to_its_size(shared_data: Path) -> None:
+    for path in cases(shared_data):
+        source = probe(path)
+        decode = DecodePass(source=source)
+        shapes = {frame.shape for frame in decode}
+        assert shapes == {(source.height, source.width)}, path.name
+        assert decode.duration > 0, path.name
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    "name", ["nasa_13013_rotated.mp4", "test_non_zero_start.mp4", "testsrc2_h265.mp4", "no_duration.webm"]
+)
+def test_random_access_gives_the_frames_of_the_decode_pass(shared_data: Path, name: str) -> None:
+    path = shared_data / "video" / "decoder_cases" / name
+    random_access = VideoFrames(path)
+    for number, frame in enumerate(DecodePass(source=probe(path))):
+        if number % 5 == 0:
+            assert np.array_equal(random_access.frame_played_at(frame.time), frame.picture()), frame.time

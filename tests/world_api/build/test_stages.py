@@ -1,0 +1,268 @@
+"""The stages beside tracking, one by one, on frames and rows made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.probe import Probe
+from world_api.build.stage import Clip, Records, Stage, clip_span
+from world_api.build.stages.cuts import Cuts
+from world_api.build.stages.key_frames import KeyFrames
+from world_api.build.stages.looks import Looks, look_of
+from world_api.build.stages.scene_cuts import SceneCuts
+from world_api.build.stages.screen_texts import ScreenTexts
+from world_api.build.stages.speech import Subtitles
+from world_api.build.stages.stitches import Stitches
+from world_api.core.boxes import Box
+from world_api.core.ports import Image, TextLine
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.storage import rows_from_records
+
+pytestmark = pytest.mark.media
+
+MakeFrames = Callable[..., list[Frame]]
+Rows = list[dict[str, Any]]
+
+
+def source(start: float = 0.0) -> Probe:
+    return Probe(
+        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
+        start=start, declared_duration=None, has_audio=False,
+    )  # fmt: skip
+
+
+def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0) -> Clip:
+    rows = stored or {}
+
+    def read(table: str, span: TimeSpan) -> Any:
+        return rows_from_records(table, [row for row in rows.get(table, []) if span.contains(row["time"])])
+
+    return Clip(
+        number=number,
+        span=clip_span(number),
+        source=source(start),
+        rows=read,
+        keep_image=lambda jpeg: f"{len(jpeg)}.jpg",
+    )
+
+
+def run(stage: Stage, frames: Sequence[Frame], at: Clip) -> Records:
+    worker = stage.open(at)
+    previous = None
+    for frame in frames:
+        if stage.spec.sampling is not None and stage.spec.sampling.takes(frame.time, previous):
+            worker.see(frame)
+        previous = frame.time
+    return worker.finish()
+
+
+def scene(seed: int) -> Image:
+    noise = np.random.default_rng(seed)
+    picture = np.full((180, 320, 3), noise.integers(30, 220, 3), np.uint8)
+    for _ in range(40):
+        x, y = noise.integers(0, 280), noise.integers(0, 150)
+        picture[y : y + 30, x : x + 40] = noise.integers(0, 255, 3)
+    return picture
+
+
+def times(records: Records, table: str) -> list[float]:
+    return [row["time"] for row in records[table]]
+
+
+def test_a_cut_is_the_first_frame_of_the_new_shot(make_frames: MakeFrames) -> None:
+    first, second = scene(1), scene(2)
+    frames = make_frames(lambda t: first if t < 6.0 else second, start=0, end=12, rate=10)
+    (row,) = run(Cuts(), frames, clip())["cuts"]
+    assert row["time"] == 6.0
+    assert 6.0 <= row["known_at"] <= 7.0
+    assert 0 < row["score"] <= 1
+
+
+def test_a_fade_through_black_is_one_boundary(make_frames: MakeFrames) -> None:
+    first, second = scene(1), scene(2)
+
+    def faded(time: float) -> Image:
+        light = min(1.0, abs(time - 6.0) / 2.0 - 0.2 if abs(time - 6.0) > 0.4 else 0.0)
+        return ((first if time < 6 else second) * max(0.0, light)).astype(np.uint8)
+
+    found = times(run(Cuts(), make_frames(faded, start=0, end=14, rate=10), clip()), "cuts")
+    assert len(found) == 1
+    assert abs(found[0] - 6.0) < 1.0
+
+
+def test_figures_that_change_in_a_still_picture_are_no_cuts(make_frames: MakeFrames) -> None:
+    card = np.zeros((180, 320, 3), np.uint8)
+    card[120:, 40:280] = (120, 60, 30)
+
+    def clock(time: float) -> Image:
+        picture = card.copy()
+        digits = np.random.default_rng(int(time * 10)).integers(0, 2, (3, 12))
+        picture[20:50, 20:140] = np.kron(digits * 255, np.ones((10, 10)))[..., None]
+        return picture
+
+    assert times(run(Cuts(), make_frames(clock, start=0, end=20, rate=10), clip()), "cuts") == []
+
+
+def test_a_look_is_a_unit_vector_that_knows_pictures_apart() -> None:
+    one, other = look_of(scene(1)), look_of(scene(2))
+    assert one.shape == (128,)
+    assert float(one @ one) == pytest.approx(1.0, abs=1e-5)
+    assert float(one @ look_of(np.roll(scene(1), 4, axis=1))) > 0.95
+    assert float(one @ other) < 0.85
+    assert float(np.linalg.norm(look_of(np.zeros((90, 160, 3), np.uint8)))) == pytest.approx(1.0, abs=1e-5)
+
+
+def stored_shots(*shots: tuple[float, int]) -> dict[str, Rows]:
+    """Cuts and looks of shots given by their start and their scene's seed; the last entry only ends the one before."""
+    made = {"producer": "made/1"}
+    looks: Rows = []
+    for (start, seed), (end, _) in pairwise(shots):
+        vector = look_of(scene(seed))
+        looks += [
+            {"time": float(second), "vector": vector, "known_at": float(second), **made}
+            for second in range(int(np.ceil(start)), int(np.ceil(end)))
+        ]
+    cuts = [{"time": t, "score": 1.0, "kind": "cut", "known_at": t + 0.2, **made} for t, _ in shots[1:-1]]
+    return {"cuts": cuts, "looks": looks}
+
+
+def test_a_scene_starts_where_nothing_looks_like_what_was_just_seen() -> None:
+    at = clip(0, stored_shots((0, 1), (8, 4), (20, 6), (30, 0)))
+    rows = run(SceneCuts(), [], at)["scene_cuts"]
+    assert [row["time"] for row in rows] == [8, 20]
+    assert all(row["known_at"] > row["time"] and 0 < row["strength"] <= 1 for row in rows)
+
+
+def test_shot_and_countershot_are_one_scene() -> None:
+    at = clip(0, stored_shots((0, 1), (6, 2), (9, 1), (12, 2), (15, 1), (30, 0)))
+    assert times(run(SceneCuts(), [], at), "scene_cuts") == [6]
+
+
+def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: MakeFrames) -> None:
+    sharp, other = scene(1), scene(2)
+    blurred = np.repeat(np.repeat(sharp[::12, ::12], 12, axis=0), 12, axis=1)[:180, :320]
+    soft = ((blurred.astype(int) + np.roll(blurred, 6, 1) + np.roll(blurred, 6, 0)) // 3).astype(np.uint8)
+
+    def picture(time: float) -> Image:
+        if time >= 8:
+            return other
+        return sharp if abs(time - 1.0) < 0.2 or time >= 2 else soft
+
+    rows = run(KeyFrames(), make_frames(picture, start=0, end=12, rate=4), clip())["key_frames"]
+    found = [row["time"] for row in rows]
+    assert found[0] == 1.0
+    assert any(8 <= time < 10 for time in found)
+    assert len(found) <= 4
+    assert all(row["time"] <= row["known_at"] < row["time"] + 2 for row in rows)
+
+
+class FakeReader:
+    """Finds one line wherever the picture has a white field at its top left."""
+
+    producer = "fake/1"
+
+    def __init__(self) -> None:
+        self.read_times = 0
+        self.glances = 0
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        self.glances += 1
+        return [Box(x1=0, y1=0, x2=40, y2=20)] if image[2, 2].min() > 200 else []
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        self.read_times += 1
+        return [TextLine(text="TITLE", box=Box(x1=0, y1=0, x2=40, y2=20), confidence=0.9)]
+
+
+def titled(picture: Image) -> Image:
+    drawn = picture.copy()
+    drawn[:40, :80] = 255
+    return drawn
+
+
+def test_text_that_stays_is_read_once_in_ten_seconds(make_frames: MakeFrames) -> None:
+    reader, plain = FakeReader(), scene(1)
+    frames = make_frames(lambda t: titled(plain) if t >= 5 else plain, start=0, end=25, rate=2)
+    rows = run(ScreenTexts(lambda: reader), frames, clip())["screen_texts"]
+    assert [row["time"] for row in rows] == [5.0, 15.0]
+    assert reader.glances <= 5
+
+
+def test_reading_is_rationed_however_the_picture_changes(make_frames: MakeFrames) -> None:
+    reader = FakeReader()
+    frames = make_frames(lambda t: titled(scene(int(t))), start=0, end=30, rate=2)
+    run(ScreenTexts(lambda: reader), frames, clip())
+    assert reader.read_times <= 4
+    assert reader.glances <= 21
+
+
+def test_nothing_is_loaded_where_nothing_looks_like_text(make_frames: MakeFrames) -> None:
+    reader, plain = FakeReader(), scene(1)
+    run(ScreenTexts(lambda: reader), make_frames(lambda t: plain, start=0, end=8, rate=2), clip())
+    assert (reader.glances, reader.read_times) == (1, 0)
+
+
+def sighting(track: str, time: float, x: float) -> dict[str, Any]:
+    return {
+        "track": track, "time": time, "x1": x, "y1": 10.0, "x2": x + 40, "y2": 90.0, "category": "person",
+        "confidence": 0.5, "colours": [], "known_at": time + 0.4, "producer": "made/1",
+    }  # fmt: skip
+
+
+def test_tracks_are_stitched_over_a_join_by_their_boxes() -> None:
+    stored = {
+        "sightings": [
+            *(sighting("t0000_01", 28 + step / 5, 50 + step) for step in range(10)),
+            *(sighting("t0000_02", 28 + step / 5, 200) for step in range(4)),
+            *(sighting("t0001_01", 30 + step / 5, 60 + step) for step in range(10)),
+            *(sighting("t0001_02", 30 + step / 5, 260) for step in range(10)),
+        ]
+    }
+    (row,) = run(Stitches(), [], clip(1, stored))["track_links"]
+    assert (row["earlier"], row["later"], row["kind"]) == ("t0000_01", "t0001_01", "stitch")
+    assert row["known_at"] >= 30.4
+    assert run(Stitches(), [], clip(0, stored))["track_links"] == []
+
+
+def test_subtitles_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
+    video = tmp_path / "film.mp4"
+    video.with_suffix(".srt").write_text(
+        "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:34,500 --> 00:00:36,000\nover the join\n"
+    )
+    (first,) = run(Subtitles(video), [], clip(0, start=5.0))["speech"][:1]
+    assert (first["start"], first["end"], first["known_at"], first["source"]) == (1.0, 3.0, 3.0, "sidecar")
+    assert [row["text"] for row in run(Subtitles(video), [], clip(0, start=5.0))["speech"]] == [
+        "hello",
+        "over the join",
+    ]
+    assert run(Subtitles(video), [], clip(1, start=5.0))["speech"] == []
+
+
+def test_looks_are_one_a_second(make_frames: MakeFrames) -> None:
+    plain = scene(1)
+    assert times(run(Looks(), make_frames(lambda t: plain, start=0, end=5, rate=10), clip()), "looks") == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_what_changes_the_rows_changes_the_key() -> None:
+    spec = Cuts().spec
+    key = spec.key(source_hash="a", upstream={})
+    assert key != spec.key(source_hash="b", upstream={})
+    assert len(key) == 16
+    needs = SceneCuts().spec
+    upstream = {"cuts": "1", "looks": "2"}
+    assert needs.key(source_hash="a", upstream=upstream) != needs.key(
+        source_hash="a", upstream={**upstream, "cuts": "9"}
+    )

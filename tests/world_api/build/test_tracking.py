@@ -1,0 +1,195 @@
+"""Moving things: what is followed, what is not, and that nothing is known before it was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.probe import Probe
+from world_api.build.stage import Clip, clip_span
+from world_api.build.tracking.colour_words import colour_words
+from world_api.build.tracking.stage import MovingThings
+from world_api.core.boxes import Box
+from world_api.core.ports import Image
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.tables import empty_table
+
+pytestmark = pytest.mark.media
+
+MakeFrames = Callable[..., list[Frame]]
+DrawBlock = Callable[..., Image]
+Rows = list[dict[str, Any]]
+
+
+class NobodyIsAPerson:
+    producer = "nobody/1"
+
+    def person_score(self, image: Image, box: Box) -> float:
+        return -1.0
+
+
+class EverybodyIsAPerson(NobodyIsAPerson):
+    producer = "everybody/1"
+
+    def person_score(self, image: Image, box: Box) -> float:
+        return 1.0
+
+
+def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Rows:
+    source = Probe(
+        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=5.0,
+        start=0.0, declared_duration=None, has_audio=False,
+    )  # fmt: skip
+    scorer = people or NobodyIsAPerson()
+    stage = MovingThings(lambda: scorer)
+    worker = stage.open(
+        Clip(
+            number=clip, span=clip_span(clip), source=source, rows=lambda table, span: empty_table(table),
+            keep_image=lambda jpeg: "",
+        )
+    )  # fmt: skip
+    for frame in frames:
+        worker.see(frame)
+    return list(worker.finish()["sightings"])
+
+
+def spans(rows: Rows) -> list[TimeSpan]:
+    tracks: dict[str, list[float]] = {}
+    for row in rows:
+        tracks.setdefault(row["track"], []).append(row["time"])
+    return [TimeSpan(start=min(times), end=max(times)) for times in tracks.values()]
+
+
+def x_crossing(time: float) -> float:
+    return -30 + 60 * (time - 4)
+
+
+def test_a_thing_that_crosses_is_one_track_in_its_place(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    rows = follow(
+        make_frames(lambda t: draw_block(empty_room, x_crossing(t)) if t >= 4 else empty_room, start=0, end=12)
+    )
+    (span,) = spans(rows)
+    assert span.start <= 5.0
+    assert span.end >= 8.5
+    for row in rows:
+        visible = Box(x1=max(0, x_crossing(row["time"])), y1=50, x2=min(320, x_crossing(row["time"]) + 30), y2=130)
+        found = Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
+        if visible.width >= 25:
+            assert found.iou(visible) > 0.7, row
+    assert {colour for row in rows for colour in row["colours"]} == {"black"}
+
+
+def test_what_comes_in_and_stands_still_for_long_does_not_vanish(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    rows = follow(
+        make_frames(
+            lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=24
+        )
+    )
+    assert spans(rows)[0].end >= 23.5
+
+
+def test_what_appears_in_place_and_never_moves_is_no_track(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    assert follow(make_frames(lambda t: draw_block(empty_room, 140) if t >= 5 else empty_room, start=0, end=20)) == []
+
+
+def test_who_was_there_from_the_start_leaves_no_ghost(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    rows = follow(make_frames(lambda t: draw_block(empty_room, 140 + max(0.0, 60 * (t - 3))), start=0, end=16))
+    assert rows
+    left = Box(x1=140, y1=50, x2=170, y2=130)
+    late = [row for row in rows if row["time"] > 8]
+    assert not [row for row in late if Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"]).iou(left) > 0.3]
+
+
+def test_a_change_of_light_is_no_thing(empty_room: Image, make_frames: MakeFrames) -> None:
+    def lit(time: float) -> Image:
+        return np.clip(empty_room * (1.0 - 0.12 * min(1.0, max(0.0, time - 4))), 0, 255).astype(np.uint8)
+
+    assert follow(make_frames(lit, start=0, end=12)) == []
+
+
+def test_a_moving_camera_gives_no_tracks(make_frames: MakeFrames) -> None:
+    noise = np.random.default_rng(3)
+    wide = np.kron(noise.integers(30, 220, (23, 120, 3)), np.ones((8, 8, 1))).astype(np.uint8)[:180]
+    rows = follow(make_frames(lambda t: wide[:, int(t * 20) : int(t * 20) + 320], start=0, end=15))
+    assert rows == []
+
+
+def test_the_category_needs_several_votes(empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames) -> None:
+    frames = make_frames(
+        lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=15
+    )
+    rows = follow(frames, people=EverybodyIsAPerson())
+    assert rows[0]["category"] == "moving_object"
+    assert rows[-1]["category"] == "person"
+    assert {row["category"] for row in follow(frames)} == {"moving_object"}
+
+
+def test_rows_known_by_a_time_are_the_same_whatever_comes_after(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    def crossing(time: float) -> Image:
+        return draw_block(empty_room, x_crossing(time)) if time >= 4 else empty_room
+
+    def other(time: float) -> Image:
+        return crossing(time) if time <= 7 else 255 - empty_room
+
+    whole, cut = (follow(make_frames(draw, start=0, end=14)) for draw in (crossing, other))
+    assert [row for row in whole if row["known_at"] <= 7] == [row for row in cut if row["known_at"] <= 7]
+    assert any(row["known_at"] <= 7 for row in whole)
+    assert all(row["known_at"] >= row["time"] for row in whole)
+
+
+def test_a_clip_gives_rows_of_its_own_span_alone(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    frames = make_frames(
+        lambda t: draw_block(empty_room, min(140, -30 + 60 * (t - 27))) if t >= 27 else empty_room, start=0, end=36
+    )
+    first, second = follow(frames[: 33 * 5], clip=0), follow(frames, clip=1)
+    assert first
+    assert second
+    assert max(row["time"] for row in first) < 30 <= min(row["time"] for row in second)
+    assert {row["track"][:5] for row in second} == {"t0001"}
+
+
+@pytest.mark.parametrize(
+    ("bgr", "word"),
+    [
+        ((10, 10, 10), "black"),
+        ((240, 240, 240), "white"),
+        ((128, 128, 128), "grey"),
+        ((30, 30, 200), "red"),
+        ((30, 200, 230), "yellow"),
+        ((60, 150, 50), "green"),
+        ((180, 80, 40), "blue"),
+        ((150, 40, 110), "purple"),
+        ((170, 120, 240), "pink"),
+        ((20, 120, 240), "orange"),
+        ((25, 55, 100), "brown"),
+    ],
+)
+def test_each_colour_has_its_word(bgr: tuple[int, int, int], word: str) -> None:
+    picture = np.full((40, 40, 3), bgr, np.uint8)
+    assert colour_words(picture, np.full((40, 40), 255, np.uint8)) == [word]
+
+
+def test_colours_are_those_under_the_mask_the_largest_first() -> None:
+    picture = np.zeros((60, 60, 3), np.uint8)
+    picture[:, :40] = (30, 30, 200)
+    picture[:20] = (0, 255, 0)
+    mask = np.zeros((60, 60), np.uint8)
+    mask[20:] = 255
+    assert colour_words(picture, mask) == ["red", "black"]

@@ -1,0 +1,1 @@
+"""What the operations share in answering: reading times, finding things, wording, citing."""

@@ -1,0 +1,1 @@
+"""The world on disk: tables, files, hashes, the manifest, locks."""
