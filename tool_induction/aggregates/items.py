@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from tool_induction.language.canonical import canonical_json
 from tool_induction.language.evaluation import Json
 from world_api.core.spans import TimeSpan, round_time
 
@@ -70,18 +71,20 @@ def times(span: TimeSpan) -> Record:
 
 def evidence_of(items: Sequence[Item]) -> list[Json]:
     """All evidence the items carry, or are, in order and once each."""
-    found: list[Json] = []
+    found: dict[str, Json] = {}
+    for piece in _pieces(items):
+        found.setdefault(canonical_json(piece), piece)
+    return list(found.values())
+
+
+def _pieces(items: Sequence[Item]) -> Iterator[Json]:
     for item in items:
         if isinstance(item, list):
-            pieces = evidence_of(item)
+            yield from _pieces(item)
         elif isinstance(item, dict) and "frame_time" in item and "source" in item:
-            pieces = [item]
-        elif isinstance(item, dict) and isinstance(item.get("evidence"), list):
-            pieces = evidence_of(item["evidence"])  # type: ignore[arg-type]
-        else:
-            pieces = []
-        found.extend(piece for piece in pieces if piece not in found)
-    return found
+            yield item
+        elif isinstance(item, dict) and isinstance(carried := item.get("evidence"), list):
+            yield from _pieces(carried)
 
 
 def rank_key(item: Item, place: int) -> tuple[float, int]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
 from tool_induction.language.evaluation import Json, as_text
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan, merge_spans, round_time
+
+_SLACK = 1e-6  #: seconds; arithmetic on times is not exact
 
 
 def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
@@ -47,15 +50,36 @@ def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
 
 def dedupe_overlaps(items: Sequence[Item], iou: float = 0.5) -> list[Json]:
     """Of items whose stretches overlap by at least ``iou`` only the better one, in input order."""
-    kept: list[tuple[int, TimeSpan]] = []
-    untimed: list[int] = []
+    near = _Near(span for item in items if (span := span_of(item)))
+    kept: list[int] = []
     for place in sorted(range(len(items)), key=lambda place: rank_key(items[place], place)):
         span = span_of(items[place])
         if span is None:
-            untimed.append(place)
-        elif not any(span == other or span.iou(other) >= max(iou, 1e-9) for _, other in kept):
-            kept.append((place, span))
-    return [items[place] for place in sorted([*(place for place, _ in kept), *untimed])]
+            kept.append(place)
+        elif not any(span == other or span.iou(other) >= max(iou, 1e-9) for other, _ in near.within(span, 0.0)):
+            kept.append(place)
+            near.add(span, place)
+    return [items[place] for place in sorted(kept)]
+
+
+class _Near:
+    """Spans in order of their start, so that only those near another one are looked at."""
+
+    def __init__(self, expected: Iterable[TimeSpan]) -> None:
+        self._longest = max((span.duration for span in expected), default=0.0)
+        self._spans: list[tuple[float, int, TimeSpan]] = []
+
+    def add(self, span: TimeSpan, place: int) -> None:
+        """Add a span, under the place of its item."""
+        insort(self._spans, (span.start, place, span))
+
+    def within(self, span: TimeSpan, gap: float) -> Iterator[tuple[TimeSpan, int]]:
+        """At least all spans no more than ``gap`` seconds away, each with its place."""
+        first = bisect_left(self._spans, (span.start - gap - self._longest - _SLACK,))
+        for start, place, other in islice(self._spans, first, None):
+            if start > span.end + gap + _SLACK:
+                return
+            yield other, place
 
 
 def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
@@ -91,17 +115,21 @@ def join_nearest_in_time(a: Sequence[Item], b: Sequence[Item], max_gap: float = 
     """For each item of ``a`` the nearest of ``b`` at most ``max_gap`` seconds away; without one it is left out."""
     joined: list[Json] = []
     others = [(span, place) for place, item in enumerate(b) if (span := span_of(item))]
+    near = _Near(span for span, _ in others)
+    for span, place in others:
+        near.add(span, place)
     for item in a:
-        span = span_of(item)
-        if span is None or not others:
+        own = span_of(item)
+        if own is None:
             continue
-        distance, _, place = min(
-            (max(0.0, other.start - span.end, span.start - other.end), abs(other.center - span.center), place)
-            for other, place in others
-        )
+        distances = [
+            (max(0.0, other.start - own.end, own.start - other.end), abs(other.center - own.center), place)
+            for other, place in near.within(own, max_gap)
+        ]
+        distance, _, place = min(distances, default=(float("inf"), 0.0, 0))
         if distance <= max_gap:
             pair: dict[str, Json] = {"a": item, "b": b[place], "dt": round_time(distance)}
-            joined.append(pair | times(span) | {"evidence": evidence_of([item, b[place]])})
+            joined.append(pair | times(own) | {"evidence": evidence_of([item, b[place]])})
     return joined
 
 
