@@ -43,6 +43,7 @@ imports: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m world_api.exposure.pages docs
+	$(BIN)/python docs/write_commands.py
 
 clean:
 	rm -rf demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

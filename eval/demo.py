@@ -89,7 +89,19 @@ def steps(subject: Subject, folder: Path) -> list[Step]:
                 f"person_query={subject.person}",
             ),
         ),
-        Step(why="Ask a question", arguments=("ask", video_id, subject.question, *store)),
+        Step(
+            why="Ask a question, with a tool library, and record the episode",
+            arguments=(
+                "ask",
+                video_id,
+                subject.question,
+                "--tools",
+                "hand_A",
+                "--record",
+                str(folder / "episodes"),
+                *store,
+            ),
+        ),
     ]
 
 

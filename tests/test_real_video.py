@@ -5,6 +5,8 @@ The truth lies beside the video; nothing of it is written into the project.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +165,85 @@ def test_as_of_100_nothing_later_is_returned(store: Path, truth: dict[str, Any])
         assert all(time <= 100.0 for time in times_in(result)), name
     found = call(session, "search_segments_by_text", query=QUOTE, top_k=200)["candidates"]
     assert all(QUOTE not in item["snippet"] for item in found)
+
+
+SEED = {
+    "tool_name": "locate_first_appearance",
+    "description": "Locate when the person of a description first appears.",
+    "inputs": {"video_id": "string", "person_query": "string"},
+    "outputs": {"start_time": "number", "end_time": "number", "evidence": "string"},
+    "steps": [
+        {
+            "type": "call_world_api",
+            "api": "search_segments_by_text",
+            "params": {"video_id": "{{video_id}}", "query": "{{person_query}}", "top_k": 20},
+            "save_as": "candidates",
+        },
+        {
+            "type": "call_world_api",
+            "api": "detect_objects",
+            "loop_over": "candidates",
+            "params": {
+                "video_id": "{{video_id}}",
+                "timestamp": "{{item.center_time}}",
+                "category": "person",
+                "text_query": "{{person_query}}",
+            },
+            "save_as": "detections",
+        },
+        {"type": "aggregate", "operation": "pick_earliest_detection", "inputs": "detections", "save_as": "first_hit"},
+    ],
+}
+
+
+def test_the_seed_tool_finds_a_visit_with_evidence(store: Path, truth: dict[str, Any], tmp_path: Path) -> None:
+    document = tmp_path / "seed.json"
+    document.write_text(json.dumps(SEED))
+    ran = videoworld("tools", "run", str(document), "locate_first_appearance", "--video", NAME, "--store", str(store),
+                     "person_query=a person in black", "--json")  # fmt: skip
+    assert ran["status"] == "ok"
+    found = TimeSpan(start=ran["outputs"]["start_time"], end=ran["outputs"]["end_time"])
+    assert any(
+        visit.start - LABEL_TOLERANCE <= found.start and found.end <= visit.end + LABEL_TOLERANCE
+        for visit in visits(truth)
+    )
+    assert ran["evidence"]
+
+
+def test_the_walk_through_is_one_recorded_episode(store: Path, truth: dict[str, Any], tmp_path: Path) -> None:
+    """Locate the first appearance by a tool, describe that segment, write it to memory, answer with evidence."""
+    from controller.journal import Journal
+    from controller.replay import replay_recorded
+
+    question = "When does the person in black first appear, and what are they doing?"
+    told = videoworld("ask", NAME, question, "--tools", "hand_A", "--store", str(store), "--session", "walk",
+                      "--record", str(tmp_path / "episodes"), "--json")  # fmt: skip
+    assert [call["tool"] for call in told["tool_calls"]] == [
+        "locate_first_appearance",
+        "describe_segment",
+        "write_memory",
+    ]
+    assert told["calls_inside_tools"] > 1
+    assert told["spans"]
+    assert all(span["returned_by_a_tool"] for span in told["spans"])
+    assert any(
+        visit.overlap(TimeSpan(start=s["start_time"], end=s["end_time"])) > 0
+        for s in told["spans"]
+        for visit in visits(truth)
+    )
+    assert "rule-based" in told["answer"]
+    assert len(open_session(store, NAME, name="walk").memories("event")) == 1
+    assert replay_recorded(Journal(tmp_path / "episodes"), told["recorded_as"]).identical
+
+
+def videoworld(*arguments: str) -> Any:
+    """Run the command line in this process; its JSON."""
+    from videoworld import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        main(arguments)
+    return json.loads(printed.getvalue())
 
 
 def times_in(value: Any, key: str = "") -> Iterator[float]:

@@ -75,7 +75,7 @@ def run(
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source)
+    library = load_library(source, wanted=tool)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}

@@ -47,8 +47,10 @@ class Origin:
     details: Mapping[str, Any] = field(default_factory=dict)  #: model, prompt hash, examples, split, yields, cost
 
 
-def load_library(named: str | Path) -> ToolLibrary:
+def load_library(named: str | Path, *, wanted: str | None = None) -> ToolLibrary:
     """Load a library by folder, by file, or by the name of a packaged one.
+
+    Of a file that is still being written, one sound tool may be ``wanted``; faults of others are then no matter.
 
     Raises:
         ToolFault: ``no_such_library``, ``bad_tools``, ``bad_library``, ``other_schema_version``, ``library_changed``,
@@ -57,7 +59,8 @@ def load_library(named: str | Path) -> ToolLibrary:
     source = find_library(named)
     if source.is_dir():
         return _load_folder(source)
-    tools = compile_document(read_bytes(source)).require()
+    compilation = compile_document(read_bytes(source))
+    tools = compilation.tools if wanted in compilation.tools else compilation.require()
     return ToolLibrary(name=Path(source.name).stem, hash=_tools_hash(tools), tools=tools)
 
 

@@ -64,7 +64,7 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
         )
     at.note(
         "E_OPTIONAL",
-        f"{text} may be null, which {where} cannot be",
+        f"{text} may be null, and {where} may not",
         found=show(typed.type),
         expected=show(plain(typed.type)),
         suggestion=suggestion,

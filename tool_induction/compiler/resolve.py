@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Broken, Const, Expr, JsonRecord, to_text
+from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, Name, to_json, to_text
 from world_api.operations import OPERATIONS
 
 
@@ -151,6 +152,19 @@ _INSTEAD = {
     "unique": "dedupe_by with a key",
     "filter_by_time_range": "filter_in_interval with an interval",
     "merge_and_sort_by_time": "concat_lists, then sort_by",
+    "merge_timeline": "concat_lists, then sort_by",
+    "merge_and_deduplicate": "concat_lists, then dedupe_overlaps",
+    "union_dedup": "concat_lists, then dedupe_overlaps",
+    "compare_times": "order_check on a list of the two items",
+    "most_common": "mode with a key",
+    "most_common_pattern": "mode with a key",
+    "mean_score": "avg with a key",
+    "take_first_of_each": 'a loop with a "do" block that ends in first',
+    "extract_similarities": "no aggregate judges; return both sides",
+    "extract_differences": "no aggregate judges; return both sides",
+    "limit": "top_k",
+    "reverse": "sort_by with descending",
+    "distinct": "dedupe_by with a key",
 }
 
 
@@ -176,11 +190,9 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     for key, value in step.inputs.entries:
         if key in pair:
             continue
-        suggestion = _parameter_suggestion(key, spec)
-        if key in spec.params:
-            suggestion = f'move it to "params": {{"{key}": ...}}'
-        elif key in _LIST_WORDS or len(keys) == 1:
-            meant = value
+        suggestion = _moved(key, value, spec) or _parameter_suggestion(key, spec)
+        if key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
+            meant = value if not isinstance(value, JsonRecord | JsonList) else meant
             suggestion = f'write "inputs": "{to_text(value)}"'
         findings.add(
             "E_UNKNOWN_PARAM",
@@ -196,6 +208,17 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
                 "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
             )
     return meant
+
+
+def _moved(key: str, value: Expr, spec: AggregateSpec) -> str:
+    """A parameter among the inputs, put where it belongs."""
+    if key == "order" and "descending" in spec.params:
+        down = "desc" in to_text(value).lower()
+        return 'write "params": {"descending": true}' if down else "leave it out; ascending is the rule"
+    if key not in spec.params:
+        return ""
+    shown = json.dumps(value.name if isinstance(value, Name) else to_json(value), ensure_ascii=False)
+    return f'move it to "params": {{"{key}": {shown}}}'
 
 
 #: keys under which models like to put the list itself

@@ -1,0 +1,53 @@
+"""The reference page says what the code does, and its example runs."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tool_induction.aggregates import AGGREGATES
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.language.document_schema import STEP_KEYS
+from tool_induction.language.parsing import FILTERS
+from tool_induction.language.typenames import known_types
+from tool_induction.runtime.running import run_tool
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tool-language.md"
+
+
+@pytest.fixture
+def page() -> Any:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def section(page: Any, title: Any) -> Any:
+    return page.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_example_compiles_and_runs(page: Any, world: Any) -> None:
+    example = re.search(r"```json\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    tools = compile_document(example[1]).require()
+
+    result = run_tool(tools, "first_two_sightings", {"video_id": "film", "looks": "red"}, call=world)
+
+    assert (result["status"], result["outputs"]["first_time"]) == ("ok", 34.0)
+    assert result["outputs"]["captions"][0]["caption"] == "what happens from 34.0"
+
+
+def test_the_page_names_every_aggregate_with_its_parameters(page: Any) -> None:
+    rows = dict(re.findall(r"^\| (`.+?`) \|(.*?)\|", section(page, "Aggregates"), re.MULTILINE))
+    told = {name: params for names, params in rows.items() for name in re.findall(r"`(\w+)`", names)}
+
+    assert set(told) == set(AGGREGATES)
+    for name, spec in AGGREGATES.items():
+        assert set(re.sub(r"\(.*?\)", "", told[name]).replace(" ", "").split(",")) - {""} == set(spec.params), name
+
+
+def test_the_page_names_every_step_type_filter_and_type(page: Any) -> None:
+    steps = set(re.findall(r"^\| `(\w+)` \|", section(page, "Steps"), re.MULTILINE))
+
+    assert steps == set(STEP_KEYS) - {"judge"}
+    assert all(name in section(page, "Expressions") for name in FILTERS)
+    assert all(name in section(page, "Types") for name in known_types())
