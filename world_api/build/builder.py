@@ -92,7 +92,8 @@ def build_world(
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
             ``no_video_stream``.
-        StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``, ``world_locked``, ``store_not_writable``, ``disk_full``.
+        StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
+            ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: whatever the recipe's stages lack.
     """
     started = clock.monotonic()
