@@ -92,7 +92,8 @@ def build_world(
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
             ``no_video_stream``.
-        StoreFault: ``bad_video_id``, ``world_exists``, ``world_locked``, ``store_not_writable``, ``disk_full``.
+        StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
+            ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: whatever the recipe's stages lack.
     """
     started = clock.monotonic()
@@ -104,7 +105,7 @@ def build_world(
     source_hash = hash_file(video)
     keys = keys_of(stages, source_hash)
     with world_lock(store, name):
-        existing = _existing(folder)
+        existing = _existing(folder, force=force)
         if existing is not None and not force:
             _refuse_other(existing, recipe.profile, source_hash)
             if {stage.name: stage.key for stage in existing.stages} == keys:
@@ -124,12 +125,14 @@ def build_world(
     return _report(manifest, changed=True, shelf=shelf, seconds=clock.monotonic() - started)
 
 
-def _existing(folder: Path) -> Manifest | None:
-    """The world that is there; a manifest that cannot be read counts as none, so that building again mends it."""
+def _existing(folder: Path, *, force: bool) -> Manifest | None:
+    """The world that is there. One that cannot be read is left alone unless it may be replaced."""
     try:
         return read_manifest(folder)
-    except StoreFault:
-        return None
+    except StoreFault as fault:
+        if fault.code == "no_such_world" or force:
+            return None
+        raise
 
 
 def _refuse_other(existing: Manifest, profile: str, source_hash: str) -> None:

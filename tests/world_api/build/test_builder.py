@@ -209,6 +209,18 @@ def test_the_old_world_stays_until_the_new_one_is_complete(
     assert world.rows("cuts").num_rows == 1
 
 
+def test_a_damaged_world_is_left_alone_until_force_replaces_it(two_shots: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    whole = build(two_shots, store, recipe=recipe_of(Marking()))
+    manifest = store / "two_shots" / "world.json"
+    manifest.write_text("{")
+    with pytest.raises(StoreFault) as caught:
+        build(two_shots, store, recipe=recipe_of(Marking()))
+    assert caught.value.code == "world_damaged"
+    assert manifest.read_text() == "{"
+    assert build(two_shots, store, recipe=recipe_of(Marking()), force=True).world_hash == whole.world_hash
+
+
 def test_a_new_version_of_a_stage_is_run_without_asking(two_shots: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     build(two_shots, store, recipe=recipe_of(Marking()))

@@ -12,7 +12,7 @@ from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan, round_time
 
 #: How far back (seconds) a shot is compared: returning to a picture within that time goes on with the scene.
-_HORIZON = 25.0
+_HORIZON = 10.0
 #: How much of a new shot is looked at (seconds).
 _BEGINNING = 2.5
 #: Two looks with a cosine of this or more belong together.

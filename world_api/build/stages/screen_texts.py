@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import cv2
-import numpy as np
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
@@ -28,6 +27,8 @@ _AGAIN = 10.0
 _REST = 5.0
 #: Mean change (grey levels) of a block of the thumbnail that makes a picture another one.
 _CHANGED = 12.0
+#: When the same lines were seen again there is no glance for so long (seconds), unless this share of blocks changed.
+_QUIET, _OTHER = 5.0, 0.5
 _SAME_PLACE = 0.4
 
 
@@ -70,6 +71,7 @@ class ScreenTexts:
                 "glance_rate": _GLANCE_RATE,
                 "again": _AGAIN,
                 "rest": _REST,
+                "quiet": _QUIET,
                 "max_side": _MAX_SIDE,
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
@@ -91,6 +93,7 @@ class ScreenTextsWorker:
         self._clip = clip
         self._glances = 0
         self._reads = 0
+        self._quiet_until = 0.0
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
@@ -101,7 +104,9 @@ class ScreenTextsWorker:
         self._glances += 1
         picture = frame.picture(_GLANCE_SIDE)
         places = self._reader().locate(picture)
-        if places and self._is_news(places, frame.time):
+        if places and not self._is_news(places, frame.time):
+            self._quiet_until = frame.time + _QUIET
+        elif places:
             lines = self._lines(frame)
             self._reads += 1
             self._read = _Reading(time=frame.time, places=places, fruitless=not lines)
@@ -117,8 +122,11 @@ class ScreenTextsWorker:
         )
         if self._glanced is not None:
             time, before = self._glanced
-            blocks = cv2.absdiff(thumb, before).reshape(8, 8, 8, 8).mean(axis=(1, 3))
-            if frame.time - time < _AGAIN and float(np.max(blocks)) < _CHANGED:
+            changed = cv2.absdiff(thumb, before).reshape(8, 8, 8, 8).mean(axis=(1, 3)) >= _CHANGED
+            is_other_picture = float(changed.mean()) >= _OTHER
+            if frame.time < self._quiet_until and not is_other_picture:
+                return False
+            if frame.time - time < _AGAIN and not changed.any():
                 return False
         self._glanced = (frame.time, thumb)
         return True
