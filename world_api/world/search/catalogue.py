@@ -138,9 +138,10 @@ def _rows(view: View, embedder: TextEmbedder) -> pa.Table:
 
 
 def _write(store: Path, rows: pa.Table) -> None:
+    database = _connect(store)
     from lancedb.index import FTS
 
-    table = _connect(store).create_table(TABLE, rows, mode="overwrite")
+    table = database.create_table(TABLE, rows, mode="overwrite")
     # Terms come ready-made, so the index must take them as they are.
     index = FTS(base_tokenizer="whitespace", stem=False, remove_stop_words=False, lower_case=False, ascii_folding=False)
     table.create_index("terms", config=index, replace=True)
