@@ -12,7 +12,7 @@ from scenedetect.detectors import AdaptiveDetector, ContentDetector, ThresholdDe
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.stages.looks import look_of
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 
 if TYPE_CHECKING:
     from scenedetect.detector import SceneDetector
@@ -113,7 +113,7 @@ class CutsWorker:
                 "time": time,
                 "score": round(1.0 - max(0.0, likeness), 3),
                 "kind": kind,
-                "known_at": round_time(now),
+                "known_at": known_time(now),
                 "producer": self._producer,
             }
         )
