@@ -160,7 +160,7 @@ def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: M
     assert found[0] == 1.0
     assert any(8 <= time < 10 for time in found)
     assert len(found) <= 4
-    assert all(row["time"] <= row["known_at"] < row["time"] + 2 for row in rows)
+    assert all(row["time"] < row["known_at"] <= row["time"] + 2 for row in rows)
 
 
 class FakeReader:
