@@ -21,7 +21,7 @@ def round_time(seconds: float) -> float:
 
 def known_time(seconds: float) -> float:
     """The moment by which something is known, in milliseconds: never rounded down, so that no cut lets it through early."""
-    steps = 10**TIME_DECIMALS
+    steps = float(10**TIME_DECIMALS)
     # A millionth of a step is the noise of floating point, not time.
     return math.ceil(float(seconds) * steps - 1e-6) / steps
 
