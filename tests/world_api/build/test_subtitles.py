@@ -50,12 +50,41 @@ def test_the_sidecar_is_found_by_stem_and_by_language(tmp_path: Path) -> None:
     tagged = tmp_path / "film [1].de.srt"
     tagged.touch()
     assert find_sidecar(video) == tagged
-    assert language_of(tagged) == "de"
+    assert language_of(tagged, video) == "de"
     exact = tmp_path / "film [1].vtt"
     exact.touch()
     assert find_sidecar(video) == exact
     (tmp_path / "film [1] extras.srt").touch()
     assert find_sidecar(video) == exact
+
+
+def test_a_suffix_in_capitals_is_a_suffix(tmp_path: Path) -> None:
+    for name in ("film.SRT", "talk.En.VTT"):
+        (tmp_path / name).touch()
+    assert find_sidecar(tmp_path / "film.mp4") == tmp_path / "film.SRT"
+    assert find_sidecar(tmp_path / "talk.mp4") == tmp_path / "talk.En.VTT"
+
+
+def test_what_the_videos_own_name_ends_in_is_no_language(tmp_path: Path) -> None:
+    video = tmp_path / "talk.web.mp4"
+    assert language_of(tmp_path / "talk.web.srt", video) == ""
+    assert language_of(tmp_path / "talk.web.pt-BR.srt", video) == "pt"
+
+
+@pytest.mark.parametrize(
+    "text", ["Señor García", "Größe, créée à Málaga", "“Ça va?” – naïve façade… £5", "Ångström, Øre og Æble"]
+)
+def test_accents_of_european_words_are_not_chinese(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "film.srt"
+    path.write_bytes(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode("cp1252"))
+    assert [cue.text for cue in read_sidecar(path)] == [text]
+
+
+def test_chinese_beside_english_is_chinese(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    text = "今天的花园很安静……“真的” The garden is quiet today"
+    path.write_bytes(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode("gb18030"))
+    assert [cue.text for cue in read_sidecar(path)] == [text]
 
 
 @pytest.mark.shared_data

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
 
 _SUFFIXES = (".srt", ".vtt")
+_LANGUAGE = r"\.([A-Za-z]{2,3})(?:-[A-Za-z]+)?"
 _ENCODINGS = ("utf-8-sig", "gb18030", "cp1252", "latin-1")
+#: In Chinese text so much of what lies beyond ASCII is Chinese or its punctuation, and Chinese signs stand in rows. Accents
+#: of another language, misread as GB 18030, give single signs between Latin letters.
+_CHINESE_SHARE, _CHINESE_ROW = 0.8, 2
+_CHINESE_SIGN = re.compile(r"[\u2000-\u206f\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_CHINESE_ROWS = re.compile(r"[\u4e00-\u9fff]+")
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
 _TAG = re.compile(r"<[^>]*>|\{\\[^}]*\}")
@@ -37,20 +43,17 @@ class Cue:
 
 def find_sidecar(video: Path) -> Path | None:
     """The subtitle file beside a video: same stem, or the stem and a language (``film.en.srt``)."""
-    for suffix in _SUFFIXES:
-        exact = video.with_suffix(suffix)
-        if exact.is_file():
-            return exact
-    tagged = re.compile(re.escape(video.stem) + r"\.[A-Za-z]{2,3}(?:-[A-Za-z]+)?")
-    for path in sorted(video.parent.glob("*")):
-        if path.suffix.lower() in _SUFFIXES and tagged.fullmatch(path.stem) and path.is_file():
-            return path
-    return None
+    beside = [path for path in sorted(video.parent.glob("*")) if path.suffix.lower() in _SUFFIXES and path.is_file()]
+    exact = [path for path in beside if path.stem == video.stem]
+    if exact:
+        return min(exact, key=lambda path: _SUFFIXES.index(path.suffix.lower()))
+    tagged = re.compile(re.escape(video.stem) + _LANGUAGE)
+    return next((path for path in beside if tagged.fullmatch(path.stem)), None)
 
 
-def language_of(sidecar: Path) -> str:
-    """The language a subtitle file's name gives, or an empty string."""
-    found = re.search(r"\.([a-z]{2,3})(?:-[a-z]+)?$", sidecar.stem, re.IGNORECASE)
+def language_of(sidecar: Path, video: Path) -> str:
+    """The language that a subtitle file's name gives beyond the video's, or an empty string."""
+    found = re.fullmatch(re.escape(video.stem) + _LANGUAGE, sidecar.stem)
     return found[1].lower() if found else ""
 
 
@@ -127,11 +130,27 @@ def _decoded(data: bytes) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace")
     for encoding in _ENCODINGS:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
+        text = _decoded_as(encoding, data)
+        if text is not None and (encoding != "gb18030" or _is_chinese(text)):
+            return text
     return data.decode("utf-8", errors="replace")
+
+
+def _decoded_as(encoding: str, data: bytes) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_chinese(text: str) -> bool:
+    """Whether the signs beyond ASCII are what Chinese subtitles hold, not the accents of another script misread."""
+    beyond = [sign for sign in text if not sign.isascii()]
+    rows = sorted(len(row) for row in _CHINESE_ROWS.findall(text))
+    if not rows:
+        return False
+    share = sum(1 for sign in beyond if _CHINESE_SIGN.match(sign)) / len(beyond)
+    return share >= _CHINESE_SHARE and rows[len(rows) // 2] >= _CHINESE_ROW
 
 
 def _seconds(parts: tuple[str | None, ...]) -> float:

@@ -31,7 +31,7 @@ class Subtitles:
 
     def _read(self) -> tuple[list[Cue], str]:
         if self._sidecar is not None:
-            return read_sidecar(self._sidecar), language_of(self._sidecar)
+            return read_sidecar(self._sidecar), language_of(self._sidecar, self._video)
         return read_embedded(self._video)
 
 
