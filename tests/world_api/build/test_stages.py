@@ -234,8 +234,28 @@ def test_text_that_stays_is_read_once_in_ten_seconds(make_frames: MakeFrames) ->
     reader, plain = FakeReader(), scene(1)
     frames = make_frames(lambda t: titled(plain) if t >= 5 else plain, start=0, end=25, rate=2)
     rows = run(ScreenTexts(lambda: reader), frames, clip())["screen_texts"]
-    assert [row["time"] for row in rows] == [5.0, 15.0]
+    assert [row["time"] for row in rows if row["text"]] == [5.0, 15.0]
     assert reader.glances <= 5
+
+
+def test_a_frame_that_was_looked_at_and_held_no_text_is_noted_once(make_frames: MakeFrames) -> None:
+    plain = scene(1)
+    frames = make_frames(lambda t: titled(plain) if 5 <= t < 9 else plain, start=0, end=25, rate=2)
+    rows = run(ScreenTexts(FakeReader), frames, clip())["screen_texts"]
+    assert [(row["time"], row["text"]) for row in rows] == [(0.0, ""), (5.0, "TITLE"), (9.0, "")]
+    assert {key: rows[2][key] for key in ("x1", "y1", "x2", "y2", "confidence", "known_at")} == {
+        "x1": 0, "y1": 0, "x2": 0, "y2": 0, "confidence": 1.0, "known_at": 9.0,
+    }  # fmt: skip
+
+
+def test_a_frame_that_was_read_in_vain_is_noted(make_frames: MakeFrames) -> None:
+    class Vain(FakeReader):
+        def read(self, image: Image) -> Sequence[TextLine]:
+            return []
+
+    frames = make_frames(lambda t: titled(scene(1)), start=0, end=4, rate=2)
+    (row,) = run(ScreenTexts(Vain), frames, clip())["screen_texts"]
+    assert (row["time"], row["text"], row["known_at"]) == (0.0, "", 0.0)
 
 
 def test_reading_is_rationed_however_the_picture_changes(make_frames: MakeFrames) -> None:

@@ -2,6 +2,8 @@
 
 Reading a frame costs about a second, so it is rationed: a frame is glanced at only when the picture changed, read only
 when the glance finds places that may hold text and they are not where text has just been read, and only so often a clip.
+
+A frame that was looked at and held no text is noted, too, as a row with the text "": so readers see where a text ended.
 """
 
 from __future__ import annotations
@@ -94,6 +96,7 @@ class ScreenTextsWorker:
         self._glances = 0
         self._reads = 0
         self._quiet_until = 0.0
+        self._is_noted_empty = False
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
@@ -104,17 +107,27 @@ class ScreenTextsWorker:
         self._glances += 1
         picture = frame.picture(_GLANCE_SIDE)
         places = self._reader().locate(picture)
-        if places and not self._is_news(places, frame.time):
+        if not places:
+            self._note([], frame.time)
+        elif not self._is_news(places, frame.time):
             self._quiet_until = frame.time + _QUIET
-        elif places:
+        else:
             lines = self._lines(frame)
             self._reads += 1
             self._read = _Reading(time=frame.time, places=places, fruitless=not lines)
-            self._rows.extend(lines)
+            self._note(lines, frame.time)
 
     def finish(self) -> Records:
         """The texts of the clip's span."""
         return {"screen_texts": self._rows}
+
+    def _note(self, lines: list[Record], time: float) -> None:
+        """Store what a frame held; of frames without text that follow each other only the first."""
+        if lines:
+            self._rows.extend(lines)
+        elif not self._is_noted_empty:
+            self._rows.append(self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0))
+        self._is_noted_empty = not lines
 
     def _is_worth_a_glance(self, frame: Frame) -> bool:
         thumb = cv2.resize(
@@ -142,15 +155,15 @@ class ScreenTextsWorker:
     def _lines(self, frame: Frame) -> list[Record]:
         picture = frame.picture(_MAX_SIDE)
         scale = frame.shape[1] / picture.shape[1]
-        time = round_time(frame.time)
         rows = []
         for line in self._reader().read(picture):
             box = Box(x1=line.box.x1 * scale, y1=line.box.y1 * scale, x2=line.box.x2 * scale, y2=line.box.y2 * scale)
-            x1, y1, x2, y2 = box.rounded()
-            rows.append(
-                {
-                    "time": time, "text": line.text, "x1": x1, "y1": y1, "x2": x2, "y2": y2,
-                    "confidence": line.confidence, "known_at": known_time(frame.time), "producer": self._producer,
-                }
-            )  # fmt: skip
-        return rows
+            rows.append(self._row(frame.time, line.text, box, confidence=line.confidence))
+        return [row for row in rows if row["text"]]
+
+    def _row(self, time: float, text: str, box: Box, *, confidence: float) -> Record:
+        x1, y1, x2, y2 = box.rounded()
+        return {
+            "time": round_time(time), "text": text, "x1": x1, "y1": y1, "x2": x2, "y2": y2,
+            "confidence": confidence, "known_at": known_time(time), "producer": self._producer,
+        }  # fmt: skip
