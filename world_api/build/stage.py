@@ -19,12 +19,16 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.hashing import hash_json
 
 CLIP_SECONDS = 30.0
+
+#: What gives a stage its frames.
+_FRAMES = ("world_api.build.media.frames", "world_api.build.media.timeline", "world_api.build.media.probe")
 
 Record = dict[str, Any]
 Records = Mapping[str, list[Record]]  #: table name -> rows
@@ -60,6 +64,8 @@ class StageSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  #: names of the stages whose rows it reads
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
+    #: Names of the modules whose code makes the rows; a package stands for all its modules.
+    modules: tuple[str, ...] = ()
 
     @property
     def producer(self) -> str:
@@ -76,6 +82,7 @@ class StageSpec:
             "sampling": None if sampling is None else [sampling.fps, sampling.warm_up, sampling.look_ahead],
             "parameters": dict(self.parameters),
             "libraries": {name: version(name) for name in self.libraries},
+            "code": hash_code(self.modules if sampling is None else (*self.modules, *_FRAMES)),
             "upstream": {name: upstream[name] for name in self.needs},
         }
         return hash_json(facts)[:16]

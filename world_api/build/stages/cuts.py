@@ -73,6 +73,10 @@ class Cuts:
             "fade_bias": _FADE_END,
         },
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
+        modules=(
+            "world_api.build.stages.cuts",
+            "world_api.build.stages.looks",
+        ),
     )
 
     def open(self, clip: Clip) -> CutsWorker:
@@ -103,6 +107,7 @@ class CutsWorker:
         around = max(shortest, round(_COMES_BACK * self._rate))
         self._pictures: deque[Image] = deque(maxlen=shortest + 2 * around + _ADAPTIVE_WINDOW + 2)
         self._findings: deque[_Finding] = deque()
+        self._first_light: float | None = None
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
@@ -112,6 +117,8 @@ class CutsWorker:
         self._times.append(frame.time)
         picture = frame.picture(_MAX_SIDE)
         self._pictures.append(picture)
+        if self._first_light is None and float(picture.mean()) >= _BLACK:
+            self._first_light = frame.time
         for detector in self._detectors:
             for cut in detector.engine.process_frame(number, picture):
                 self._await(cut.frame_num, kind=detector.kind, now=frame.time)
@@ -142,6 +149,8 @@ class CutsWorker:
         if any(abs(row["time"] - time) < _SAME for row in self._rows):
             return
         likeness = 0.0
+        if finding.kind == "fade" and self._opens_the_video(self._times[finding.number]):
+            return
         if finding.kind == "cut":
             sides = self._sides(finding.number)
             if sides is None or sides.has_dark or sides.likeness >= _SAME_LOOK or sides.comes_back:
@@ -156,6 +165,10 @@ class CutsWorker:
                 "producer": self._producer,
             }
         )
+
+    def _opens_the_video(self, time: float) -> bool:
+        """Whether nothing but black was before: then it is the beginning of the first shot."""
+        return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
 
     def _sides(self, number: int) -> _Sides | None:
         """The frames around a cut; None where they are no longer at hand."""

@@ -44,6 +44,10 @@ class KeyFrames:
             "quality": _JPEG_QUALITY,
         },
         libraries=("opencv-python-headless", "av", "numpy"),
+        modules=(
+            "world_api.build.stages.key_frames",
+            "world_api.build.stages.looks",
+        ),
     )
 
     def open(self, clip: Clip) -> KeyFramesWorker:

@@ -23,7 +23,13 @@ class Oracle:
     def __init__(self, video: Path) -> None:
         path = truth_path(video)
         self._truth = read_truth(path)
-        self.spec = StageSpec(name="oracle", version=1, tables=_TABLES, parameters={"truth": hash_file(path)})
+        self.spec = StageSpec(
+            name="oracle",
+            version=1,
+            tables=_TABLES,
+            parameters={"truth": hash_file(path)},
+            modules=("world_api.build.stages.oracle", "world_api.build.truth"),
+        )
 
     def open(self, clip: Clip) -> OracleWorker:
         """A fresh worker."""

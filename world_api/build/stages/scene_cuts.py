@@ -28,6 +28,8 @@ class SceneCuts:
         tables=("scene_cuts",),
         parameters={"horizon": _HORIZON, "beginning": _BEGINNING, "alike": _ALIKE},
         needs=("cuts", "looks"),
+        libraries=("numpy", "pyarrow"),
+        modules=("world_api.build.stages.scene_cuts",),
     )
 
     def open(self, clip: Clip) -> SceneCutsWorker:

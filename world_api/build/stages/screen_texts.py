@@ -77,6 +77,11 @@ class ScreenTexts:
                 "max_side": _MAX_SIDE,
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
+            modules=(
+                "world_api.build.stages.screen_texts",
+                "world_api.core.boxes",
+                type(reader()).__module__,
+            ),
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:

@@ -17,7 +17,15 @@ class Subtitles:
     def __init__(self, video: Path) -> None:
         self._sidecar = find_sidecar(video)
         sidecar_hash = hash_file(self._sidecar) if self._sidecar is not None else ""
-        self.spec = StageSpec(name="subtitles", version=1, tables=("speech",), parameters={"sidecar": sidecar_hash})
+        language = language_of(self._sidecar, video) if self._sidecar is not None else ""
+        self.spec = StageSpec(
+            name="subtitles",
+            version=1,
+            tables=("speech",),
+            parameters={"sidecar": sidecar_hash, "language": language},
+            libraries=("av",),
+            modules=("world_api.build.stages.speech", "world_api.build.media.subtitles", "world_api.build.media.probe"),
+        )
         self._video = video
         self._lines: tuple[list[Cue], str] | None = None
 

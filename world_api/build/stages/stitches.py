@@ -21,6 +21,11 @@ class Stitches:
         tables=("track_links",),
         parameters={"near": _NEAR, "overlap": _OVERLAP},
         needs=("moving_things",),
+        libraries=("pyarrow",),
+        modules=(
+            "world_api.build.stages.stitches",
+            "world_api.core.boxes",
+        ),
     )
 
     def open(self, clip: Clip) -> StitchesWorker:

@@ -43,6 +43,12 @@ class MovingThings:
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
             parameters={"max_side": _MAX_SIDE, "people": people().producer},
             libraries=("opencv-python-headless", "av", "numpy"),
+            modules=(
+                "world_api.build.tracking",
+                "world_api.core.boxes",
+                "world_api.core.colours",
+                type(people()).__module__,
+            ),
         )
 
     def open(self, clip: Clip) -> MovingThingsWorker:
