@@ -173,3 +173,11 @@ def test_a_time_of_a_thousand_years_ends_no_video(make_video: Callable[..., Path
     assert [frame.time for frame in decode] == pytest.approx([number / 10 for number in range(40)], abs=0.05)
     assert decode.duration == pytest.approx(4.0, abs=0.2)
     assert [loss.code for loss in decode.losses()] == ["times_leap"]
+
+
+def test_random_access_agrees_with_the_decode_pass_where_the_clock_starts_anew(make_video: Callable[..., Path]) -> None:
+    path = joined(make_video, 0.0, 0.0, 0.0)
+    random_access = VideoFrames(path)
+    for frame in DecodePass(source=probe(path)):
+        if number_in(frame.picture()) % 13 == 0:
+            assert number_in(random_access.frame_played_at(frame.time)) == number_in(frame.picture())

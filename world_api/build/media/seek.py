@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.frames import DecodePass, Frame, Scaler
 from world_api.build.media.probe import Probe, frame_time, open_video, probe, video_stream
+from world_api.build.media.timeline import Timeline
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 
@@ -20,6 +21,7 @@ class VideoFrames:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._probe: Probe | None = None
+        self._clock_leaps = False
         self._scaler = Scaler()
 
     def frame_played_at(self, seconds: float) -> Image:
@@ -39,6 +41,12 @@ class VideoFrames:
             )
         if self._probe is None:
             self._probe = probe(self._path)
+            self._clock_leaps = self._has_leaps()
+        if (
+            self._clock_leaps
+            and (found := self._reached(self._probe, max(0.0, seconds) + _HALF_MILLISECOND)) is not None
+        ):
+            return found.picture()
         wanted = max(0.0, seconds) + self._probe.start + _HALF_MILLISECOND
         for back_off in _BACK_OFF:
             if (found := self._last_not_after(wanted, seek_to=wanted - back_off)) is not None:
@@ -48,6 +56,33 @@ class VideoFrames:
         raise MediaFault(
             "undecodable", f"no frame of {self._path.name} can be decoded at {seconds:.3f} s", hint="try another time"
         )
+
+    def _reached(self, source: Probe, wanted: float) -> Frame | None:
+        """The frame at a project time by going through the video as the build did; slow, and right whatever the clock."""
+        found = None
+        for frame in DecodePass(source=source):
+            if found is not None and frame.time > wanted:
+                break
+            found = frame
+        return found
+
+    def _has_leaps(self) -> bool:
+        """Whether the file's clock starts anew inside it, in formats made to be joined (transport streams and the like)."""
+        import av
+        from av.format import Flags
+
+        with open_video(self._path) as container:
+            if Flags.ts_discont not in Flags(container.format.flags):
+                return False
+            stream = video_stream(container, self._path)
+            timeline = Timeline(start=0.0)
+            try:
+                for packet in container.demux(stream):
+                    if packet.dts is not None and packet.time_base is not None:
+                        timeline.place(float(packet.dts * packet.time_base), step=0.0)
+            except av.FFmpegError:
+                pass  # a damaged end: the clock up to there is known
+            return timeline.leaps > 0
 
     def _last_not_after(self, wanted: float, *, seek_to: float | None) -> Frame | None:
         import av
