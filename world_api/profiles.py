@@ -55,8 +55,7 @@ def build_world(
         progress=progress,
         clock=clock,
     )
-    if report.changed:
-        catalogue.enter(store, report.video_id, text_embedder())
+    catalogue.enter(store, report.video_id)
     return report
 
 
@@ -70,7 +69,7 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
     if as_of is not None and not (math.isfinite(as_of) and as_of >= 0):
         raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
     world = open_world(store, video_id)
-    overlay = Overlay(path=None, kept=[]) if name is None else open_overlay(store, video_id, check_session_name(name))
+    overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
     return Session(view=View(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
 

@@ -42,7 +42,8 @@ _STOP_WORDS = frozenset(
 )
 #: The same in Chinese: single characters and pairs, the units that text is indexed by.
 _STOP_CHINESE = frozenset(
-    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 穿 衣 服 第 一 次 出 现 首 时 中 里 "
+    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 "
+    "穿 衣 服 第 一 次 出 现 首 时 中 里 "
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
