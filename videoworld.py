@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +41,9 @@ COMMANDS: dict[str, Room] = {
     ),
     "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
+    "serve": Room(
+        "world_api.exposure.commands.serving", "app", "Serve the operations on a world over the Model Context Protocol."
+    ),
     "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
     "reindex": Room(
         "world_api.exposure.commands.building",
@@ -96,13 +98,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(given, prog_name="videoworld")
     except VideoWorldError as error:
         sys.exit(fail(error, as_json="--json" in given))
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; what was written so far is kept\n")
-        sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output stopped reading; point stdout elsewhere so that closing it stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,15 @@ def test_a_world_is_laid_open(cli: Cli) -> None:
     assert "person in red and white" in text
 
 
+def test_a_world_is_checked_against_its_hashes(cli: Cli, make_world: Any) -> None:
+    assert cli("inspect", "made", "--check").status == 0
+    path = next((make_world.store / "made" / "rows" / "speech").iterdir())
+    path.write_bytes(path.read_bytes().replace(b"folder", b"bolder"))
+    error = cli("inspect", "made", "--check", "--json").json["error"]
+    assert error["code"] == "world_damaged"
+    assert path.name in error["message"]
+
+
 def test_inspecting_behind_a_cut_tells_nothing_of_what_follows(cli: Cli) -> None:
     record = cli("inspect", "made", "--as-of", "30", "--json").json
     assert record["video"]["duration"] == 30.0
@@ -186,6 +195,14 @@ def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: C
     assert cli("worlds", "--search", "花园", "--json").json["segments"]
     make_world({}, video_id="second")
     assert {hit["video_id"] for hit in cli("worlds", "--search", "blue folder", "--json").json["segments"]} == {"made"}
+
+
+def test_committing_a_session_leaves_the_video_in_the_catalogue(cli: Cli) -> None:
+    cli("reindex")
+    memory = '{"level": "event", "time_range": {"start_time": 1, "end_time": 2}, "content": "noted"}'
+    cli("call", "write_memory", "--video", "made", "--args", memory)
+    cli("session", "commit", "made")
+    assert cli("worlds", "--search", "blue folder", "--json").json["segments"]
 
 
 def test_the_doctor_examines_this_installation(cli: Cli) -> None:

@@ -81,7 +81,9 @@ def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
             parts.append(_read(folder / entry.path))
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreFault(
-                "world_damaged", f"{entry.path} cannot be read: {error}", hint="build the world again with --force"
+                "world_damaged",
+                f"{entry.path} cannot be read: {error}",
+                hint="if the world was just built anew, open it again; else build it again with --force",
             ) from error
     return pa.concat_tables(parts) if parts else empty_table(table)
 

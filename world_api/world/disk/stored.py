@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.disk.hashing import canonical, hash_json, hash_rows
+from world_api.world.disk.hashing import canonical, hash_file, hash_json, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.tables import TABLES
@@ -65,6 +65,24 @@ def list_worlds(store: Path) -> list[str]:
     if not store.is_dir():
         return []
     return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+
+
+def check_world(world: World) -> list[str]:
+    """Compare every file of a world with the hash its manifest lists; what is wrong, empty where all is right."""
+    listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
+    listed += [(image.path, image.sha256) for image in world.manifest.images]
+    wrong = []
+    for path, sha256 in listed:
+        try:
+            found = hash_file(world.folder / path)
+        except OSError as error:
+            wrong.append(f"{path}: {error.strerror}")
+            continue
+        if found != sha256:
+            wrong.append(f"{path}: its content has changed")
+    if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
+        wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+    return wrong
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
