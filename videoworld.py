@@ -42,7 +42,9 @@ COMMANDS: dict[str, Room] = {
     "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(
-        "world_api.exposure.commands.serving", "app", "Serve the operations on a world over the Model Context Protocol."
+        "world_api.exposure.commands.serving",
+        "app",
+        "Serve the operations on a world over the Model Context Protocol, on stdin and stdout.",
     ),
     "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
     "reindex": Room(
