@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -80,26 +80,50 @@ class LazyGroup(TyperGroup):
         return name, command, rest
 
 
+USAGE = 2  #: the exit status of wrong usage
+
 app = typer.Typer(
     cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"video-world-api {version('video-world-api')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def videoworld() -> None:
+def videoworld(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
     """Long videos as worlds that a language model can act in."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage."""
-    from world_api.core.faults import VideoWorldError
+    from world_api.core.faults import StoreFault, VideoWorldError
     from world_api.exposure.cli import fail
 
     given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
     try:
         app(given, prog_name="videoworld")
     except VideoWorldError as error:
-        sys.exit(fail(error, as_json="--json" in given))
+        sys.exit(fail(error, as_json=as_json))
+    except OSError as error:
+        # What the file system refuses at a place nobody thought of: a name too long, a device, a full disk.
+        place = f"{str(error.filename)[:80]}: " if error.filename else ""
+        fault = StoreFault("file_system", f"{place}{error.strerror or error}", hint="check the path and the free space")
+        sys.exit(fail(fault, as_json=as_json))
+    except SystemExit as leaving:
+        if leaving.code == USAGE and as_json:
+            fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint="add --help"), as_json=True)
+        raise
 
 
 if __name__ == "__main__":

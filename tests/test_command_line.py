@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -218,3 +219,56 @@ def test_every_command_has_help_that_agrees_with_the_front_page(cli: Cli, name: 
     outcome = cli(name, "--help", store=None)
     assert outcome.status == 0
     assert COMMANDS[name].help in " ".join(outcome.out.split())
+
+
+def test_a_flipped_bit_in_a_file_of_rows_is_named(cli: Cli, make_world: Any) -> None:
+    path = next((make_world.store / "made" / "rows" / "sightings").iterdir())
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(bytes(data))
+    for command in (["inspect", "made"], ["call", "list_entities", "--video", "made"]):
+        outcome = cli(*command, "--json")
+        assert outcome.status == 1
+        assert outcome.json["error"]["code"] == "world_damaged"
+
+
+def test_a_world_copied_under_another_name_answers_to_it(cli: Cli, make_world: Any) -> None:
+    shutil.copytree(make_world.store / "made", make_world.store / "copy")
+    assert cli("inspect", "copy", "--json").json["video_id"] == "copy"
+    assert cli("call", "list_scenes", "--video", "copy").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["inspect", "made", "--as-of", "inf"], "bad_as_of"),
+        (["build", "z" * 300 + ".mp4"], "file_system"),
+        (["call", "search_segments_by_text", "--video", "made", "query=\udcff", "top_k=1"], "bad_arguments"),
+        (["call", "get_segment", "--video", "made", "start_time=1", "start_time=2", "end_time=3"], "bad_arguments"),
+        (
+            ["call", "get_segment", "--video", "made", "--args", '{"start_time":1,"start_time":2,"end_time":3}'],
+            "bad_arguments",
+        ),
+    ],
+)
+def test_what_a_user_may_get_wrong_is_named(cli: Cli, arguments: list[str], code: str) -> None:
+    outcome = cli(*arguments, "--json")
+    assert outcome.status == 1
+    assert outcome.json["error"]["code"] == code
+
+
+def test_wrong_usage_with_json_is_json_too(cli: Cli) -> None:
+    outcome = cli("ops", "--format", "xml", "--json", store=None)
+    assert outcome.status == 2
+    assert outcome.json["error"]["code"] == "wrong_usage"
+
+
+def test_a_store_that_is_a_file_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no store")
+    assert cli("worlds", "--json", store=tmp_path / "file").json["error"]["code"] == "not_a_store"
+
+
+def test_behind_a_cut_nothing_of_the_whole_films_size_is_told(cli: Cli) -> None:
+    record = cli("inspect", "made", "--as-of", "30", "--json").json
+    assert record["bytes"] is None
+    assert set(record["source"]) == {"file_name"}

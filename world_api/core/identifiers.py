@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 
 from world_api.core.faults import StoreFault
 from world_api.core.spans import TimeSpan
@@ -45,10 +46,16 @@ def _check(text: str, *, code: str, what: str) -> str:
 
 
 def video_id_from_file_name(stem: str) -> str:
-    """The id a video gets when none is asked for: its file name's stem, folded to legal characters."""
+    """The id a video gets when none is asked for: its file name's stem, folded to legal characters.
+
+    A name with letters that ids lack gets a short hash of the whole name, so that two such names stay apart.
+    """
     folded = re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")
     folded = re.sub(r"\.{2,}", ".", folded)[:64].strip("-._")
-    return folded or "video"
+    if stem.isascii():
+        return folded or "video"
+    mark = blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{folded[:55].strip('-._') or 'video'}-{mark}"
 
 
 def scene_id(ordinal: int) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.faults import OperationFault
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.stored import World
@@ -75,9 +76,15 @@ class Said:
 
 
 class View:
-    """The visible part of a world. ``as_of`` in seconds, or None for all of it."""
+    """The visible part of a world. ``as_of`` in seconds, or None for all of it.
+
+    Raises:
+        OperationFault: ``bad_as_of``.
+    """
 
     def __init__(self, world: World, as_of: float | None) -> None:
+        if as_of is not None and not (math.isfinite(as_of) and as_of >= 0):
+            raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
         self.world = world
         self.as_of = as_of
 

@@ -34,3 +34,8 @@ def test_an_id_that_could_leave_the_store_is_refused(video_id: str) -> None:
 @given(st.text(max_size=200))
 def test_every_file_name_folds_to_a_legal_id(stem: str) -> None:
     assert is_name(video_id_from_file_name(stem))
+
+
+def test_two_names_that_ids_cannot_spell_stay_apart() -> None:
+    assert video_id_from_file_name("我的视频") != video_id_from_file_name("你的视频")
+    assert video_id_from_file_name("My Film (1)") == "my-film-1"

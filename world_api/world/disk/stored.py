@@ -16,7 +16,7 @@ from world_api.world.disk.tables import TABLES
 
 
 class World:
-    """One stored world, read-only. Rows are read when first asked for and memory-mapped."""
+    """One stored world, read-only. A table is read and put in key order when it is first asked for."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -57,13 +57,20 @@ def open_world(store: Path, video_id: str) -> World:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    return World(folder, read_manifest(folder))
+    # A folder may have been copied under another name; what it is called here is its id here.
+    return World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
 
 
 def list_worlds(store: Path) -> list[str]:
-    """The ids of the worlds in a store, sorted; an absent store has none."""
-    if not store.is_dir():
+    """The ids of the worlds in a store, sorted; an absent store has none.
+
+    Raises:
+        StoreFault: ``not_a_store``.
+    """
+    if not store.exists():
         return []
+    if not store.is_dir():
+        raise StoreFault("not_a_store", f"{store} is not a folder", hint="give the folder that holds the worlds")
     return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
 
 
