@@ -7,6 +7,7 @@ world grows beside the old one until its manifest takes the old one's place.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,17 +16,16 @@ from typing import Any
 from world_api.build.media.frames import DecodePass
 from world_api.build.media.probe import Probe, probe
 from world_api.build.recipe import Recipe, keys_of
+from world_api.build.replacing import find_predecessor
 from world_api.build.schedule import Progress, run_on_rows, run_pass
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
-from world_api.core.faults import StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.world.disk.files import write_atomically
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.locking import world_lock
 from world_api.world.disk.manifest import (
-    MANIFEST,
     FileEntry,
     ImageEntry,
     Loss,
@@ -33,10 +33,9 @@ from world_api.world.disk.manifest import (
     SourceFacts,
     StageFacts,
     VideoFacts,
-    read_manifest,
     write_manifest,
 )
-from world_api.world.disk.storage import IMAGES, ROWS, read_table
+from world_api.world.disk.storage import read_table
 from world_api.world.disk.stored import world_folder, world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION
 
@@ -47,7 +46,10 @@ DISTRIBUTION = "video-world-api"
 
 @dataclass(frozen=True, kw_only=True)
 class BuildReport:
-    """What a build did. ``changed`` is False where the world was there already; ``seconds`` is how long it took."""
+    """What a build did. ``changed`` is False where the world was there already; ``seconds`` is how long it took.
+
+    ``losses`` are those of the source, and what of the replaced world was put aside.
+    """
 
     video_id: str
     changed: bool
@@ -105,9 +107,10 @@ def build_world(
     source_hash = hash_file(video)
     keys = keys_of(stages, source_hash)
     with world_lock(store, name):
-        existing = _existing(folder, force=force)
+        old = find_predecessor(folder, force=force)
+        existing = old.manifest
         if existing is not None and not force:
-            _refuse_other(existing, recipe.profile, source_hash)
+            old.refuse_other(profile=recipe.profile, source_hash=source_hash)
             if {stage.name: stage.key for stage in existing.stages} == keys:
                 _remember_source(folder, video)
                 return _report(existing, changed=False, shelf=None, seconds=clock.monotonic() - started)
@@ -116,37 +119,15 @@ def build_world(
         run_pass(stages, decode, shelf, progress)
         run_on_rows(stages, decode.duration, shelf, progress)
         manifest = _manifest(
-            folder, name, recipe.profile, decode, shelf.files(clip_count(decode.duration)) + _committed(existing, stages, source_hash),
+            folder, name, recipe.profile, decode, shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
             stages=_stage_facts(stages, keys), source_hash=source_hash, built_at=clock.now(),
         )  # fmt: skip
+        # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
+        notes = old.set_sessions_aside(source_hash)
         write_manifest(folder, manifest)
         _remember_source(folder, video)
-        _sweep(folder, manifest)
-    return _report(manifest, changed=True, shelf=shelf, seconds=clock.monotonic() - started)
-
-
-def _existing(folder: Path, *, force: bool) -> Manifest | None:
-    """The world that is there. One that cannot be read is left alone unless it may be replaced."""
-    try:
-        return read_manifest(folder)
-    except StoreFault as fault:
-        if fault.code == "no_such_world" or force:
-            return None
-        raise
-
-
-def _refuse_other(existing: Manifest, profile: str, source_hash: str) -> None:
-    if existing.source.sha256 != source_hash:
-        other = f"made from another file ({existing.source.file_name})"
-    elif existing.profile != profile:
-        other = f"made with the profile {existing.profile!r}"
-    else:
-        return
-    raise StoreFault(
-        "world_exists",
-        f"there is already a world {existing.video_id!r}, {other}",
-        hint="replace it with --force, or build under another --id",
-    )
+        old.sweep(manifest)
+    return _report(manifest, changed=True, shelf=shelf, seconds=clock.monotonic() - started, notes=notes)
 
 
 def _manifest(
@@ -216,15 +197,6 @@ def _stage_facts(stages: list[Stage], keys: dict[str, str]) -> list[StageFacts]:
     ]
 
 
-def _committed(existing: Manifest | None, stages: list[Stage], source_hash: str) -> list[FileEntry]:
-    """What sessions committed to the old world of the same video goes over into the new one."""
-    if existing is None or existing.source.sha256 != source_hash:
-        return []
-    built = {table for stage in stages for table in stage.spec.tables}
-    built |= {table for stage in existing.stages for table in stage.tables}
-    return [entry for entry in existing.files if entry.table not in built]
-
-
 def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
     rows = read_table(folder, "key_frames", [entry for entry in files if entry.table == "key_frames"])
     paths = sorted(set(rows.column("image").to_pylist()))
@@ -238,15 +210,6 @@ def _remember_source(folder: Path, video: Path) -> None:
     write_atomically(folder / "local.json", json.dumps({"source_path": str(video.resolve())}).encode())
 
 
-def _sweep(folder: Path, manifest: Manifest) -> None:
-    """Take away rows and images of the world that was replaced."""
-    wanted = {entry.path for entry in manifest.files} | {entry.path for entry in manifest.images} | {MANIFEST}
-    for part in (folder / ROWS, folder / IMAGES):
-        for path in sorted(part.rglob("*")) if part.is_dir() else []:
-            if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
-                path.unlink(missing_ok=True)
-
-
 def _project_version() -> str:
     try:
         return version(DISTRIBUTION)
@@ -254,14 +217,16 @@ def _project_version() -> str:
         return "unknown"
 
 
-def _report(manifest: Manifest, *, changed: bool, shelf: Shelf | None, seconds: float) -> BuildReport:
+def _report(
+    manifest: Manifest, *, changed: bool, shelf: Shelf | None, seconds: float, notes: Sequence[Loss] = ()
+) -> BuildReport:
     return BuildReport(
         video_id=manifest.video_id,
         changed=changed,
         profile=manifest.profile,
         duration=manifest.video.duration,
         world_hash=manifest.world_hash,
-        losses=tuple(manifest.losses),
+        losses=(*manifest.losses, *notes),
         clips_made=shelf.written if shelf is not None else 0,
         clips_reused=shelf.reused if shelf is not None else 0,
         seconds=seconds,

@@ -35,11 +35,15 @@ class _Lane:
             if not self._shelf.has(self.stage, self._next):
                 self._open[self._next] = self.stage.open(self._shelf.clip(self._next))
             self._next += 1
+            self._close_before(frame.time)  # one by one, so that a long gap never holds many open
+        self._close_before(frame.time)
+        for worker in self._open.values():
+            worker.see(frame)
+
+    def _close_before(self, time: float) -> None:
         for number in list(self._open):
-            if frame.time >= clip_span(number).end + self._sampling.look_ahead:
+            if time >= clip_span(number).end + self._sampling.look_ahead:
                 self._close(number)
-            else:
-                self._open[number].see(frame)
 
     def end(self, duration: float) -> None:
         """The video is over: close what is left; clips that it does not reach are dropped."""
@@ -48,7 +52,8 @@ class _Lane:
             if number < count:
                 self._close(number)
         for number in range(self._next, count):
-            self._shelf.add(self.stage, number, self.stage.open(self._shelf.clip(number)).finish())
+            if not self._shelf.has(self.stage, number):
+                self._shelf.add(self.stage, number, self.stage.open(self._shelf.clip(number)).finish())
 
     def _close(self, number: int) -> None:
         self._shelf.add(self.stage, number, self._open.pop(number).finish())

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from world_api.build.media.probe import Probe
 from world_api.build.stage import CLIP_SECONDS, Clip, Records, Stage, clip_span
 from world_api.core.spans import TimeSpan
+from world_api.world.disk.hashing import hash_rows
 from world_api.world.disk.manifest import FileEntry
 from world_api.world.disk.storage import find_rows, read_table, rows_from_records, write_image, write_rows
 from world_api.world.disk.tables import TABLES
@@ -56,8 +57,7 @@ class Shelf:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
         for table in stage.spec.tables:
             rows = rows_from_records(table, records.get(table, []))
-            entry = write_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name], rows=rows)
-            self._files[table, number] = entry
+            self._files[table, number] = self._store(table, number, self._keys[stage.spec.name], rows)
         self.written += 1
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
@@ -72,6 +72,15 @@ class Shelf:
     def files(self, clips: int) -> list[FileEntry]:
         """All files of the first so many clips, in order."""
         return [self._files[place] for place in sorted(self._files) if place[1] < clips]
+
+    def _store(self, table: str, number: int, key: str, rows: pa.Table) -> FileEntry:
+        """Write a file, never over one with other rows: the world that is there may name it."""
+        there = find_rows(self._folder, table=table, clip=number, key=key)
+        if there is not None:
+            if read_table(self._folder, table, [there]).equals(rows):
+                return there
+            key = f"{key}-{hash_rows([(table, rows)])[:8]}"
+        return write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
 
     def _keep_image(self, jpeg: bytes) -> str:
         return write_image(self._folder, jpeg)

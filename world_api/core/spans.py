@@ -19,6 +19,13 @@ def round_time(seconds: float) -> float:
     return round(float(seconds), TIME_DECIMALS)
 
 
+def known_time(seconds: float) -> float:
+    """The moment by which something is known, in milliseconds: never rounded down, so that no cut lets it through early."""
+    steps = float(10**TIME_DECIMALS)
+    # A millionth of a step is the noise of floating point, not time.
+    return math.ceil(float(seconds) * steps - 1e-6) / steps
+
+
 @dataclass(frozen=True, kw_only=True, order=True)
 class TimeSpan:
     """A half-open stretch ``[start, end)`` in seconds; ``start <= end``, both finite.

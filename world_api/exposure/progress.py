@@ -5,15 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-
-class Progress(Protocol):
-    """What a build reports to."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """A stage has worked through ``done`` of ``total`` seconds of video."""
-        ...
+if TYPE_CHECKING:
+    from world_api.build.schedule import Progress
 
 
 class Lines:
@@ -33,14 +28,15 @@ class Lines:
 def progress_bars() -> Iterator[Progress]:
     """Bars while the block runs."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Drawn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Lines()
         return
     columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as drawn:
+    with Drawn(*columns, console=console) as drawn:
         tasks: dict[str, TaskID] = {}
 
         class Bars:

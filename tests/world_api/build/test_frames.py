@@ -134,3 +134,42 @@ def test_random_access_gives_the_frames_of_the_decode_pass(shared_data: Path, na
     for number, frame in enumerate(DecodePass(source=probe(path))):
         if number % 5 == 0:
             assert np.array_equal(random_access.frame_played_at(frame.time), frame.picture()), frame.time
+
+
+def joined(make_video: Callable[..., Path], *starts: float) -> Path:
+    """A transport stream of parts of forty frames (four seconds) put end to end, each with a clock of its own."""
+    parts = [
+        make_video(f"part{place}.ts", [numbered(40 * place + number) for number in range(40)], start=start)
+        for place, start in enumerate(starts)
+    ]
+    whole = parts[0].with_name("joined.ts")
+    whole.write_bytes(b"".join(part.read_bytes() for part in parts))
+    return whole
+
+
+def test_a_clock_that_starts_anew_loses_no_frames_and_is_told(make_video: Callable[..., Path]) -> None:
+    decode = DecodePass(source=probe(joined(make_video, 0.0, 0.0, 0.0)))
+    frames = [(frame.time, number_in(frame.picture())) for frame in decode]
+    assert [number for _, number in frames] == list(range(120))
+    assert [time for time, _ in frames] == pytest.approx([number / 10 for number in range(120)], abs=0.05)
+    (loss,) = decode.losses()
+    assert loss.code == "times_leap"
+    assert loss.start_time == pytest.approx(3.9, abs=0.05)
+
+
+def test_frames_that_step_back_a_little_are_left_out_and_counted(make_video: Callable[..., Path]) -> None:
+    decode = DecodePass(source=probe(joined(make_video, 0.0, 3.6)))
+    times = [frame.time for frame in decode]
+    assert all(later > earlier for earlier, later in pairwise(times))
+    (loss,) = decode.losses()
+    assert loss.code == "times_step_back"
+    assert f"{80 - len(times)} frames" in loss.message
+
+
+def test_a_time_of_a_thousand_years_ends_no_video(make_video: Callable[..., Path]) -> None:
+    times = [number / 10 for number in range(20)] + [1e6 + number / 10 for number in range(20)]
+    path = make_video("leap.mkv", [numbered(number) for number in range(40)], times=times)
+    decode = DecodePass(source=probe(path))
+    assert [frame.time for frame in decode] == pytest.approx([number / 10 for number in range(40)], abs=0.05)
+    assert decode.duration == pytest.approx(4.0, abs=0.2)
+    assert [loss.code for loss in decode.losses()] == ["times_leap"]

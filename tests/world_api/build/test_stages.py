@@ -31,14 +31,14 @@ MakeFrames = Callable[..., list[Frame]]
 Rows = list[dict[str, Any]]
 
 
-def source(start: float = 0.0) -> Probe:
+def source(start: float = 0.0, rate: float = 10.0) -> Probe:
     return Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
+        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=rate,
         start=start, declared_duration=None, has_audio=False,
     )  # fmt: skip
 
 
-def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0) -> Clip:
+def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0, rate: float = 10.0) -> Clip:
     rows = stored or {}
 
     def read(table: str, span: TimeSpan) -> Any:
@@ -47,7 +47,7 @@ def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float
     return Clip(
         number=number,
         span=clip_span(number),
-        source=source(start),
+        source=source(start, rate),
         rows=read,
         keep_image=lambda jpeg: f"{len(jpeg)}.jpg",
     )
@@ -110,6 +110,49 @@ def test_figures_that_change_in_a_still_picture_are_no_cuts(make_frames: MakeFra
     assert times(run(Cuts(), make_frames(clock, start=0, end=20, rate=10), clip()), "cuts") == []
 
 
+def test_a_flicker_and_a_flash_are_no_cuts(make_frames: MakeFrames) -> None:
+    plain, white = scene(1), np.full((180, 320, 3), 250, np.uint8)
+
+    def picture(time: float) -> Image:
+        step = round(time * 25)
+        flickers = 6.0 <= time < 7.0 and step % 4 < 2
+        return white if flickers or 12.0 <= time < 12.1 else plain
+
+    frames = make_frames(picture, start=0, end=15, rate=25)
+    assert times(run(Cuts(), frames, clip(rate=25.0)), "cuts") == []
+
+
+def test_a_cut_after_a_flicker_is_still_one(make_frames: MakeFrames) -> None:
+    first, second, white = scene(1), scene(2), np.full((180, 320, 3), 250, np.uint8)
+
+    def picture(time: float) -> Image:
+        return white if 6.0 <= time < 7.0 and round(time * 25) % 4 < 2 else first if time < 9.0 else second
+
+    frames = make_frames(picture, start=0, end=15, rate=25)
+    assert times(run(Cuts(), frames, clip(rate=25.0)), "cuts") == [9.0]
+
+
+@pytest.mark.parametrize("black", [1.0, 3.0, 6.0, 9.0])
+@pytest.mark.parametrize("end", [27.5, 29.9, 30.0, 31.0, 33.0])
+def test_a_fade_over_a_join_is_one_boundary_however_long(make_frames: MakeFrames, black: float, end: float) -> None:
+    first, second = scene(1), scene(2)
+
+    def picture(time: float) -> Image:
+        light = 0.0 if end - black <= time < end else min(1.0, max(end - black - time, time - end + 0.1))
+        return ((first if time < end else second) * light).astype(np.uint8)
+
+    found = []
+    sampling = Cuts().spec.sampling
+    assert sampling is not None
+    for number in (0, 1):
+        window = clip_span(number)
+        frames = make_frames(
+            picture, start=max(0.0, window.start - sampling.warm_up), end=window.end + sampling.look_ahead, rate=10
+        )
+        found += times(run(Cuts(), frames, clip(number)), "cuts")
+    assert found == pytest.approx([end], abs=0.3)
+
+
 def test_a_look_is_a_unit_vector_that_knows_pictures_apart() -> None:
     one, other = look_of(scene(1)), look_of(scene(2))
     assert one.shape == (128,)
@@ -160,7 +203,7 @@ def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: M
     assert found[0] == 1.0
     assert any(8 <= time < 10 for time in found)
     assert len(found) <= 4
-    assert all(row["time"] <= row["known_at"] < row["time"] + 2 for row in rows)
+    assert all(row["time"] < row["known_at"] <= row["time"] + 2 for row in rows)
 
 
 class FakeReader:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.spans import TimeSpan, merge_spans
+from world_api.core.spans import TimeSpan, known_time, merge_spans
 
 times = st.floats(min_value=0, max_value=1e6, allow_nan=False)
 spans = st.tuples(times, times).map(lambda pair: TimeSpan(start=min(pair), end=max(pair)))
@@ -40,3 +40,12 @@ def test_merged_spans_are_sorted_apart_and_cover_the_same_time(given_spans: list
     merged = merge_spans(given_spans, gap=gap)
     assert all(b.start > a.end + gap for a, b in itertools.pairwise(merged))
     assert all(any(m.start <= span.start and span.end <= m.end for m in merged) for span in given_spans)
+
+
+@given(st.floats(min_value=0, max_value=1e6, allow_nan=False))
+def test_what_is_known_is_never_dated_back(seconds: float) -> None:
+    assert seconds - 2e-9 <= known_time(seconds) <= seconds + 0.001 + 1e-9
+
+
+def test_a_time_of_whole_milliseconds_is_known_at_itself() -> None:
+    assert [known_time(t) for t in (0.1, 0.7, 29.97, 33.3666)] == [0.1, 0.7, 29.97, 33.367]

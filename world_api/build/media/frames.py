@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from world_api.build.media.probe import Probe, frame_time, open_video, quarter_turn, video_stream
+from world_api.build.media.timeline import Timeline
 from world_api.core.ports import Image
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class LossNote:
 class DecodePass:
     """Iterates the frames of a probed video once; afterwards knows its true length and what was lost.
 
-    Frame times rise strictly; frames that come out of order or twice are left out.
+    Frame times rise strictly; frames that come out of order or twice are left out, and where the file's clock leaps the
+    time goes on from the last frame. Both are counted among the losses.
     """
 
     source: Probe
@@ -112,17 +114,21 @@ class DecodePass:
     last_time: float = 0.0
     last_duration: float = 0.0
     damage: Damage = field(default_factory=Damage)
+    timeline: Timeline = field(init=False)
     _scaler: Scaler = field(default_factory=Scaler)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(start=self.source.start)
 
     def __iter__(self) -> Iterator[Frame]:
         for raw in self._decoded():
-            time = frame_time(raw) - self.source.start if raw.pts is not None else self._next_time()
-            if self.frames and time <= self.last_time + 1e-6:
+            time = self._time_of(raw)
+            if time is None:
                 continue
             if raw.is_corrupt:
                 self.damage.frames += 1
                 self.damage.note(time)
-            self._advance(raw, max(0.0, time))
+            self._advance(raw, time)
             yield Frame(raw, time=self.last_time, scaler=self._scaler)
 
     @property
@@ -132,7 +138,7 @@ class DecodePass:
 
     def losses(self) -> list[LossNote]:
         """What was lost, in plain words."""
-        found = []
+        found = self._clock_losses()
         damage = self.damage
         if damage.packets or damage.frames:
             found.append(
@@ -143,7 +149,7 @@ class DecodePass:
                     end_time=_milliseconds(damage.last),
                 )
             )
-        declared = self.source.declared_duration
+        declared = self._declared_duration()
         if declared is not None and declared - self.duration > max(_ENDS_EARLY, 2 * self.last_duration):
             found.append(
                 LossNote(
@@ -154,6 +160,31 @@ class DecodePass:
                 )
             )
         return found
+
+    def _clock_losses(self) -> list[LossNote]:
+        timeline, found = self.timeline, []
+        if timeline.left_out:
+            found.append(
+                LossNote(
+                    code="times_step_back",
+                    message=f"{timeline.left_out} frames were left out: their times lie before those of earlier frames",
+                    start_time=_milliseconds(timeline.first_left_out),
+                )
+            )
+        if timeline.leaps:
+            found.append(
+                LossNote(
+                    code="times_leap",
+                    message=f"the file's clock leaps {timeline.leaps} times; the time was carried on from the last frame, so"
+                    " subtitles may be off after the first leap, and so may single frames looked up in the file",
+                    start_time=_milliseconds(timeline.first_leap),
+                )
+            )
+        return found
+
+    def _declared_duration(self) -> float | None:
+        """What the header says, which means nothing where the clock leaps."""
+        return None if self.timeline.leaps else self.source.declared_duration
 
     def _decoded(self) -> Iterator[VideoFrame]:
         import av
@@ -187,12 +218,19 @@ class DecodePass:
         self.damage.packets += 1
         self.damage.note(self.last_time)
 
-    def _next_time(self) -> float:
-        return self.last_time + (self.last_duration or 1 / max(self.source.frame_rate, 1.0)) if self.frames else 0.0
+    def _time_of(self, raw: VideoFrame) -> float | None:
+        step = self.last_duration or 1 / max(self.source.frame_rate, 1.0)
+        own = frame_time(raw) if raw.pts is not None else self._own_next_time(step)
+        return self.timeline.place(own, step=step)
+
+    def _own_next_time(self, step: float) -> float:
+        """Where a frame without a time belongs, on the file's own clock."""
+        return self.source.start - self.timeline.offset + (self.last_time + step if self.frames else 0.0)
 
     def _advance(self, raw: VideoFrame, time: float) -> None:
-        if raw.duration and raw.time_base:
-            self.last_duration = float(raw.duration * raw.time_base)
+        shown = float(raw.duration * raw.time_base) if raw.duration and raw.time_base else 0.0
+        if self.timeline.sound_step(shown):
+            self.last_duration = shown
         elif self.source.frame_rate > 0:
             self.last_duration = 1 / self.source.frame_rate
         self.last_time = time

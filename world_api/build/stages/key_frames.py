@@ -10,7 +10,7 @@ import cv2
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.stages.looks import LOOK_SIDE, Look, look_of
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 
 _FPS = 4.0
 #: A moment (seconds): one frame of it is kept at most.
@@ -59,7 +59,6 @@ class KeyFramesWorker:
         self._producer = producer
         self._best: _Candidate | None = None
         self._moment = -1
-        self._last_seen = 0.0
         self._kept: deque[tuple[float, Look]] = deque()
         self._rows: list[Record] = []
 
@@ -72,7 +71,6 @@ class KeyFramesWorker:
         sharpness = float(cv2.Laplacian(frame.picture(LOOK_SIDE * 2, "gray"), cv2.CV_32F).var())
         if self._best is None or sharpness > self._best.sharpness:
             self._best = _Candidate(frame=frame, sharpness=sharpness)
-        self._last_seen = frame.time
 
     def finish(self) -> Records:
         """The key frames of the clip's span."""
@@ -94,11 +92,12 @@ class KeyFramesWorker:
             self._rows.append(self._keep(best))
 
     def _keep(self, best: _Candidate) -> Record:
+        """Store a frame. That it is the best of its moment is known when the moment is over."""
         _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.frame.time),
             "image": self._clip.keep_image(jpeg.tobytes()),
             "sharpness": round(best.sharpness, 1),
-            "known_at": round_time(self._last_seen),
+            "known_at": known_time((best.frame.time // _MOMENT + 1) * _MOMENT),
             "producer": self._producer,
         }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
 
 if TYPE_CHECKING:
@@ -50,9 +50,14 @@ class LooksWorker:
 
     def see(self, frame: Frame) -> None:
         """Take one frame."""
-        time = round_time(frame.time)
-        vector = look_of(frame.picture(LOOK_SIDE))
-        self._rows.append({"time": time, "vector": vector, "known_at": time, "producer": self._producer})
+        self._rows.append(
+            {
+                "time": round_time(frame.time),
+                "vector": look_of(frame.picture(LOOK_SIDE)),
+                "known_at": known_time(frame.time),
+                "producer": self._producer,
+            }
+        )
 
     def finish(self) -> Records:
         """The looks of the clip's span."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.build.truth import Truth, read_truth, truth_path
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 from world_api.world.disk.hashing import hash_file
 
 #: Text that stays on the screen is noted again after so long (seconds), so that readers see that it stays.
@@ -69,11 +69,11 @@ class OracleWorker:
         """Those that begin in the clip; a moment is known at once, a stretch when it is over."""
         rows = []
         for record in records:
+            known = known_time(record["time"] if "time" in record else record["end"])
             for column in ("time", "start", "end"):
                 if column in record:
                     record[column] = round_time(record[column])
             if self._clip.span.contains(record["time"] if "time" in record else record["start"]):
-                known = record["time"] if "time" in record else record["end"]
                 rows.append({**record, "known_at": known, "producer": self._producer})
         return rows
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import Vectors
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import TimeSpan, known_time
 
 #: How far back (seconds) a shot is compared: returning to a picture within that time goes on with the scene.
 _HORIZON = 10.0
@@ -56,12 +56,18 @@ class SceneCutsWorker:
         rows = []
         for cut in cuts:
             if span.contains(cut["time"]):
-                later = [other["time"] for other in cuts if other["time"] > cut["time"]]
-                rows.extend(self._judge(cut, min([*later, cut["time"] + _BEGINNING]), times, vectors))
+                rows.extend(self._judge(cut, cuts, times, vectors))
         return {"scene_cuts": rows}
 
-    def _judge(self, cut: Record, end: float, times: NDArray[np.float64], vectors: Vectors) -> list[Record]:
+    def _judge(self, cut: Record, cuts: list[Record], times: NDArray[np.float64], vectors: Vectors) -> list[Record]:
+        """Compare what a cut begins with what was before it, once that beginning is over.
+
+        Every cut is judged at its own fixed moment, by what is known then: what comes later changes nothing.
+        """
         at = cut["time"]
+        judged_at = max(cut["known_at"], at + _BEGINNING)
+        later = [other["time"] for other in cuts if other["time"] > at and other["known_at"] <= judged_at]
+        end = min([*later, at + _BEGINNING])
         new, old = (times >= at) & (times < end), (times >= at - _HORIZON) & (times < at)
         if not new.any() or not old.any():
             return []
@@ -72,7 +78,7 @@ class SceneCutsWorker:
             {
                 "time": at,
                 "strength": round(min(1.0, max(0.0, 1.0 - likeness)), 3),
-                "known_at": round_time(max(cut["known_at"], float(times[new].max()))),
+                "known_at": known_time(judged_at),
                 "producer": self._producer,
             }
         ]

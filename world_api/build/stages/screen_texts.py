@@ -16,7 +16,7 @@ from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 
 _FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
 #: Most frames read in a clip; glances come at this rate (a second), saved up to so many.
@@ -150,7 +150,7 @@ class ScreenTextsWorker:
             rows.append(
                 {
                     "time": time, "text": line.text, "x1": x1, "y1": y1, "x2": x2, "y2": y2,
-                    "confidence": line.confidence, "known_at": time, "producer": self._producer,
+                    "confidence": line.confidence, "known_at": known_time(frame.time), "producer": self._producer,
                 }
             )  # fmt: skip
         return rows

@@ -7,7 +7,7 @@ from pathlib import Path
 from world_api.build.media.frames import Frame
 from world_api.build.media.subtitles import Cue, find_sidecar, language_of, read_embedded, read_sidecar
 from world_api.build.stage import Clip, Record, Records, StageSpec
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 from world_api.world.disk.hashing import hash_file
 
 
@@ -54,6 +54,7 @@ class SubtitlesWorker:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
             if end > 0 and end > start and self._clip.span.contains(start):
                 rows[start, end, cue.text] = {
-                    "start": start, "end": end, "text": cue.text, "speaker": cue.speaker, "known_at": end, **self._facts,
+                    "start": start, "end": end, "text": cue.text, "speaker": cue.speaker,
+                    "known_at": known_time(cue.end - shift), **self._facts,
                 }  # fmt: skip
         return {"speech": list(rows.values())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.boxes import Box
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import TimeSpan, known_time
 
 #: How far from the join (seconds) the last and the first sighting may lie, and how much their boxes must overlap.
 _NEAR, _OVERLAP = 1.0, 0.4
@@ -39,42 +39,51 @@ class StitchesWorker:
         """No frames are needed."""
 
     def finish(self) -> Records:
-        """The links over the join, each track in at most one; the best overlaps first."""
+        """The links over the join, each track in at most one.
+
+        Links are made in the order in which sightings became known, the best overlaps of a moment first, and never taken
+        back: what becomes known later adds links and changes none.
+        """
         join = self._clip.span.start
         if join == 0:
             return {"track_links": []}
-        before = self._ends(TimeSpan(start=join - _NEAR, end=join), last=True)
-        after = self._ends(TimeSpan(start=join, end=join + _NEAR), last=False)
-        pairs = sorted(
-            ((_overlap(one, other), one["track"], other["track"]) for one in before for other in after),
-            key=lambda pair: (-pair[0], pair[1], pair[2]),
-        )
+        before = self._sightings(TimeSpan(start=join - _NEAR, end=join))
+        after = self._sightings(TimeSpan(start=join, end=join + _NEAR))
         rows: list[Record] = []
         linked: set[str] = set()
-        known = {row["track"]: row["known_at"] for row in [*before, *after]}
-        for overlap, earlier, later in pairs:
-            if overlap < _OVERLAP or earlier in linked or later in linked:
-                continue
-            linked |= {earlier, later}
-            rows.append(
-                {
-                    "earlier": earlier,
-                    "later": later,
-                    "kind": "stitch",
-                    "score": round(overlap, 3),
-                    "known_at": round_time(max(known[earlier], known[later])),
-                    "producer": self._producer,
-                }
-            )
+        for moment in sorted({row["known_at"] for row in [*before, *after]}):
+            for overlap, earlier, later in _pairs(_known(before, moment), _known(after, moment)):
+                if overlap < _OVERLAP or earlier in linked or later in linked:
+                    continue
+                linked |= {earlier, later}
+                rows.append(
+                    {
+                        "earlier": earlier,
+                        "later": later,
+                        "kind": "stitch",
+                        "score": round(overlap, 3),
+                        "known_at": known_time(moment),
+                        "producer": self._producer,
+                    }
+                )
         return {"track_links": rows}
 
-    def _ends(self, span: TimeSpan, *, last: bool) -> list[Record]:
-        """The last (or first) sighting of every track seen in a span."""
-        found: dict[str, Record] = {}
-        rows = sorted(self._clip.rows("sightings", span).to_pylist(), key=lambda row: row["time"], reverse=not last)
-        for row in rows:
-            found[row["track"]] = row
-        return list(found.values())
+    def _sightings(self, span: TimeSpan) -> list[Record]:
+        return sorted(self._clip.rows("sightings", span).to_pylist(), key=lambda row: (row["time"], row["track"]))
+
+
+def _known(rows: list[Record], moment: float) -> list[Record]:
+    return [row for row in rows if row["known_at"] <= moment]
+
+
+def _pairs(before: list[Record], after: list[Record]) -> list[tuple[float, str, str]]:
+    """Overlaps of the last sighting of each track before the join with the first of each track after it, best first."""
+    last = {row["track"]: row for row in before}
+    first = {row["track"]: row for row in reversed(after)}
+    return sorted(
+        ((_overlap(one, other), one["track"], other["track"]) for one in last.values() for other in first.values()),
+        key=lambda pair: (-pair[0], pair[1], pair[2]),
+    )
 
 
 def _overlap(one: Record, other: Record) -> float:

@@ -18,7 +18,7 @@ from world_api.build.tracking.tracker import Candidate, Tracker
 from world_api.build.tracking.votes import PersonScorer, PersonVotes
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
-from world_api.core.spans import round_time
+from world_api.core.spans import known_time, round_time
 
 _FPS, _MAX_SIDE = 5.0, 320
 _WARM_UP, _LOOK_AHEAD = 60.0, 3.0
@@ -181,7 +181,7 @@ class MovingThingsWorker:
             record["track"] = followed.name
             record["category"] = "person" if votes.is_person else "moving_object"
             record["confidence"] = votes.confidence
-            record["known_at"] = round_time(time)
+            record["known_at"] = known_time(time)
             self._rows.append(record)
         followed.pending.clear()
 

@@ -1,0 +1,190 @@
+"""No row knows the future: rows known by T are the same when nothing after T is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.probe import Probe
+from world_api.build.stage import Clip, Records, Stage, clip_span
+from world_api.build.stages.cuts import Cuts
+from world_api.build.stages.key_frames import KeyFrames
+from world_api.build.stages.looks import Looks
+from world_api.build.stages.scene_cuts import SceneCuts
+from world_api.build.stages.screen_texts import ScreenTexts
+from world_api.build.stages.stitches import Stitches
+from world_api.build.tracking.stage import MovingThings
+from world_api.core.boxes import Box
+from world_api.core.ports import Image, TextLine
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.storage import rows_from_records
+
+pytestmark = pytest.mark.media
+
+Rows = list[dict[str, Any]]
+MADE = {"producer": "made/1"}
+SOURCE = Probe(
+    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
+    start=0.0, declared_duration=None, has_audio=False,
+)  # fmt: skip
+
+
+def clip(number: int, stored: dict[str, Rows]) -> Clip:
+    def read(table: str, span: TimeSpan) -> Any:
+        return rows_from_records(table, [row for row in stored.get(table, []) if span.contains(row["time"])])
+
+    return Clip(
+        number=number, span=clip_span(number), source=SOURCE, rows=read, keep_image=lambda jpeg: str(hash(jpeg))
+    )
+
+
+def made(stage: Stage, number: int, *, frames: Sequence[Frame] = (), stored: dict[str, Rows] | None = None) -> Records:
+    worker = stage.open(clip(number, stored or {}))
+    previous = None
+    for frame in frames:
+        assert stage.spec.sampling is not None
+        if stage.spec.sampling.takes(frame.time, previous):
+            worker.see(frame)
+        previous = frame.time
+    return worker.finish()
+
+
+def known_by(records: Records, moment: float) -> dict[str, Rows]:
+    return {table: [row for row in rows if row["known_at"] <= moment] for table, rows in records.items()}
+
+
+def check_rows(stage: Stage, number: int, stored: dict[str, Rows]) -> None:
+    """A stage on rows: for every moment at which something becomes known, and just before and after it."""
+    whole = made(stage, number, stored=stored)
+    known = {row["known_at"] for rows in [*stored.values(), *whole.values()] for row in rows}
+    for moment in sorted({t + d for t in known for d in (-0.05, 0.0, 0.05)}):
+        part = made(stage, number, stored=known_by(stored, moment))
+        assert known_by(part, moment) == known_by(whole, moment), moment
+
+
+def look(time: float, kind: int) -> dict[str, Any]:
+    vector = [0.0] * 128
+    vector[kind] = 1.0
+    return {"time": time, "vector": vector, "known_at": time, **MADE}
+
+
+def cut(time: float, known_at: float) -> dict[str, Any]:
+    return {"time": time, "score": 1.0, "kind": "cut", "known_at": known_at, **MADE}
+
+
+def sighting(track: str, time: float, x: float, known_at: float) -> dict[str, Any]:
+    return {
+        "track": track, "time": time, "x1": x, "y1": 10.0, "x2": x + 40, "y2": 90.0, "category": "person",
+        "confidence": 0.5, "colours": [], "known_at": known_at, **MADE,
+    }  # fmt: skip
+
+
+def test_a_scene_cut_that_rests_on_a_later_cut_is_not_known_before_it() -> None:
+    looks = [look(float(t), 0 if t < 10 or t >= 12 else 1) for t in range(20)]
+    stored = {"looks": looks, "cuts": [cut(10.0, 10.2), cut(11.6, 11.9)]}
+    (row,) = [row for row in made(SceneCuts(), 0, stored=stored)["scene_cuts"] if row["time"] == 10.0]
+    assert row["known_at"] >= 11.9
+    check_rows(SceneCuts(), 0, stored)
+
+
+tenths = st.integers(min_value=0, max_value=330).map(lambda t: t / 10)
+delays = st.integers(min_value=0, max_value=30).map(lambda t: t / 10)
+
+
+@given(st.lists(st.integers(0, 2), min_size=33, max_size=33), st.dictionaries(tenths, delays, max_size=8))
+def test_scene_cuts_know_no_future(kinds: list[int], cuts: dict[float, float]) -> None:
+    stored = {
+        "looks": [look(float(second), kind) for second, kind in enumerate(kinds)],
+        "cuts": [cut(time, round(time + delay, 3)) for time, delay in sorted(cuts.items())],
+    }
+    check_rows(SceneCuts(), 0, stored)
+
+
+def test_a_better_match_that_is_known_later_changes_no_link() -> None:
+    stored = {
+        "sightings": [
+            sighting("t0000_01", 29.8, 100, 29.8),
+            sighting("t0001_01", 30.0, 110, 30.0),
+            sighting("t0001_02", 30.0, 101, 33.0),
+        ]
+    }
+    (row,) = made(Stitches(), 1, stored=stored)["track_links"]
+    assert (row["earlier"], row["later"], row["known_at"]) == ("t0000_01", "t0001_01", 30.0)
+    check_rows(Stitches(), 1, stored)
+
+
+seen = st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 80), delays)
+
+
+@given(st.lists(seen, max_size=12), st.lists(seen, max_size=12))
+def test_links_know_no_future(before: list[tuple[int, ...]], after: list[tuple[int, ...]]) -> None:
+    rows = {
+        (track, time): sighting(track, time, float(x), round(max(time, time + delay), 3))
+        for join, clip_name, found in ((29.0, "t0000", before), (30.0, "t0001", after))
+        for name, step, x, delay in found
+        for track, time in [(f"{clip_name}_{name:02d}", join + step / 5)]
+    }
+    check_rows(Stitches(), 1, {"sightings": list(rows.values())})
+
+
+class Reader:
+    """Reads a line wherever the top left corner is white."""
+
+    producer = "made/1"
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        return [Box(x1=0, y1=0, x2=40, y2=20)] if image[2, 2].min() > 200 else []
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        return [TextLine(text="TITLE", box=Box(x1=0, y1=0, x2=40, y2=20), confidence=0.9)]
+
+
+class Judge:
+    """Takes everything for a person."""
+
+    producer = "made/1"
+
+    def person_score(self, image: Image, box: Box) -> float:
+        return 1.0
+
+
+def stages_on_frames() -> list[Stage]:
+    return [Cuts(), Looks(), KeyFrames(), ScreenTexts(Reader), MovingThings(Judge)]
+
+
+@pytest.mark.parametrize("name", [stage.spec.name for stage in stages_on_frames()])
+@pytest.mark.parametrize("end", [3.05, 5.95, 6.35, 6.65, 7.3, 9.25, 11.0, 13.55])
+def test_what_is_made_of_frames_knows_no_future(
+    name: str, end: float, make_frames: Callable[..., list[Frame]], empty_room: Image, draw_block: Callable[..., Image]
+) -> None:
+    (stage,) = [stage for stage in stages_on_frames() if stage.spec.name == name]
+    other = np.ascontiguousarray(255 - empty_room[:, ::-1])
+    noise = np.random.default_rng(3).integers(0, 40, (150, 180, 320, 1)).astype(np.uint8)
+
+    def picture(time: float) -> Image:
+        if 6.0 <= time < 6.4:
+            return np.full_like(empty_room, 240)
+        base = empty_room if time < 6.0 else other
+        drawn = draw_block(base, 400 - 40 * time if time > 6 else 30 * time)
+        if 3.0 <= time < 5.0:
+            drawn[:40, :80] = 255
+        return np.ascontiguousarray(np.maximum(drawn, noise[int(time * 10 + 0.5)] // (1 + int(time) % 4)))
+
+    frames = make_frames(picture, start=0, end=14, rate=10)
+    whole = made(stage, 0, frames=frames)
+    assert any(whole.values())
+    part = made(stage, 0, frames=[frame for frame in frames if frame.time <= end])
+    assert plain(part, end) == plain(whole, end)
+
+
+def plain(records: Records, end: float) -> list[Any]:
+    """The rows known by then, arrays as bytes."""
+    rows = [row for table in known_by(records, end).values() for row in table]
+    return [[v.tobytes() if isinstance(v, np.ndarray) else v for v in row.values()] for row in rows]
