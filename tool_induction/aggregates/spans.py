@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
+from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan, merge_spans, round_time
@@ -101,9 +102,13 @@ def total_duration(items: Sequence[Item]) -> float:
 def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> list[Json]:
     """Moments every ``step`` seconds from the start of the interval; if they are too many, evenly fewer."""
     bounds = interval_span(interval)
-    if step <= 0 or max_items < 1:
-        raise ToolFault("bad_step", f"a step of {step} s, at most {max_items} moments", hint="both must be positive")
-    wanted = int(bounds.duration / step + 1e-9) + 1
+    if step <= 0 or not 1 <= max_items <= limits.MAX_SAMPLES:
+        raise ToolFault(
+            "bad_step",
+            f"a step of {step} s, at most {max_items} moments",
+            hint=f"both must be positive, and at most {limits.MAX_SAMPLES} moments can be asked for",
+        )
+    wanted = int(min(bounds.duration / step, 2.0 * max_items) + 1e-9) + 1
     if wanted > 1 and bounds.start + (wanted - 1) * step >= bounds.end:
         wanted -= 1
     if wanted > max_items:

@@ -150,6 +150,8 @@ def _index(expr: Expr, base: Json, number: int) -> Json:
 def _number(expr: Expr, value: Json) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _fault(expr, f"a number is wanted, found {kind(value)}")
+    if not abs(value) <= limits.MAX_NUMBER:  # not a number compares false with everything
+        raise _fault(expr, "a number is too large")
     return value
 
 

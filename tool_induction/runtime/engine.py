@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tool_induction.aggregates import AGGREGATES
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
@@ -29,7 +28,8 @@ from tool_induction.language.model import (
     StopStatus,
     binds,
 )
-from tool_induction.language.syntax import Const, Expr
+from tool_induction.language.syntax import Expr
+from tool_induction.runtime.aggregating import aggregated
 from tool_induction.runtime.budget import BudgetExhausted, Meter
 from tool_induction.runtime.calling import OperationCalls
 from tool_induction.runtime.inheriting import as_callee_record, completed, products, projected
@@ -125,7 +125,7 @@ class Engine:
                     for item in self._list(step.inputs, scope)
                 ]
             case Aggregate():
-                scope[step.save_as] = self._aggregate(step, scope)
+                scope[step.save_as] = aggregated(step, scope, lambda where, item: self._holds(where, scope, item))
             case Set():
                 scope[step.save_as] = evaluate(step.value, scope)
             case If():
@@ -219,41 +219,10 @@ class Engine:
         self.lost = True
         self.warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
-    def _aggregate(self, step: Aggregate, scope: Scope) -> Json:
-        spec = AGGREGATES[step.operation]
-        params = {key: evaluate(value, scope) for key, value in step.params if key != "where"}
-        if spec.takes == "nothing":
-            return spec.run(**params)
-        if spec.takes == "pair":
-            pair = evaluate(step.inputs, scope)
-            sides = pair if isinstance(pair, dict) else {}
-            return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
-        value = evaluate(step.inputs, scope)
-        rows = [*value.values()] if isinstance(value, dict) and spec.takes == "mix" else value
-        if spec.takes == "mix":
-            whole = isinstance(value, dict) and "evidence" in value
-            return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
-        if spec.takes == "lists":
-            return spec.run([_without_null(one) for one in rows] if isinstance(rows, list) else [], **params)
-        items = rows if spec.takes == "slots" and isinstance(rows, list) else _without_null(rows)
-        if step.operation in ("any", "all"):
-            return spec.run(self._flags(step, items, scope), **params)
-        return spec.run(items, **params)
-
-    def _flags(self, step: Aggregate, items: list[Json], scope: Scope) -> list[bool]:
-        where = dict(step.params).get("where", Const(None))
-        if where != Const(None):
-            return [self._holds(where, scope, item) for item in items]
-        return [item if isinstance(item, bool) else True for item in items]
-
 
 def _with(scope: Scope, name: str, value: Json) -> Scope:
     """A scope inside this one: what is bound in it is not seen outside."""
     return ChainMap({name: value}, scope)
-
-
-def _without_null(rows: Json) -> list[Json]:
-    return [item for item in rows if item is not None] if isinstance(rows, list) else []
 
 
 def _label(step: Step) -> str:
