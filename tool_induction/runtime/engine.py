@@ -35,6 +35,7 @@ from tool_induction.runtime.calling import OperationCalls
 from tool_induction.runtime.inheriting import as_callee_record, completed, products, projected
 from tool_induction.runtime.outcome import Outcome, outcome_of
 from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.values import Unfit, fitted
 from world_api.core.faults import ToolFault, VideoWorldError
 
 Scope: TypeAlias = MutableMapping[str, Json]
@@ -164,7 +165,7 @@ class Engine:
         arguments = {key: evaluate(value, scope) for key, value in step.params}
         if step.kind == "api":
             return self.calls(step.target, arguments)
-        outcome = self.run(step.target, arguments)
+        outcome = self.run(step.target, self._fitting(step.target, arguments))
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
@@ -172,6 +173,14 @@ class Engine:
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+
+    def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
+        """The arguments of a call as the called tool's inputs have them."""
+        types = {item.name: item.type for item in self.tools[name].tool.inputs}
+        try:
+            return {key: fitted(value, types[key], place=key) for key, value in arguments.items()}
+        except Unfit as why:
+            raise ToolFault("bad_arguments", f"{name}: {why}", hint="a called tool takes what it declares") from None
 
     def _body(self, step: Block, scope: Scope) -> Json:
         self._block(step.body, scope)

@@ -155,3 +155,21 @@ def test_fitting_says_where_a_value_does_not_fit() -> None:
 
 def test_plain_json_passes() -> None:
     check_json({"a": [1, 2.5, None, True, "text", {"b": -1e15}]})
+
+
+def test_what_one_tool_gives_another_is_checked_like_any_argument(run: Any, document: Any) -> None:
+    inner = document(
+        {"type": "set", "value": "{{ n }} {{ m }}", "save_as": "x"},
+        inputs={"m": {"type": "enum", "enum": ["a", "b"]}, "n": "int"},
+        outputs={"x": "string"},
+        name="inner",
+    )
+
+    def outer(m: str, n: str) -> Any:
+        params = {"video_id": "{{video_id}}", "query": "q", "m": m, "n": n}
+        step = {"type": "call_tool", "tool": "inner", "params": params, "save_as": "y"}
+        return document(step, outputs={"x": {"type": "string", "from": "{{ y.x }}"}}, name="outer")
+
+    assert run(inner, outer("{{query}}", "{{ 4 / 2 }}"), arguments={**ARGUMENTS, "query": "a"})["outputs"]["x"] == "2 a"
+    for m, n in (("{{query}}", "{{ 4 / 2 }}"), ("a", "{{ 5 / 2 }}")):
+        assert run(inner, outer(m, n))["error"]["code"] == "bad_arguments"
