@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from tool_induction.language import limits
+from tool_induction.language.canonical import weight
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -99,6 +100,8 @@ def as_text(value: Json) -> str:
         return ""
     if isinstance(value, str):
         return value
+    if weight(value, most=limits.MAX_STRING_RESULT) > limits.MAX_STRING_RESULT:
+        raise ToolFault("bad_expression", f"{kind(value)} is too large to be written into a text")
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
 

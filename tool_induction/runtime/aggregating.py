@@ -15,8 +15,8 @@ from world_api.core.faults import ToolFault
 Holds = Callable[[Expr, Json], bool]
 
 
-def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds) -> Json:
-    """The value of an aggregate step.
+def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
+    """The value of an aggregate step. What it is to join is weighed first: joining makes a list long at once.
 
     Raises:
         ToolFault: ``bad_parameter``, and what the aggregate names.
@@ -31,10 +31,12 @@ def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds) -> Json
             sides = value if isinstance(value, dict) else {}
             return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
         case "mix":
+            weigh(value)
             whole = isinstance(value, dict) and "evidence" in value
             rows = [*value.values()] if isinstance(value, dict) else value
             return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
         case "lists":
+            weigh(value)
             return spec.run([_without_null(one) for one in value] if isinstance(value, list) else [], **params)
         case "slots":
             return spec.run(value if isinstance(value, list) else [], **params)

@@ -113,28 +113,41 @@ class Engine:
 
     def _step(self, step: Step, scope: Scope) -> None:
         match step:
-            case Call():
-                scope[step.save_as] = self._call(step, scope)
-            case Block():
-                self._loop(step, step.loop, scope, lambda inside: self._body(step, inside))
-            case Filter():
-                kept = [item for item in self._list(step.inputs, scope) if self._holds(step.where, scope, item)]
-                scope[step.save_as] = kept
-            case Project():
-                scope[step.save_as] = [
-                    projected(item, {key: evaluate(value, _with(scope, "item", item)) for key, value in step.fields})
-                    for item in self._list(step.inputs, scope)
-                ]
-            case Aggregate():
-                scope[step.save_as] = aggregated(step, scope, lambda where, item: self._holds(where, scope, item))
-            case Set():
-                scope[step.save_as] = evaluate(step.value, scope)
             case If():
                 holds = truth(step.condition, evaluate(step.condition, scope))
                 self._block(step.then if holds else step.otherwise, scope)
             case Require():
                 if not truth(step.condition, evaluate(step.condition, scope)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope)))
+            case Call(loop=Loop() as loop):
+                self._loop(step, loop, scope, lambda inside: self._once(step, inside))
+            case Block():
+                self._loop(step, step.loop, scope, lambda inside: self._body(step, inside))
+            case _:
+                self._save(step.save_as, self._value(step, scope), scope)
+
+    def _save(self, name: str, value: Json, scope: Scope) -> None:
+        self.meter.bound(value)
+        scope[name] = value
+
+    def _value(self, step: Call | Filter | Project | Aggregate | Set, scope: Scope) -> Json:
+        match step:
+            case Call():
+                return self._call(step, scope)
+            case Filter():
+                return [item for item in self._list(step.inputs, scope) if self._holds(step.where, scope, item)]
+            case Project():
+                return [self._projected(step, scope, item) for item in self._list(step.inputs, scope)]
+            case Aggregate():
+                return aggregated(
+                    step, scope, holds=lambda where, item: self._holds(where, scope, item), weigh=self.meter.bound
+                )
+            case Set():
+                return evaluate(step.value, scope)
+
+    def _projected(self, step: Project, scope: Scope, item: Json) -> Json:
+        self.meter.look()
+        return projected(item, {key: evaluate(value, _with(scope, "item", item)) for key, value in step.fields})
 
     def _list(self, expr: Expr, scope: Mapping[str, Json]) -> list[Json]:
         value = evaluate(expr, scope)
@@ -145,12 +158,10 @@ class Engine:
         return value
 
     def _holds(self, where: Expr, scope: Scope, item: Json) -> bool:
+        self.meter.look()
         return truth(where, evaluate(where, _with(scope, "item", item)))
 
     def _call(self, step: Call, scope: Scope) -> Json:
-        if step.loop is not None:
-            self._loop(step, step.loop, scope, lambda inside: self._once(step, inside))
-            return scope[step.save_as]
         try:
             return self._once(step, scope)
         except BudgetExhausted:
@@ -217,7 +228,7 @@ class Engine:
         if faults and len(faults) == done:
             raise faults[0]
         # Bound only now: after a fault the list so far must not pass for the whole one.
-        scope[step.save_as] = collected
+        self._save(step.save_as, collected, scope)
         if faults:
             self._lose(step, faults[0], len(faults), done)
 

@@ -15,7 +15,8 @@ from tool_induction.language.types import RecordType, plain
 from tool_induction.runtime.budget import Meter, RunLimits
 from tool_induction.runtime.calling import Caller, Memo, OperationCalls, WorldState
 from tool_induction.runtime.engine import Engine
-from tool_induction.runtime.outcome import Outcome, cited, presented
+from tool_induction.runtime.outcome import Outcome
+from tool_induction.runtime.presenting import cited, presented
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.faults import ToolFault
@@ -120,8 +121,8 @@ def _record(
         output.name: presented(
             _deduplicated(outcome.outputs[output.name], output),
             output,
+            run=limits,
             most_items=limits.evidence if output.name == "evidence" else limits.output_items,
-            most_characters=limits.output_characters,
             notes=notes,
         )
         for output in compiled.tool.outputs
