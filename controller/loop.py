@@ -17,6 +17,7 @@ from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
 from controller.toolsets import Toolset, split_result
 from world_api.backends.chat.canonical import canonical, content_hash
+from world_api.backends.chat.completions import checked_reply
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
@@ -123,7 +124,7 @@ class _Loop:
         if offer_tools:
             request["tools"] = self._offer
         began = self._clock.monotonic()
-        raw = self._model.complete(request)
+        raw = checked_reply(self._model.complete(request))
         self._timings.append(RoundTiming(model_seconds=_since(began, self._clock), tool_seconds=[]))
         number = len(self._rounds) + 1
         reply = read_reply(raw, tools=self._names, round_number=number)

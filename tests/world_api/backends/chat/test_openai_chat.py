@@ -170,7 +170,17 @@ def test_a_server_that_does_not_answer_in_time_is_unreachable(chat_server: Any, 
         connect(timeout=0.05, retries=0).complete(REQUEST)
 
 
-@pytest.mark.parametrize("body", [b"<html>It works!</html>", b"[1]", b"", b'{"error": {"message": "no"}}', b"{nan"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>It works!</html>",
+        b"[1]",
+        b"",
+        b'{"error": {"message": "no"}}',
+        b"{nan",
+        b'{"choices": [], "logprobs": 1e999}',
+    ],
+)
 def test_what_is_no_chat_completion_is_an_error_by_name(chat_server: Any, connect: Any, body: bytes) -> None:
     chat_server.play(chat_server.raw(body))
     with pytest.raises(BackendFault, match="endpoint_error"):
