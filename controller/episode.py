@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from controller.budgets import Budget, Usage
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
+from controller.last_resort import INTERNAL_FAULT
 from world_api.core.faults import EpisodeFault, VideoWorldError
 
 SCHEMA_VERSION = 1
@@ -154,6 +155,12 @@ class Episode:
         problems = [item.problem for item in self.rounds]
         problems += [problem for call in self.calls for problem in (call.problem, call.note)]
         return dict(sorted(Counter(problem for problem in problems if problem is not None).items()))
+
+    @property
+    def internal_faults(self) -> int:
+        """How many calls ended in an error of the program itself."""
+        errors = [call.result.get("error") for call in self.calls if call.ran]
+        return sum(isinstance(error, dict) and error.get("code") == INTERNAL_FAULT for error in errors)
 
     def record(self) -> dict[str, Any]:
         """The wire form, without the timings."""
