@@ -19,7 +19,7 @@ from controller.conversation.replies import Problem
 from controller.last_resort import INTERNAL_FAULT
 from world_api.core.faults import EpisodeFault, VideoWorldError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: submitted: by ``submit_answer``; prose: in words, unasked; forced: when a limit was reached; failed: no answer.
 Outcome = Literal["submitted", "prose", "forced", "failed"]
@@ -118,10 +118,11 @@ class Timings:
 class Episode:
     """One question, from asking to its answer or the named reason why there is none."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     task: Task
     model: str
     prompt_hash: str
+    tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget
     messages: list[dict[str, Any]]

@@ -211,6 +211,7 @@ class _Loop:
             task=self._task,
             model=self._model.name,
             prompt_hash=self._prompts.hash,
+            tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,
             messages=self._messages,

@@ -91,7 +91,7 @@ def replay_entry(
     episode = run_episode(
         task,
         model=ReplayChatModel(exchanges, name=recorded.model),
-        tools=RecordedTools(recorded.tool_calls, offered=_offered(exchanges)),
+        tools=RecordedTools(recorded.tool_calls, offered=_offered(recorded)),
         budget=recorded.budget,
         clock=ReplayClock(entry.readings),
         prompts=prompts or Prompts(),
@@ -104,6 +104,7 @@ def _broken_off(
 ) -> Episode:
     """What its exchanges tell of an episode that did not come to its end: the talk and its price, without the calls."""
     last = exchanges[-1].request if exchanges else {}
+    tools = next((exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), [])
     if isinstance(failure, KeyboardInterrupt):
         fault = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
     else:
@@ -112,7 +113,8 @@ def _broken_off(
         task=task,
         model=system.model.name,
         prompt_hash=system.prompts.hash,
-        tools_hash=content_hash(exchanges[0].request.get("tools", []) if exchanges else []),
+        tools=tools,
+        tools_hash=content_hash(tools),
         budget=system.budget,
         messages=last.get("messages", []),
         rounds=[
@@ -143,7 +145,7 @@ class RecordedTools:
         self._offered = offered
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The declarations the recorded requests carried."""
+        """The recorded declarations."""
         return self._offered
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -162,14 +164,22 @@ class RecordedTools:
         return {**call.result, TRACE: call.inner_calls} if call.inner_calls else call.result
 
 
-def _offered(exchanges: Sequence[Exchange]) -> list[ToolDeclaration]:
-    tools = exchanges[0].request.get("tools", []) if exchanges else []
-    declarations = [
-        ToolDeclaration(
-            name=item["function"]["name"],
-            description=item["function"]["description"],
-            parameters=item["function"]["parameters"],
-        )
-        for item in tools
-    ]
-    return declarations[:-1]  # the loop itself adds submit_answer, last
+def _offered(recorded: Episode) -> list[ToolDeclaration]:
+    """The tools of a recorded episode; the loop itself adds ``submit_answer``, last.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    try:
+        return [
+            ToolDeclaration(
+                name=item["function"]["name"],
+                description=item["function"]["description"],
+                parameters=item["function"]["parameters"],
+            )
+            for item in recorded.tools[:-1]
+        ]
+    except (KeyError, TypeError):
+        raise EpisodeFault(
+            "recording_damaged", "a recorded declaration is not whole", hint="restore the episode from a copy"
+        ) from None
