@@ -104,7 +104,9 @@ def _broken_off(
 ) -> Episode:
     """What its exchanges tell of an episode that did not come to its end: the talk and its price, without the calls."""
     last = exchanges[-1].request if exchanges else {}
-    tools = next((exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), [])
+    tools: list[dict[str, Any]] = next(
+        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
+    )
     if isinstance(failure, KeyboardInterrupt):
         fault = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
     else:
