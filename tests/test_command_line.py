@@ -226,7 +226,11 @@ def test_a_flipped_bit_in_a_file_of_rows_is_named(cli: Cli, make_world: Any) -> 
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x10
     path.write_bytes(bytes(data))
-    for command in (["inspect", "made"], ["call", "list_entities", "--video", "made"]):
+    for command in (
+        ["inspect", "made"],
+        ["call", "list_entities", "--video", "made"],
+        ["ask", "made", "How many people?"],
+    ):
         outcome = cli(*command, "--json")
         assert outcome.status == 1
         assert outcome.json["error"]["code"] == "world_damaged"

@@ -32,6 +32,15 @@ class World:
         table: pa.Table = self._rows(name)
         return table
 
+    def verify(self) -> None:
+        """Read every table now, so that damage is met before anything rests on the world.
+
+        Raises:
+            StoreFault: ``world_damaged``.
+        """
+        for name in TABLES:
+            self.rows(name)
+
     def _read(self, name: str) -> pa.Table:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
 
