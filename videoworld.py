@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -42,6 +41,11 @@ COMMANDS: dict[str, Room] = {
     ),
     "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
+    "serve": Room(
+        "world_api.exposure.commands.serving",
+        "app",
+        "Serve the operations on a world over the Model Context Protocol, on stdin and stdout.",
+    ),
     "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
     "reindex": Room(
         "world_api.exposure.commands.building",
@@ -76,33 +80,50 @@ class LazyGroup(TyperGroup):
         return name, command, rest
 
 
+USAGE = 2  #: the exit status of wrong usage
+
 app = typer.Typer(
     cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"video-world-api {version('video-world-api')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def videoworld() -> None:
+def videoworld(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
     """Long videos as worlds that a language model can act in."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage."""
-    from world_api.core.faults import VideoWorldError
+    from world_api.core.faults import StoreFault, VideoWorldError
     from world_api.exposure.cli import fail
 
     given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
     try:
         app(given, prog_name="videoworld")
     except VideoWorldError as error:
-        sys.exit(fail(error, as_json="--json" in given))
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; what was written so far is kept\n")
-        sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output stopped reading; point stdout elsewhere so that closing it stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(fail(error, as_json=as_json))
+    except OSError as error:
+        # What the file system refuses at a place nobody thought of: a name too long, a device, a full disk.
+        place = f"{str(error.filename)[:80]}: " if error.filename else ""
+        fault = StoreFault("file_system", f"{place}{error.strerror or error}", hint="check the path and the free space")
+        sys.exit(fail(fault, as_json=as_json))
+    except SystemExit as leaving:
+        if leaving.code == USAGE and as_json:
+            fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint="add --help"), as_json=True)
+        raise
 
 
 if __name__ == "__main__":

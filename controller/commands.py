@@ -72,6 +72,7 @@ def ask(
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     opened = open_session(store, video_id, as_of=as_of, name=session)
+    opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     name = None
     if record is None:
         episode = builder(model=chat, clock=clock, library=library).answer(asked, opened)

@@ -16,9 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 from controller.budgets import Budget, Usage
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
+from controller.last_resort import INTERNAL_FAULT
 from world_api.core.faults import EpisodeFault, VideoWorldError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: submitted: by ``submit_answer``; prose: in words, unasked; forced: when a limit was reached; failed: no answer.
 Outcome = Literal["submitted", "prose", "forced", "failed"]
@@ -117,10 +118,11 @@ class Timings:
 class Episode:
     """One question, from asking to its answer or the named reason why there is none."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     task: Task
     model: str
     prompt_hash: str
+    tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget
     messages: list[dict[str, Any]]
@@ -154,6 +156,12 @@ class Episode:
         problems = [item.problem for item in self.rounds]
         problems += [problem for call in self.calls for problem in (call.problem, call.note)]
         return dict(sorted(Counter(problem for problem in problems if problem is not None).items()))
+
+    @property
+    def internal_faults(self) -> int:
+        """How many calls ended in an error of the program itself."""
+        errors = [call.result.get("error") for call in self.calls if call.ran]
+        return sum(isinstance(error, dict) and error.get("code") == INTERNAL_FAULT for error in errors)
 
     def record(self) -> dict[str, Any]:
         """The wire form, without the timings."""

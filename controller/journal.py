@@ -49,15 +49,29 @@ class Recording:
         self._exchanges = _recording(folder, name)
 
     def keep(self, exchange: Exchange) -> None:
-        """Append an exchange."""
-        append_line(self._exchanges, exchange.record())
+        """Append an exchange.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        self._append(self._exchanges, exchange.record())
 
     def finish(self, episode: Episode, readings: list[str | float]) -> None:
-        """Append the episode and its times."""
+        """Append the episode and its times.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
         timings = asdict(episode.timings) if episode.timings is not None else None
         line = {"schema_version": SCHEMA_VERSION, "name": self.name}
-        append_line(self._folder / _TIMINGS, {**line, "timings": timings, "clock": readings})
-        append_line(self._folder / _EPISODES, {**line, "episode": episode.record()})
+        self._append(self._folder / _TIMINGS, {**line, "timings": timings, "clock": readings})
+        self._append(self._folder / _EPISODES, {**line, "episode": episode.record()})
+
+    def _append(self, path: Path, record: dict[str, Any]) -> None:
+        try:
+            append_line(path, record)
+        except OSError as error:
+            raise _not_writable(self._folder, error) from None
 
 
 class Journal:
@@ -76,11 +90,7 @@ class Journal:
             (self._folder / _RECORDINGS).mkdir(parents=True, exist_ok=True)
             return Recording(self._folder, self._take_name(label))
         except OSError as error:
-            raise EpisodeFault(
-                "record_not_writable",
-                f"cannot record in {self._folder}: {error.strerror}",
-                hint="give --record a folder that can be written",
-            ) from None
+            raise _not_writable(self._folder, error) from None
 
     def _take_name(self, label: str) -> str:
         number = 1
@@ -145,6 +155,14 @@ def label_for(task: Task, started_at: str) -> str:
     """A readable name for an episode: when it began, the system, and a hash of what was asked."""
     time = "".join(character for character in started_at[:19] if character.isdigit())
     return f"{time}-{task.system}-{content_hash(asdict(task))[:8]}"
+
+
+def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
+    return EpisodeFault(
+        "record_not_writable",
+        f"cannot record in {folder}: {error.strerror}",
+        hint="give --record a folder that can be written",
+    )
 
 
 def _recording(folder: Path, name: str) -> Path:

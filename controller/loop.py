@@ -15,9 +15,11 @@ from controller.conversation.observations import budget_spent, call_slip, slip, 
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
+from controller.last_resort import as_stored, internal_fault, observed
 from controller.toolsets import Toolset, split_result
 from world_api.backends.chat.canonical import canonical, content_hash
-from world_api.core.faults import BackendFault
+from world_api.backends.chat.completions import checked_reply
+from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
@@ -74,8 +76,14 @@ class _Loop:
         began = self._clock.monotonic()
         try:
             ending = self._converse()
-        except BackendFault as fault:
+        except EpisodeFault:
+            raise
+        except VideoWorldError as fault:
             ending = _Ending(outcome="failed", reason=fault.code, fault=FaultRecord.of(fault))
+        # What was asked and answered so far has been paid for: the record keeps it, with the place of the defect.
+        except Exception as error:  # noqa: BLE001 - see above
+            defect = internal_fault(error)
+            ending = _Ending(outcome="failed", reason=defect.code, fault=FaultRecord.of(defect))
         return self._episode(ending, seconds=self._clock.monotonic() - began)
 
     def _converse(self) -> _Ending:
@@ -123,7 +131,7 @@ class _Loop:
         if offer_tools:
             request["tools"] = self._offer
         began = self._clock.monotonic()
-        raw = self._model.complete(request)
+        raw = checked_reply(self._model.complete(request))
         self._timings.append(RoundTiming(model_seconds=_since(began, self._clock), tool_seconds=[]))
         number = len(self._rounds) + 1
         reply = read_reply(raw, tools=self._names, round_number=number)
@@ -170,7 +178,7 @@ class _Loop:
     def _run_call(self, call: ToolCall) -> None:
         self._meter.add_call()
         began = self._clock.monotonic()
-        result = self._tools.call_tool(call.tool, call.arguments)
+        result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
         self._timings[-1].tool_seconds.append(_since(began, self._clock))
         self._observe(call, result, ran=True)
 
@@ -203,6 +211,7 @@ class _Loop:
             task=self._task,
             model=self._model.name,
             prompt_hash=self._prompts.hash,
+            tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,
             messages=self._messages,

@@ -11,17 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controller.budgets import usage_of
 from controller.conversation.prompting import Prompts
-from controller.episode import CallRecord, Episode
+from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
 from controller.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
 from controller.toolsets import TRACE
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.canonical import json_line
+from world_api.backends.chat.canonical import content_hash, json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock
-from world_api.core.faults import EpisodeFault
+from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 from world_api.world.sessions.session import Session
 
@@ -39,14 +40,31 @@ class Replayed:
 def answer_recorded(
     question: str, session: Session, *, system: SystemFactory, model: ChatModel, clock: Clock, journal: Journal
 ) -> tuple[Episode, str]:
-    """Answer a question and record the episode; the episode and its name in the journal."""
+    """Answer a question and record the episode; the episode and its name in the journal.
+
+    An episode that is broken off, by a person or by a fault that it cannot outlive, is recorded as failed too.
+
+    Raises:
+        EpisodeFault: ``record_not_writable``.
+        VideoWorldError: the fault that broke it off.
+    """
     taped = RecordingClock(clock)
     asked = system(model, clock)
     asked.tools(session)  # a library that cannot be offered is refused before a name is taken
     task = asked.task(question, session)
     recording = journal.begin(label_for(task, clock.now()))
-    recorder = RecordingChatModel(model, clock=clock, keep=recording.keep)
-    episode = system(recorder, taped).answer(question, session)
+    exchanges: list[Exchange] = []
+
+    def keep(exchange: Exchange) -> None:
+        exchanges.append(exchange)
+        recording.keep(exchange)
+
+    answering = system(RecordingChatModel(model, clock=clock, keep=keep), taped)
+    try:
+        episode = answering.answer(question, session)
+    except (VideoWorldError, KeyboardInterrupt) as failure:
+        recording.finish(_broken_off(answering, task, exchanges, failure), taped.readings)
+        raise
     recording.finish(episode, taped.readings)
     return episode, recording.name
 
@@ -73,12 +91,52 @@ def replay_entry(
     episode = run_episode(
         task,
         model=ReplayChatModel(exchanges, name=recorded.model),
-        tools=RecordedTools(recorded.tool_calls, offered=_offered(exchanges)),
+        tools=RecordedTools(recorded.tool_calls, offered=_offered(recorded)),
         budget=recorded.budget,
         clock=ReplayClock(entry.readings),
         prompts=prompts or Prompts(),
     )
     return Replayed(episode=episode, identical=json_line(episode.record()) == json_line(recorded.record()))
+
+
+def _broken_off(
+    system: ToolUser, task: Task, exchanges: Sequence[Exchange], failure: VideoWorldError | KeyboardInterrupt
+) -> Episode:
+    """What its exchanges tell of an episode that did not come to its end: the talk and its price, without the calls."""
+    last = exchanges[-1].request if exchanges else {}
+    tools: list[dict[str, Any]] = next(
+        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
+    )
+    if isinstance(failure, KeyboardInterrupt):
+        fault = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
+    else:
+        fault = FaultRecord.of(failure)
+    return Episode(
+        task=task,
+        model=system.model.name,
+        prompt_hash=system.prompts.hash,
+        tools=tools,
+        tools_hash=content_hash(tools),
+        budget=system.budget,
+        messages=last.get("messages", []),
+        rounds=[
+            RoundRecord(
+                number=number,
+                tools_offered="tools" in exchange.request,
+                usage=usage_of(exchange.request, exchange.reply),
+                finish_reason=None,
+                problem=None,
+            )
+            for number, exchange in enumerate(exchanges, start=1)
+            if exchange.reply is not None
+        ],
+        calls=[],
+        outcome="failed",
+        reason=fault.code,
+        fault=fault,
+        answer=None,
+        spans=[],
+    )
 
 
 class RecordedTools:
@@ -89,7 +147,7 @@ class RecordedTools:
         self._offered = offered
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The declarations the recorded requests carried."""
+        """The recorded declarations."""
         return self._offered
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -108,14 +166,22 @@ class RecordedTools:
         return {**call.result, TRACE: call.inner_calls} if call.inner_calls else call.result
 
 
-def _offered(exchanges: Sequence[Exchange]) -> list[ToolDeclaration]:
-    tools = exchanges[0].request.get("tools", []) if exchanges else []
-    declarations = [
-        ToolDeclaration(
-            name=item["function"]["name"],
-            description=item["function"]["description"],
-            parameters=item["function"]["parameters"],
-        )
-        for item in tools
-    ]
-    return declarations[:-1]  # the loop itself adds submit_answer, last
+def _offered(recorded: Episode) -> list[ToolDeclaration]:
+    """The tools of a recorded episode; the loop itself adds ``submit_answer``, last.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    try:
+        return [
+            ToolDeclaration(
+                name=item["function"]["name"],
+                description=item["function"]["description"],
+                parameters=item["function"]["parameters"],
+            )
+            for item in recorded.tools[:-1]
+        ]
+    except (KeyError, TypeError):
+        raise EpisodeFault(
+            "recording_damaged", "a recorded declaration is not whole", hint="restore the episode from a copy"
+        ) from None

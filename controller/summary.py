@@ -32,6 +32,7 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
         "tool_calls": [_call(call) for call in episode.tool_calls],
         "calls_inside_tools": sum(len(call.inner_calls) for call in episode.tool_calls),
         "slips": episode.slips,
+        "internal_faults": episode.internal_faults,
         "tokens": {**usage.record(), "total": usage.total},
         "seconds": timings.seconds if timings is not None else None,
         "recorded_as": recorded_as,
@@ -52,6 +53,8 @@ def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
         lines.append(f"ended     {episode.outcome}: {episode.reason}")
     if episode.slips:
         lines.append("slips     " + ", ".join(f"{name} x{number}" for name, number in episode.slips.items()))
+    if episode.internal_faults:
+        lines.append(f"defects   {_plural(episode.internal_faults, 'call')} ended in an internal fault")
     if recorded_as is not None:
         lines.append(f"recorded  {recorded_as}")
     note = watermark(episode)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from controller.last_resort import observed
 from tool_induction.toolset import ToolDeclaration
-from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.core.faults import OperationFault, ToolFault
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
 from world_api.world.sessions.session import Session
@@ -45,11 +46,8 @@ class AtomicTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run an operation; its faults are observations."""
-        try:
-            return run(self._session, name, arguments)
-        except VideoWorldError as fault:
-            return {**fault.record()}
+        """Run an operation; its faults are observations, and so is an error nobody foresaw."""
+        return observed(lambda: run(self._session, name, arguments))
 
 
 class CombinedTools:

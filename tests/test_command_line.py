@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,17 @@ def test_a_world_is_laid_open(cli: Cli) -> None:
     text = cli("inspect", "made").out
     assert "THE LONG WALK" in text
     assert "person in red and white" in text
+
+
+def test_a_world_is_checked_against_its_hashes(cli: Cli, make_world: Any) -> None:
+    assert cli("inspect", "made", "--check").status == 0
+    [path] = [
+        file for file in (make_world.store / "made" / "rows" / "speech").iterdir() if b"folder" in file.read_bytes()
+    ]
+    path.write_bytes(path.read_bytes().replace(b"folder", b"bolder"))
+    error = cli("inspect", "made", "--check", "--json").json["error"]
+    assert error["code"] == "world_damaged"
+    assert path.name in error["message"]
 
 
 def test_inspecting_behind_a_cut_tells_nothing_of_what_follows(cli: Cli) -> None:
@@ -188,6 +200,14 @@ def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: C
     assert {hit["video_id"] for hit in cli("worlds", "--search", "blue folder", "--json").json["segments"]} == {"made"}
 
 
+def test_committing_a_session_leaves_the_video_in_the_catalogue(cli: Cli) -> None:
+    cli("reindex")
+    memory = '{"level": "event", "time_range": {"start_time": 1, "end_time": 2}, "content": "noted"}'
+    cli("call", "write_memory", "--video", "made", "--args", memory)
+    cli("session", "commit", "made")
+    assert cli("worlds", "--search", "blue folder", "--json").json["segments"]
+
+
 def test_the_doctor_examines_this_installation(cli: Cli) -> None:
     record = cli("doctor", "--json").json
     assert record["ok"], record["problems"]
@@ -199,3 +219,60 @@ def test_every_command_has_help_that_agrees_with_the_front_page(cli: Cli, name: 
     outcome = cli(name, "--help", store=None)
     assert outcome.status == 0
     assert COMMANDS[name].help in " ".join(outcome.out.split())
+
+
+def test_a_flipped_bit_in_a_file_of_rows_is_named(cli: Cli, make_world: Any) -> None:
+    path = next((make_world.store / "made" / "rows" / "sightings").iterdir())
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(bytes(data))
+    for command in (
+        ["inspect", "made"],
+        ["call", "list_entities", "--video", "made"],
+        ["ask", "made", "How many people?"],
+    ):
+        outcome = cli(*command, "--json")
+        assert outcome.status == 1
+        assert outcome.json["error"]["code"] == "world_damaged"
+
+
+def test_a_world_copied_under_another_name_answers_to_it(cli: Cli, make_world: Any) -> None:
+    shutil.copytree(make_world.store / "made", make_world.store / "copy")
+    assert cli("inspect", "copy", "--json").json["video_id"] == "copy"
+    assert cli("call", "list_scenes", "--video", "copy").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["inspect", "made", "--as-of", "inf"], "bad_as_of"),
+        (["build", "z" * 300 + ".mp4"], "file_system"),
+        (["call", "search_segments_by_text", "--video", "made", "query=\udcff", "top_k=1"], "bad_arguments"),
+        (["call", "get_segment", "--video", "made", "start_time=1", "start_time=2", "end_time=3"], "bad_arguments"),
+        (
+            ["call", "get_segment", "--video", "made", "--args", '{"start_time":1,"start_time":2,"end_time":3}'],
+            "bad_arguments",
+        ),
+    ],
+)
+def test_what_a_user_may_get_wrong_is_named(cli: Cli, arguments: list[str], code: str) -> None:
+    outcome = cli(*arguments, "--json")
+    assert outcome.status == 1
+    assert outcome.json["error"]["code"] == code
+
+
+def test_wrong_usage_with_json_is_json_too(cli: Cli) -> None:
+    outcome = cli("ops", "--format", "xml", "--json", store=None)
+    assert outcome.status == 2
+    assert outcome.json["error"]["code"] == "wrong_usage"
+
+
+def test_a_store_that_is_a_file_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no store")
+    assert cli("worlds", "--json", store=tmp_path / "file").json["error"]["code"] == "not_a_store"
+
+
+def test_behind_a_cut_nothing_of_the_whole_films_size_is_told(cli: Cli) -> None:
+    record = cli("inspect", "made", "--as-of", "30", "--json").json
+    assert record["bytes"] is None
+    assert set(record["source"]) == {"file_name"}

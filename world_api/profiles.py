@@ -6,11 +6,9 @@ This is the one place where adapters are chosen; the rooms below know only the p
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.core.faults import OperationFault
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.world.disk.stored import World, open_world
@@ -55,8 +53,7 @@ def build_world(
         progress=progress,
         clock=clock,
     )
-    if report.changed:
-        catalogue.enter(store, report.video_id, text_embedder())
+    catalogue.enter(store, report.video_id)
     return report
 
 
@@ -67,10 +64,8 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
         OperationFault: ``bad_as_of``.
     """
-    if as_of is not None and not (math.isfinite(as_of) and as_of >= 0):
-        raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
     world = open_world(store, video_id)
-    overlay = Overlay(path=None, kept=[]) if name is None else open_overlay(store, video_id, check_session_name(name))
+    overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
     return Session(view=View(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
 

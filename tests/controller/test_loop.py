@@ -59,6 +59,7 @@ def test_a_fault_of_a_tool_is_an_observation_and_no_slip(hold: Any, replies: Any
         ('{"query": ', "arguments_not_json"),
         ("query=rain", "arguments_not_json"),
         ('{"query": NaN}', "arguments_not_json"),
+        ('{"query": 1e999}', "arguments_not_json"),
         ("", "arguments_not_json"),
         ('{"query": "\\ud800"}', "arguments_not_json"),
         ("[" * 100_000, "arguments_not_json"),
@@ -262,6 +263,11 @@ def test_an_endpoint_that_fails_ends_the_episode_by_name_and_keeps_what_was_done
     assert (episode.outcome, episode.reason) == ("failed", "endpoint_unreachable")
     assert episode.fault == FaultRecord(code="endpoint_unreachable", message="nobody there", hint="start it")
     assert len(episode.tool_calls) == 1
+
+
+def test_a_reply_that_is_no_json_ends_the_episode_by_name(hold: Any) -> None:
+    episode = hold({"choices": [{"message": {"content": "hi"}, "logprobs": float("inf")}]}).episode
+    assert (episode.outcome, episode.reason) == ("failed", "bad_model_reply")
 
 
 def test_a_replay_that_does_not_match_is_not_taken_for_an_outcome(hold: Any) -> None:

@@ -97,6 +97,13 @@ def test_an_episode_of_slips_and_a_spent_budget_replays_too(record: Any, replies
     assert replay_recorded(kept.journal, kept.name).identical
 
 
+@pytest.mark.parametrize("budget", [Budget(rounds=0), Budget(calls=0), Budget(tokens=0)])
+def test_an_episode_that_offered_no_tools_replays_too(record: Any, replies: Any, budget: Budget) -> None:
+    kept = record(ScriptedChatModel([replies.says("So.")]), budget=budget)
+    assert [item.tools_offered for item in kept.episode.rounds] == [False]
+    assert replay_recorded(kept.journal, kept.name).identical
+
+
 def test_an_episode_whose_endpoint_failed_replays_its_failure(record: Any) -> None:
     kept = record(ScriptedChatModel([BackendFault("endpoint_error", "oops", hint="wait")]))
     replayed = replay_recorded(kept.journal, kept.name)
@@ -154,7 +161,7 @@ def test_a_record_of_another_schema_is_refused(record: Any) -> None:
     kept = record(RuleBasedChatModel())
     whole = kept.episode.record()
     with pytest.raises(EpisodeFault, match="recording_schema"):
-        episode_from_record(whole | {"schema_version": 2})
+        episode_from_record(whole | {"schema_version": 99})
     del whole["task"]
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         episode_from_record(whole)

@@ -12,16 +12,22 @@ from typing import Any
 
 import pytest
 
+_DRIP_SECONDS = 0.02
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One HTTP answer. ``announced`` is the Content-Length that is declared, for bodies that are cut short."""
+    """One HTTP answer. ``announced`` is the Content-Length that is declared, for bodies that are cut short.
+
+    What ``drips`` comes byte by byte, each long before a client's timeout for one read.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     announced: int | None = None
     hangs: bool = False
+    drips: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +92,11 @@ class ChatServer:
         """No answer until the test is over."""
         return Answer(hangs=True)
 
+    @staticmethod
+    def dripping(reply: Any) -> Answer:
+        """A whole reply, a byte at a time."""
+        return Answer(body=json.dumps(reply).encode(), drips=True)
+
     def close(self) -> None:
         """Stop serving."""
         self.released.set()
@@ -109,7 +120,19 @@ def _handler_for(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(answer.body)
+            if answer.drips:
+                self.drip(answer.body)
+            else:
+                self.wfile.write(answer.body)
+
+        def drip(self, body: bytes) -> None:
+            for byte in body:
+                if server.released.wait(_DRIP_SECONDS):
+                    return
+                try:
+                    self.wfile.write(bytes([byte]))
+                except OSError:
+                    return
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

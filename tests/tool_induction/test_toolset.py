@@ -45,3 +45,21 @@ def test_results_are_remembered_between_calls(toolset: Any, world: Any) -> None:
         toolset.call_tool("locate_first_appearance", {"video_id": "film", "person_query": "red"})
 
     assert len(world.asked) == 4
+
+
+def test_a_bug_below_a_tool_is_an_observation_too(toolset: Any, world: Any) -> None:
+    def broken(*_: Any) -> Any:
+        raise KeyError("/home/somebody/film.mp4")
+
+    world._search_segments_by_text = broken
+    observed = toolset.call_tool("locate_first_appearance", {"video_id": "film", "person_query": "red"})
+
+    assert observed["error"]["code"] == "internal_fault"
+    assert "KeyError" in observed["error"]["message"]
+    assert "somebody" not in observed["error"]["message"]
+
+
+def test_arguments_that_are_no_json_are_an_observation(toolset: Any) -> None:
+    for value in (float("inf"), 10**5000, "\ud800", {1: 2}):
+        observed = toolset.call_tool("locate_first_appearance", {"video_id": "film", "person_query": value})
+        assert observed["error"]["code"] == "bad_arguments"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from itertools import islice
+from typing import TypeAlias, TypeGuard
 
-from tool_induction.language.canonical import canonical_json
+from tool_induction.language.canonical import canonical_json, weight
 from tool_induction.language.evaluation import Json
 from world_api.core.spans import TimeSpan, round_time
 
 Item: TypeAlias = Json
 Record: TypeAlias = "dict[str, Json]"
+_FLAT_RECORD = 200  #: values (and text by the line) of one piece of evidence
 
 
 def value_at(item: Item, key: str | None) -> Json:
@@ -69,10 +71,20 @@ def times(span: TimeSpan) -> Record:
     }
 
 
-def evidence_of(items: Sequence[Item]) -> list[Json]:
-    """All evidence the items carry, or are, in order and once each."""
+def is_evidence(item: Item) -> TypeGuard[Record]:
+    """Whether an item is itself a piece of evidence: a flat record that names its frame and its source."""
+    return (
+        isinstance(item, dict)
+        and "frame_time" in item
+        and "source" in item
+        and weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD
+    )
+
+
+def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]:
+    """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
     found: dict[str, Json] = {}
-    for piece in _pieces(items):
+    for piece in islice(_pieces(items), most):
         found.setdefault(canonical_json(piece), piece)
     return list(found.values())
 
@@ -81,7 +93,7 @@ def _pieces(items: Sequence[Item]) -> Iterator[Json]:
     for item in items:
         if isinstance(item, list):
             yield from _pieces(item)
-        elif isinstance(item, dict) and "frame_time" in item and "source" in item:
+        elif is_evidence(item):
             yield item
         elif isinstance(item, dict) and isinstance(carried := item.get("evidence"), list):
             yield from _pieces(carried)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
+from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan, merge_spans, round_time
 
 _SLACK = 1e-6  #: seconds; arithmetic on times is not exact
+_MOST_LOOKS = 2_000_000  #: comparisons of spans in one aggregate
 
 
 def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
@@ -68,28 +70,44 @@ class _Near:
     def __init__(self, expected: Iterable[TimeSpan]) -> None:
         self._longest = max((span.duration for span in expected), default=0.0)
         self._spans: list[tuple[float, int, TimeSpan]] = []
+        self._looks = 0
 
     def add(self, span: TimeSpan, place: int) -> None:
         """Add a span, under the place of its item."""
         insort(self._spans, (span.start, place, span))
 
     def within(self, span: TimeSpan, gap: float) -> Iterator[tuple[TimeSpan, int]]:
-        """At least all spans no more than ``gap`` seconds away, each with its place."""
+        """At least all spans no more than ``gap`` seconds away, each with its place.
+
+        Raises:
+            ToolFault: ``too_many_items``: everything is near everything, and there is too much of it.
+        """
         first = bisect_left(self._spans, (span.start - gap - self._longest - _SLACK,))
         for start, place, other in islice(self._spans, first, None):
             if start > span.end + gap + _SLACK:
                 return
+            self._looks += 1
+            if self._looks > _MOST_LOOKS:
+                raise ToolFault(
+                    "too_many_items",
+                    f"comparing so many overlapping items takes more than {_MOST_LOOKS} comparisons",
+                    hint="narrow the lists first, for instance with filter_in_interval or top_k",
+                )
             yield other, place
 
 
 def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
     """Stretches that overlap or lie at most ``gap`` seconds apart, joined; in time order, with their evidence."""
     timed = [(span, item) for item in items if (span := span_of(item))]
-    merged: list[Json] = []
-    for span in merge_spans((span for span, _ in timed), gap=max(0.0, gap)):
-        inside = [item for own, item in timed if span.start <= own.start and own.end <= span.end]
-        merged.append(times(span) | {"duration": round_time(span.duration), "evidence": evidence_of(inside)})
-    return merged
+    spans = merge_spans((span for span, _ in timed), gap=max(0.0, gap))
+    starts = [span.start for span in spans]
+    inside: list[list[Item]] = [[] for _ in spans]
+    for own, item in timed:
+        inside[bisect_right(starts, own.start) - 1].append(item)
+    return [
+        times(span) | {"duration": round_time(span.duration), "evidence": evidence_of(members)}
+        for span, members in zip(spans, inside, strict=True)
+    ]
 
 
 def total_duration(items: Sequence[Item]) -> float:
@@ -101,9 +119,13 @@ def total_duration(items: Sequence[Item]) -> float:
 def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> list[Json]:
     """Moments every ``step`` seconds from the start of the interval; if they are too many, evenly fewer."""
     bounds = interval_span(interval)
-    if step <= 0 or max_items < 1:
-        raise ToolFault("bad_step", f"a step of {step} s, at most {max_items} moments", hint="both must be positive")
-    wanted = int(bounds.duration / step + 1e-9) + 1
+    if step <= 0 or not 1 <= max_items <= limits.MAX_SAMPLES:
+        raise ToolFault(
+            "bad_step",
+            f"a step of {step} s, at most {max_items} moments",
+            hint=f"both must be positive, and at most {limits.MAX_SAMPLES} moments can be asked for",
+        )
+    wanted = int(min(bounds.duration / step, 2.0 * max_items) + 1e-9) + 1
     if wanted > 1 and bounds.start + (wanted - 1) * step >= bounds.end:
         wanted -= 1
     if wanted > max_items:

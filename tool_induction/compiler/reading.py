@@ -237,7 +237,7 @@ class _Reader:
         return Loop(
             over=self.expression(raw["loop_over"], (*path, "loop_over")),
             variable=raw.get("as", "item"),
-            max_items=raw.get("max_items"),
+            max_items=int(raw["max_items"]) if "max_items" in raw else None,
             until=self.expression(raw["until"], (*path, "until")) if "until" in raw else None,
         )
 

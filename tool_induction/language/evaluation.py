@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from tool_induction.language import limits
+from tool_induction.language.canonical import weight
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -99,6 +100,8 @@ def as_text(value: Json) -> str:
         return ""
     if isinstance(value, str):
         return value
+    if weight(value, most=limits.MAX_STRING_RESULT) > limits.MAX_STRING_RESULT:
+        raise ToolFault("bad_expression", f"{kind(value)} is too large to be written into a text")
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
 
@@ -150,6 +153,8 @@ def _index(expr: Expr, base: Json, number: int) -> Json:
 def _number(expr: Expr, value: Json) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _fault(expr, f"a number is wanted, found {kind(value)}")
+    if not abs(value) <= limits.MAX_NUMBER:  # not a number compares false with everything
+        raise _fault(expr, "a number is too large")
     return value
 
 

@@ -18,6 +18,8 @@ MAX_EXPRESSION_CHARACTERS = 512
 MAX_EXPRESSION_NODES = 64
 MAX_EXPRESSION_DEPTH = 12
 MAX_NUMBER = 1e15  #: magnitude of a constant and of any arithmetic result
+MAX_VALUE_DEPTH = 100  #: how deep a value of a run may be nested
+MAX_SAMPLES = 2_000  #: moments of one sample_times
 MAX_STRING_RESULT = 20_000  #: characters an expression may produce
 
 MAX_LOOP_DEPTH = 2

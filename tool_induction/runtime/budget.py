@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tool_induction.language.canonical import depth_within, weight
+from tool_induction.language.limits import MAX_VALUE_DEPTH
 from world_api.core.faults import ToolFault
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """Bounds of one run, with all tools it calls: steps done, loop items, bytes of results, seconds."""
+    """Bounds of one run, with all tools it calls: steps done, loop items, bytes of results, values bound, seconds."""
 
     steps: int = 5_000
     items: int = 2_000
     result_bytes: int = 16_000_000
+    values: int = 2_000_000  #: numbers, texts, records and lists in all that is saved under a name
     seconds: float = 300.0
     output_items: int = 12  #: entries shown of one list output
-    output_characters: int = 4_000  #: characters shown of one text output
+    output_characters: int = 4_000  #: characters shown of one text
+    output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
 
 
@@ -33,7 +37,7 @@ class Meter:
         self.exhausted = ""
         self._monotonic = monotonic
         self._started = monotonic()
-        self._used = {"steps": 0, "items": 0, "bytes": 0}
+        self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
 
     def spend(self, what: str, amount: int, bound: float) -> None:
         """Use up some of a bound.
@@ -58,6 +62,27 @@ class Meter:
     def result(self, size: int) -> None:
         """A result of so many bytes came back."""
         self.spend("bytes", size, self.limits.result_bytes)
+
+    def bound(self, value: object) -> None:
+        """A value is about to be saved under a name.
+
+        Raises:
+            BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
+        """
+        self._used["values"] += weight(value, most=self.limits.values)
+        if self._used["values"] > self.limits.values:
+            self._stop(f"more than {self.limits.values:g} values")
+        if not depth_within(value, MAX_VALUE_DEPTH):
+            self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
+
+    def look(self) -> None:
+        """Look at the clock between two items of a long step.
+
+        What needs no call goes on when a bound was reached, but not for longer than the run itself might take.
+        """
+        allowed = self.limits.seconds * (2 if self.exhausted else 1)
+        if self._monotonic() - self._started > allowed:
+            self._stop(f"more than {self.limits.seconds:g} seconds")
 
     def call(self) -> None:
         """A call is about to be made; none is once a bound was reached."""

@@ -15,6 +15,7 @@ from tool_induction.language.schemas import operation_types
 from tool_induction.language.types import INT, RecordType, plain
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import TimeSpan
@@ -111,9 +112,10 @@ class OperationCalls:
         if not isinstance(result, dict):
             raise ToolFault("bad_result", f"{name} gave {type(result).__name__}, not a record")
         try:
-            self._meter.result(len(canonical_json(result)))
-        except (TypeError, ValueError):
-            raise ToolFault("bad_result", f"{name} gave a result that is not JSON") from None
+            check_json(result)
+        except Unfit as why:
+            raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
+        self._meter.result(len(canonical_json(result)))
         return _with_item_evidence(name, result)
 
     def _key(self, name: str, arguments: Mapping[str, Json]) -> str | None:

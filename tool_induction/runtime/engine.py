@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tool_induction.aggregates import AGGREGATES
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
@@ -29,12 +28,14 @@ from tool_induction.language.model import (
     StopStatus,
     binds,
 )
-from tool_induction.language.syntax import Const, Expr
+from tool_induction.language.syntax import Expr
+from tool_induction.runtime.aggregating import aggregated
 from tool_induction.runtime.budget import BudgetExhausted, Meter
 from tool_induction.runtime.calling import OperationCalls
 from tool_induction.runtime.inheriting import as_callee_record, completed, products, projected
 from tool_induction.runtime.outcome import Outcome, outcome_of
 from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.values import Unfit, fitted
 from world_api.core.faults import ToolFault, VideoWorldError
 
 Scope: TypeAlias = MutableMapping[str, Json]
@@ -112,28 +113,41 @@ class Engine:
 
     def _step(self, step: Step, scope: Scope) -> None:
         match step:
-            case Call():
-                scope[step.save_as] = self._call(step, scope)
-            case Block():
-                self._loop(step, step.loop, scope, lambda inside: self._body(step, inside))
-            case Filter():
-                kept = [item for item in self._list(step.inputs, scope) if self._holds(step.where, scope, item)]
-                scope[step.save_as] = kept
-            case Project():
-                scope[step.save_as] = [
-                    projected(item, {key: evaluate(value, _with(scope, "item", item)) for key, value in step.fields})
-                    for item in self._list(step.inputs, scope)
-                ]
-            case Aggregate():
-                scope[step.save_as] = self._aggregate(step, scope)
-            case Set():
-                scope[step.save_as] = evaluate(step.value, scope)
             case If():
                 holds = truth(step.condition, evaluate(step.condition, scope))
                 self._block(step.then if holds else step.otherwise, scope)
             case Require():
                 if not truth(step.condition, evaluate(step.condition, scope)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope)))
+            case Call(loop=Loop() as loop):
+                self._loop(step, loop, scope, lambda inside: self._once(step, inside))
+            case Block():
+                self._loop(step, step.loop, scope, lambda inside: self._body(step, inside))
+            case _:
+                self._save(step.save_as, self._value(step, scope), scope)
+
+    def _save(self, name: str, value: Json, scope: Scope) -> None:
+        self.meter.bound(value)
+        scope[name] = value
+
+    def _value(self, step: Call | Filter | Project | Aggregate | Set, scope: Scope) -> Json:
+        match step:
+            case Call():
+                return self._call(step, scope)
+            case Filter():
+                return [item for item in self._list(step.inputs, scope) if self._holds(step.where, scope, item)]
+            case Project():
+                return [self._projected(step, scope, item) for item in self._list(step.inputs, scope)]
+            case Aggregate():
+                return aggregated(
+                    step, scope, holds=lambda where, item: self._holds(where, scope, item), weigh=self.meter.bound
+                )
+            case Set():
+                return evaluate(step.value, scope)
+
+    def _projected(self, step: Project, scope: Scope, item: Json) -> Json:
+        self.meter.look()
+        return projected(item, {key: evaluate(value, _with(scope, "item", item)) for key, value in step.fields})
 
     def _list(self, expr: Expr, scope: Mapping[str, Json]) -> list[Json]:
         value = evaluate(expr, scope)
@@ -144,12 +158,10 @@ class Engine:
         return value
 
     def _holds(self, where: Expr, scope: Scope, item: Json) -> bool:
+        self.meter.look()
         return truth(where, evaluate(where, _with(scope, "item", item)))
 
     def _call(self, step: Call, scope: Scope) -> Json:
-        if step.loop is not None:
-            self._loop(step, step.loop, scope, lambda inside: self._once(step, inside))
-            return scope[step.save_as]
         try:
             return self._once(step, scope)
         except BudgetExhausted:
@@ -164,7 +176,7 @@ class Engine:
         arguments = {key: evaluate(value, scope) for key, value in step.params}
         if step.kind == "api":
             return self.calls(step.target, arguments)
-        outcome = self.run(step.target, arguments)
+        outcome = self.run(step.target, self._fitting(step.target, arguments))
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
@@ -172,6 +184,14 @@ class Engine:
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+
+    def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
+        """The arguments of a call as the called tool's inputs have them."""
+        types = {item.name: item.type for item in self.tools[name].tool.inputs}
+        try:
+            return {key: fitted(value, types[key], place=key) for key, value in arguments.items()}
+        except Unfit as why:
+            raise ToolFault("bad_arguments", f"{name}: {why}", hint="a called tool takes what it declares") from None
 
     def _body(self, step: Block, scope: Scope) -> Json:
         self._block(step.body, scope)
@@ -208,7 +228,7 @@ class Engine:
         if faults and len(faults) == done:
             raise faults[0]
         # Bound only now: after a fault the list so far must not pass for the whole one.
-        scope[step.save_as] = collected
+        self._save(step.save_as, collected, scope)
         if faults:
             self._lose(step, faults[0], len(faults), done)
 
@@ -219,41 +239,10 @@ class Engine:
         self.lost = True
         self.warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
-    def _aggregate(self, step: Aggregate, scope: Scope) -> Json:
-        spec = AGGREGATES[step.operation]
-        params = {key: evaluate(value, scope) for key, value in step.params if key != "where"}
-        if spec.takes == "nothing":
-            return spec.run(**params)
-        if spec.takes == "pair":
-            pair = evaluate(step.inputs, scope)
-            sides = pair if isinstance(pair, dict) else {}
-            return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
-        value = evaluate(step.inputs, scope)
-        rows = [*value.values()] if isinstance(value, dict) and spec.takes == "mix" else value
-        if spec.takes == "mix":
-            whole = isinstance(value, dict) and "evidence" in value
-            return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
-        if spec.takes == "lists":
-            return spec.run([_without_null(one) for one in rows] if isinstance(rows, list) else [], **params)
-        items = rows if spec.takes == "slots" and isinstance(rows, list) else _without_null(rows)
-        if step.operation in ("any", "all"):
-            return spec.run(self._flags(step, items, scope), **params)
-        return spec.run(items, **params)
-
-    def _flags(self, step: Aggregate, items: list[Json], scope: Scope) -> list[bool]:
-        where = dict(step.params).get("where", Const(None))
-        if where != Const(None):
-            return [self._holds(where, scope, item) for item in items]
-        return [item if isinstance(item, bool) else True for item in items]
-
 
 def _with(scope: Scope, name: str, value: Json) -> Scope:
     """A scope inside this one: what is bound in it is not seen outside."""
     return ChainMap({name: value}, scope)
-
-
-def _without_null(rows: Json) -> list[Json]:
-    return [item for item in rows if item is not None] if isinstance(rows, list) else []
 
 
 def _label(step: Step) -> str:

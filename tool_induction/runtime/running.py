@@ -15,8 +15,10 @@ from tool_induction.language.types import RecordType, plain
 from tool_induction.runtime.budget import Meter, RunLimits
 from tool_induction.runtime.calling import Caller, Memo, OperationCalls, WorldState
 from tool_induction.runtime.engine import Engine
-from tool_induction.runtime.outcome import Outcome, cited, presented
+from tool_induction.runtime.outcome import Outcome
+from tool_induction.runtime.presenting import cited, presented
 from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.faults import ToolFault
 
 _LIMITS = RunLimits()
@@ -58,33 +60,46 @@ def run_tool(
         near = closest(name, tools)
         hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
         raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
-    check_arguments(compiled, arguments)
+    checked = check_arguments(compiled, arguments)
     trace = Trace() if trace is None else trace
     meter = Meter(limits, monotonic)
     calls = OperationCalls(call, meter=meter, memo=Memo() if memo is None else memo, world=world, trace=trace)
     engine = Engine(tools=tools, calls=calls, meter=meter, trace=trace)
-    outcome = engine.run(name, arguments)
+    outcome = engine.run(name, checked)
     return _record(compiled, outcome, calls, limits, engine.warnings)
 
 
-def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that do not fit the declared inputs.
+def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dict[str, Json]:
+    """The arguments as the declared inputs have them: ``3.0`` for a whole number is 3.
 
     Raises:
         ToolFault: ``bad_arguments``, naming every fault.
     """
     from jsonschema import Draft202012Validator
 
-    schema = inputs_schema(compiled.tool)
+    given = dict(arguments)
+    try:
+        check_json(given)
+    except Unfit as why:
+        raise _bad_arguments(compiled, str(why)) from None
     errors = sorted(
-        Draft202012Validator(schema).iter_errors(dict(arguments)), key=lambda error: list(map(str, error.path))
+        Draft202012Validator(inputs_schema(compiled.tool)).iter_errors(given),
+        key=lambda error: list(map(str, error.path)),
     )
     if errors:
-        shown = "; ".join(_explain(error) for error in errors[:8])
-        wanted = ", ".join(
-            f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
-        )
-        raise ToolFault("bad_arguments", f"{compiled.name}: {shown}", hint=f"inputs: {wanted}")
+        raise _bad_arguments(compiled, "; ".join(_explain(error) for error in errors[:8]))
+    types = {item.name: item.type for item in compiled.tool.inputs}
+    try:
+        return {name: fitted(value, types[name], place=name) for name, value in given.items()}
+    except Unfit as why:
+        raise _bad_arguments(compiled, str(why)) from None
+
+
+def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
+    wanted = ", ".join(
+        f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
+    )
+    return ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}")
 
 
 def _explain(error: Any) -> str:
@@ -106,8 +121,8 @@ def _record(
         output.name: presented(
             _deduplicated(outcome.outputs[output.name], output),
             output,
+            run=limits,
             most_items=limits.evidence if output.name == "evidence" else limits.output_items,
-            most_characters=limits.output_characters,
             notes=notes,
         )
         for output in compiled.tool.outputs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 
-from world_api.core.faults import OperationFault, StoreFault
+from world_api.core.faults import StoreFault
 from world_api.core.spans import TimeSpan
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_SEGMENT = re.compile(r"seg_(\d{7,})_(\d{7,})")
 
 
 def is_name(text: str) -> bool:
@@ -46,10 +46,16 @@ def _check(text: str, *, code: str, what: str) -> str:
 
 
 def video_id_from_file_name(stem: str) -> str:
-    """The id a video gets when none is asked for: its file name's stem, folded to legal characters."""
+    """The id a video gets when none is asked for: its file name's stem, folded to legal characters.
+
+    A name with letters that ids lack gets a short hash of the whole name, so that two such names stay apart.
+    """
     folded = re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")
     folded = re.sub(r"\.{2,}", ".", folded)[:64].strip("-._")
-    return folded or "video"
+    if stem.isascii():
+        return folded or "video"
+    mark = blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{folded[:55].strip('-._') or 'video'}-{mark}"
 
 
 def scene_id(ordinal: int) -> str:
@@ -58,26 +64,10 @@ def scene_id(ordinal: int) -> str:
 
 
 def chapter_id(ordinal: int) -> str:
-    """``chapter_0002`` for the third group of scenes."""
+    """``chapter_0012`` for the group of scenes that begins with ``scene_0012``."""
     return f"chapter_{ordinal:04d}"
 
 
 def segment_id(span: TimeSpan) -> str:
     """``seg_0001230_0001310`` for 123.0 to 131.0 s: the span in tenths of a second."""
     return f"seg_{round(span.start * 10):07d}_{round(span.end * 10):07d}"
-
-
-def parse_segment_id(text: str) -> TimeSpan:
-    """The span a segment id names, to a tenth of a second.
-
-    Raises:
-        OperationFault: ``bad_segment_id``.
-    """
-    match = _SEGMENT.fullmatch(text)
-    if match is None or int(match[2]) < int(match[1]):
-        raise OperationFault(
-            "bad_segment_id",
-            f"{text!r} is not a segment id",
-            hint="segment ids look like seg_0001230_0001310 (123.0 to 131.0 s)",
-        )
-    return TimeSpan(start=int(match[1]) / 10, end=int(match[2]) / 10)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
 from world_api.core.colours import COLOURS
 
@@ -39,9 +40,11 @@ _STOP_WORDS = frozenset(
     "as into out up down over under me my we our you your i s t "
     "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
 )
+#: The same in Chinese: single characters and pairs, the units that text is indexed by.
 _STOP_CHINESE = frozenset(
-    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 没有 看 吗 吧 呢 什么 哪里 什么时候 怎么 穿 衣服 "
-    "衣 第一次 出现 首次 视频 中 里".split()
+    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 "
+    "穿 衣 服 第 一 次 出 现 首 时 中 里 "
+    "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
 _LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
@@ -54,25 +57,29 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Searchable words of a text: Latin words with plain English endings taken off, Chinese character pairs.
+    """Searchable words of a text: stems of Latin words, Chinese characters and pairs of characters.
 
-    A run of Chinese characters gives its overlapping pairs (a single character stands alone), the usual
-    index unit where no dictionary of words is at hand.
+    Pairs are the usual index unit where no dictionary of words is at hand; single characters are kept beside them, since
+    many Chinese words are one character long. Stems: Snowball's English stemmer.
     """
     folded = fold(text)
-    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)]
-    for run in _CHINESE.findall(folded):
-        found.extend([run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)])
-    return found
+    return [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)] + _chinese_units(folded)
 
 
 def content_words(text: str) -> list[str]:
     """The words of a text without stop words; all of them where nothing else would be left."""
     folded = fold(text)
-    for stop in sorted(_STOP_CHINESE, key=len, reverse=True):
-        folded = folded.replace(stop, " ")
-    found = [word for word in words(folded) if word not in _STOP_STEMS]
+    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded) if word not in _STOP_WORDS]
+    found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
     return found or words(text)
+
+
+def _chinese_units(folded: str) -> list[str]:
+    units: list[str] = []
+    for run in _CHINESE.findall(folded):
+        units.extend(run)
+        units.extend(run[i : i + 2] for i in range(len(run) - 1))
+    return units
 
 
 def concepts(text: str) -> frozenset[str]:
@@ -104,29 +111,21 @@ def unseen_words(text: str) -> list[str]:
     folded = fold(text)
     for word, _ in _chinese():
         folded = folded.replace(word, " ")
-    for word in _english():
-        folded = re.sub(rf"\b{re.escape(word)}\b", " ", folded)
-    return (
-        [word for word in content_words(folded) if word not in _STOP_STEMS and not word.isspace()]
-        if folded.strip()
-        else []
-    )
+    latin = [word for word in _LATIN.findall(folded) if word not in _STOP_WORDS and word not in _english()]
+    runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
+    return [_stem(word) for word in latin] + runs
 
 
+@lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    """Take plain plural and verb endings off; short words stay."""
-    if len(word) > 5 and word.endswith("ing"):
-        return word[:-3]
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith("ed"):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        return word[:-1]
-    return word
+    return str(_stemmer().stemWord(word))
 
 
-_STOP_STEMS = frozenset(_stem(word) for word in _STOP_WORDS)
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
 
 
 @lru_cache(maxsize=1)

@@ -76,8 +76,12 @@ def read_arguments(
         OperationFault: ``bad_arguments``.
     """
     arguments = _object(args) if args is not None else {}
+    given: set[str] = set()
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
+        if key in given:
+            raise OperationFault("bad_arguments", f"{key!r} is given twice", hint="give every argument once")
+        given.add(key)
         if not equals or not key:
             raise OperationFault(
                 "bad_arguments", f"{pair[:80]!r} is not KEY=VALUE", hint="for example query='a person in red'"
@@ -88,7 +92,7 @@ def read_arguments(
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise OperationFault(
             "bad_arguments", f"--args is not JSON: {error}", hint="""for example --args '{"top_k": 5}'"""
@@ -98,6 +102,13 @@ def _object(text: str) -> dict[str, Any]:
             "bad_arguments", "--args is not a JSON object", hint="""for example --args '{"top_k": 5}'"""
         )
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
 
 
 def _no_constant(name: str) -> None:

@@ -26,17 +26,16 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "world_hash": manifest.world_hash,
         "built_at": manifest.built_at,
         "as_of": as_of,
-        "source": manifest.source.model_dump(mode="json"),
+        "source": manifest.source.model_dump(mode="json")
+        if as_of is None
+        else {"file_name": manifest.source.file_name},
         "video": facts if as_of is None else {**facts, "duration": round_time(view.duration), "frames": None},
         "losses": [
             loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
         ],
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": {name: view.rows(name).num_rows for name in TABLES},
-        "bytes": {
-            "rows": sum((world.folder / entry.path).stat().st_size for entry in manifest.files),
-            "images": sum(image.bytes for image in manifest.images),
-        },
+        "bytes": _sizes(world) if as_of is None else None,
         "shots": [_times(shot) for shot in view.shots],
         "scenes": [
             {"scene_id": scene.scene_id, **_times(scene.span), "brief_caption": brief(view, scene.span)}
@@ -64,6 +63,13 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     }
 
 
+def _sizes(world: World) -> dict[str, int]:
+    return {
+        "rows": sum((world.folder / entry.path).stat().st_size for entry in world.manifest.files),
+        "images": sum(image.bytes for image in world.manifest.images),
+    }
+
+
 def inspection_text(record: dict[str, Any]) -> str:
     """The same for a person, on about one screen."""
     video = record["video"]
@@ -72,8 +78,9 @@ def inspection_text(record: dict[str, Any]) -> str:
         f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
         f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}",
-        f"  rows {record['bytes']['rows'] / 1e6:.2f} MB, images {record['bytes']['images'] / 1e6:.2f} MB",
     ]
+    if sizes := record["bytes"]:
+        lines.append(f"  rows {sizes['rows'] / 1e6:.2f} MB, images {sizes['images'] / 1e6:.2f} MB")
     lines += [f"  lost: {loss['message']}" for loss in record["losses"]]
     lines.append("")
     lines.append(

@@ -46,7 +46,7 @@ def register_entity(
         hint=entity_hint,
         already_known=seen_before,
         confidence=chosen.confidence,
-        evidence=[evidence(session, TimeSpan(start=at, end=at), "tracker", chosen.confidence, chosen.time)],
+        evidence=[evidence(session, TimeSpan(start=at, end=at), chosen.source, chosen.confidence, chosen.time)],
     )
 
 

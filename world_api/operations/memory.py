@@ -17,6 +17,9 @@ from world_api.operations.declaring.results import Memories, Memory, MergedEvent
 from world_api.world.search.lexical import LexicalIndex, best_first
 from world_api.world.sessions.session import Session, StoredMemory
 
+#: Characters of content that one result shows at most, and of each memory at least.
+SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200
+
 Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember, in words.")]
 About = Annotated[TimeRange, Field(description="The stretch the memory is about, in seconds.")]
 EventIds = Annotated[list[str], Field(min_length=2, max_length=100, description="Ids of event memories to merge.")]
@@ -40,8 +43,9 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     scores = LexicalIndex([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     return Memories(
-        memories=[_entry(memory, query, score) for memory, score in found],
+        memories=[_entry(memory, query, score, limit=_share(len(found))) for memory, score in found],
         evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found[:MAX_EVIDENCE]],
+        truncated=any(len(memory.content) > _share(len(found)) for memory, _ in found),
         hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",
     )
 
@@ -72,7 +76,12 @@ def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) ->
     )
 
 
-def _entry(memory: StoredMemory, query: str, score: float) -> Memory:
+def _share(count: int) -> int:
+    """How many characters of each memory are shown, so that all of them can be read together."""
+    return max(SHORTEST_CONTENT, SHOWN_CHARACTERS // max(1, count))
+
+
+def _entry(memory: StoredMemory, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
     scores = LexicalIndex(lines).scores(query)
     return Memory(
@@ -80,7 +89,7 @@ def _entry(memory: StoredMemory, query: str, score: float) -> Memory:
         memory_id=memory.memory_id,
         level=memory.level,
         time_range=TimeRange(start_time=memory.span.start, end_time=memory.span.end),
-        content=memory.content,
+        content=memory.content if len(memory.content) <= limit else memory.content[: limit - 1] + "…",
         parts=list(memory.parts),
         snippet=shorten(lines[int(scores.argmax())]),
         source="memory",

@@ -31,7 +31,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     within = optional_stretch(session, video_id, time_range)
     scenes = [scene for scene in session.view.scenes if within is None or scene.span.overlaps(within)]
     chapters = group_into_chapters(scenes, MAX_ENTRIES)
-    entries = [_entry(session, number, chapter) for number, chapter in chapters]
+    entries = [_entry(session, chapter) for chapter in chapters]
     grouped = len(chapters) < len(scenes)
     return SceneList(
         scenes=entries,
@@ -67,24 +67,24 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     return Candidates(candidates=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found))
 
 
-def group_into_chapters(scenes: Sequence[Scene], limit: int) -> list[tuple[int, list[Scene]]]:
-    """Group neighbouring scenes so that at most ``limit`` groups are left, each with its number.
+def group_into_chapters(scenes: Sequence[Scene], limit: int) -> list[list[Scene]]:
+    """Group neighbouring scenes so that at most ``limit`` groups are left.
 
     Groups begin where the picture changed most: the ``limit`` strongest scene boundaries.
     """
     if len(scenes) <= limit:
-        return [(number, [scene]) for number, scene in enumerate(scenes)]
+        return [[scene] for scene in scenes]
     inner = sorted(range(1, len(scenes)), key=lambda i: (-scenes[i].strength, scenes[i].span.start))
     starts = [0, *sorted(inner[: limit - 1]), len(scenes)]
-    return [(number, list(scenes[a:b])) for number, (a, b) in enumerate(pairwise(starts))]
+    return [list(scenes[a:b]) for a, b in pairwise(starts)]
 
 
-def _entry(session: Session, number: int, scenes: Sequence[Scene]) -> SceneEntry:
+def _entry(session: Session, scenes: Sequence[Scene]) -> SceneEntry:
     span = TimeSpan(start=scenes[0].span.start, end=scenes[-1].span.end)
     single = len(scenes) == 1
     return SceneEntry(
         **times(span),
-        scene_id=scenes[0].scene_id if single else chapter_id(number),
+        scene_id=scenes[0].scene_id if single else chapter_id(scenes[0].ordinal),
         brief_caption=brief(session.view, span),
         kind="scene" if single else "chapter",
         scenes=len(scenes),

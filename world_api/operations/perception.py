@@ -19,6 +19,8 @@ from world_api.world.sessions.session import Session
 
 #: A list of actions is never longer than this.
 MAX_ACTIONS = 40
+#: Nor a list of detections longer than this.
+MAX_DETECTIONS = 60
 
 ObjectCategory = Annotated[
     str,
@@ -56,12 +58,16 @@ def detect_objects(
     at = moment(session, video_id, timestamp)
     within = optional_stretch(session, video_id, time_range)
     found, hint = find_objects(session, at=at, category=category, text_query=text_query, within=within)
+    shown = found[:MAX_DETECTIONS]
+    if len(shown) < len(found):
+        hint = f"{len(found) - len(shown)} less sure ones are left out; give a text_query or a shorter time_range"
     return Detections(
-        detections=[item.detection for item in found],
+        detections=[item.detection for item in shown],
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
-            for item in found[:MAX_EVIDENCE]
+            for item in shown[:MAX_EVIDENCE]
         ],
+        truncated=len(shown) < len(found),
         hint=hint,
     )
 

@@ -67,7 +67,7 @@ class Track:
         kind = CATEGORIES.get(self.category)
         return " ".join([*colours, *(kind[1][:1] if kind else ())])
 
-    @property
+    @cached_property
     def confidence(self) -> float:
         """Mean confidence of the sightings, 0 to 1."""
         return round(float(self.confidences.mean()), 2)
@@ -89,9 +89,15 @@ class Track:
         return TimeSpan(start=float(self.times[0]), end=float(self.times[-1]))
 
     def between(self, span: TimeSpan) -> slice:
-        """The sightings inside a stretch, ends included, as a slice into the arrays."""
-        first, last = np.searchsorted(self.times, [span.start, span.end + 1e-9])
-        return slice(int(first), int(last))
+        """The sightings inside a half-open stretch, as a slice into the arrays."""
+        first, end = np.searchsorted(self.times, [span.start, span.end])
+        return slice(int(first), int(end))
+
+    def during(self, appearance: TimeSpan) -> slice:
+        """The sightings of one of its own appearances, which ends with the last of them."""
+        first = np.searchsorted(self.times, appearance.start)
+        end = np.searchsorted(self.times, appearance.end, side="right")
+        return slice(int(first), int(end))
 
     def nearest(self, time: float) -> int:
         """The position of the sighting nearest to a time."""

@@ -6,6 +6,7 @@ those rows, so that nothing can look past it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,15 +14,20 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from world_api.core.faults import OperationFault
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.stored import World
 from world_api.world.segments import segment
 from world_api.world.tracks import Track, build_tracks
 
-#: How long text that was read off a frame is taken to stay on screen where no later frame says otherwise (seconds).
-TEXT_STAYS = 3.0
+Times = NDArray[np.float64]
+
+#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
+#: Text that stays is read again within this time.
+TEXT_STAYS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +76,15 @@ class Said:
 
 
 class View:
-    """The visible part of a world. ``as_of`` in seconds, or None for all of it."""
+    """The visible part of a world. ``as_of`` in seconds, or None for all of it.
+
+    Raises:
+        OperationFault: ``bad_as_of``.
+    """
 
     def __init__(self, world: World, as_of: float | None) -> None:
+        if as_of is not None and not (math.isfinite(as_of) and as_of >= 0):
+            raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
         self.world = world
         self.as_of = as_of
 
@@ -155,8 +167,16 @@ class View:
         return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """The tracks with a sighting in a stretch."""
-        return [track for track in self.tracks if (part := track.between(span)).stop > part.start]
+        """The tracks with a sighting in a half-open stretch."""
+        starts, ends = self._track_ends
+        near = np.flatnonzero((starts < span.end) & (ends >= span.start))
+        found = (self.tracks[int(i)] for i in near)
+        return [track for track in found if (part := track.between(span)).stop > part.start]
+
+    @cached_property
+    def _track_ends(self) -> tuple[Times, Times]:
+        spans = [track.span for track in self.tracks]
+        return np.array([span.start for span in spans]), np.array([span.end for span in spans])
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """The build-time identity of that id."""
@@ -178,7 +198,7 @@ class View:
         return found
 
 
-def _tile(boundaries: np.ndarray[tuple[int], np.dtype[np.float64]], whole: TimeSpan) -> list[TimeSpan]:
+def _tile(boundaries: Times, whole: TimeSpan) -> list[TimeSpan]:
     """The stretches between boundaries; the whole where there are none (also for an empty visible part)."""
     inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
     edges = [whole.start, *inner, whole.end]
@@ -186,25 +206,41 @@ def _tile(boundaries: np.ndarray[tuple[int], np.dtype[np.float64]], whole: TimeS
 
 
 def _join_readings(rows: pa.Table, shots: list[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Readings of the same text in one shot are one stretch; a text lasts until a later reading lacks it."""
+    """Readings of the same text in one shot are one stretch; a text lasts until a later reading lacks it.
+
+    An empty text says that a frame was read and held none.
+    """
     read_times = np.unique(rows.column("time").to_numpy())
     starts = np.array([shot.start for shot in shots])
-    open_texts: dict[tuple[int, str], ScreenText] = {}
+    current: dict[tuple[int, str], ScreenText] = {}
+    closed: list[ScreenText] = []
     for row in sorted(rows.to_pylist(), key=lambda row: (row["time"], row["y1"], row["x1"], row["text"])):
+        if not row["text"]:
+            continue
         time = float(row["time"])
-        shot = int(np.searchsorted(starts, time, side="right")) - 1
+        shot = max(0, int(np.searchsorted(starts, time, side="right")) - 1)
         later = read_times[np.searchsorted(read_times, time, side="right") :]
-        end = min(shots[shot].end, whole.end, float(later[0]) if len(later) else time + TEXT_STAYS)
-        key = (shot, row["text"])
-        earlier = open_texts.get(key)
-        adjoining = earlier is not None and time <= earlier.span.end + 1e-6
-        open_texts[key if adjoining or earlier is None else (shot, f"{row['text']}@{time}")] = ScreenText(
-            span=_span(earlier.span.start if earlier is not None and adjoining else time, max(end, time)),
-            text=row["text"],
-            confidence=max(_two(row["confidence"]), earlier.confidence if earlier is not None and adjoining else 0.0),
-            frame_time=earlier.frame_time if earlier is not None and adjoining else time,
+        stays = min(shots[shot].end, whole.end, time + TEXT_STAYS, float(later[0]) if len(later) else math.inf)
+        reading = ScreenText(
+            span=_span(time, max(stays, time)), text=row["text"], confidence=_two(row["confidence"]), frame_time=time
         )
-    return sorted(open_texts.values(), key=lambda item: (item.span.start, item.frame_time))
+        earlier = current.get((shot, row["text"]))
+        if earlier is not None and time > earlier.span.end + 1e-6:
+            closed.append(earlier)
+            earlier = None
+        current[shot, row["text"]] = _joined(earlier, reading)
+    return sorted([*closed, *current.values()], key=lambda item: (item.span.start, item.frame_time))
+
+
+def _joined(earlier: ScreenText | None, later: ScreenText) -> ScreenText:
+    if earlier is None:
+        return later
+    return ScreenText(
+        span=_span(earlier.span.start, later.span.end),
+        text=earlier.text,
+        confidence=max(earlier.confidence, later.confidence),
+        frame_time=earlier.frame_time,
+    )
 
 
 def _span(start: float, end: float) -> TimeSpan:

@@ -17,9 +17,17 @@ def test_a_colour_inside_another_word_is_not_a_colour() -> None:
     assert colours_in("a bored tanker in Redmond") == frozenset()
 
 
-def test_chinese_is_indexed_by_pairs_and_english_without_endings() -> None:
-    assert words("花园 walks") == ["walk", "花园"]
-    assert words("安静的") == ["安静", "静的"]
+def test_chinese_is_indexed_by_characters_and_pairs_and_english_by_stems() -> None:
+    assert words("花园 walks") == ["walk", "花", "园", "花园"]
+    assert words("making boxes stopped movies") == words("make box stop movie")
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("中国", "中国人很多"), ("船", "一只船在河上"), ("里面", "箱子里面"), ("时间", "会议时间")]
+)
+def test_a_chinese_word_meets_the_text_that_holds_it(query: str, text: str) -> None:
+    assert set(content_words(query)) <= set(words(text))
+    assert query in words(text)
 
 
 def test_stop_words_go_unless_nothing_else_is_there() -> None:

@@ -263,3 +263,14 @@ def test_a_long_film_is_listed_as_chapters_and_drilled_into(make_world: Any) -> 
     inside = call(session, "list_scenes", time_range={"start_time": first["start_time"], "end_time": first["end_time"]})
     assert len(inside["scenes"]) == first["scenes"]
     assert all(item["kind"] == "scene" for item in inside["scenes"])
+
+
+def test_many_long_memories_are_shown_in_part_and_kept_whole(open_made: Opened) -> None:
+    session = open_made()
+    span = {"start_time": 1.0, "end_time": 2.0}
+    for number in range(30):
+        call(session, "write_memory", level="event", time_range=span, content=f"walk {number} " + "x" * 19_000)
+    shown = call(session, "read_memory", level="event", query="walk", top_k=30)
+    assert sum(len(item["content"]) for item in shown["memories"]) <= 20_000
+    assert shown["truncated"]
+    assert all(len(memory.content) > 19_000 for memory in session.memories("event"))

@@ -130,3 +130,57 @@ def test_a_session_name_that_could_leave_the_world_is_refused(make_world: Any, n
     with pytest.raises(StoreFault) as caught:
         open_session(make_world.store, "made", name=name)
     assert caught.value.code == "bad_session_name"
+
+
+def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer waits for the commit: its memory is in the session afterwards, not lost between reading and dropping."""
+    from threading import Thread
+
+    from world_api.world.sessions import commits
+
+    make_world()
+    session = open_session(make_world.store, "made", name="writer")
+    session.write_memory(level="event", span=SPAN, content="before")
+    writers: list[Thread] = []
+    write_manifest = commits.write_manifest
+
+    def write_meanwhile(*arguments: Any) -> None:
+        late = open_session(make_world.store, "made", name="writer")
+        writer = Thread(target=lambda: late.write_memory(level="event", span=SPAN, content="meanwhile"))
+        writer.start()
+        writers.append(writer)
+        write_manifest(*arguments)
+
+    monkeypatch.setattr(commits, "write_manifest", write_meanwhile)
+    commit_session(make_world.store, "made", "writer")
+    writers[0].join(timeout=10)
+    contents = {m.content for m in open_session(make_world.store, "made", name="writer").memories()}
+    assert contents == {"before", "meanwhile"}
+
+
+def test_committed_memories_keep_their_order_and_a_later_name_of_an_entity_holds(make_world: Any) -> None:
+    from world_api.operations import run
+
+    make_world()
+    for name, hint in (("one", "a person in black"), ("two", "the visitor, a person in black")):
+        session = open_session(make_world.store, "made", name=name)
+        for number in range(5):
+            session.write_memory(level="event", span=SPAN, content=f"{name} {number}")
+        run(session, "register_entity", {"video_id": "made", "timestamp": 25.0, "entity_hint": hint})
+        assert commit_session(make_world.store, "made", name).entities == 1
+    reader = open_session(make_world.store, "made", name=None)
+    assert [m.content for m in reader.memories()] == [f"{name} {n}" for name in ("one", "two") for n in range(5)]
+    assert [item.hint for item in reader.registrations()] == ["the visitor, a person in black"]
+    assert reader.registrations()[0].confidence == round(reader.registrations()[0].confidence, 2)
+
+
+@pytest.mark.parametrize("line", [b"[]", b"3", b"null", b'{"event": "memory_written"}', b"\xff\xfe"])
+def test_a_line_of_another_shape_is_named(make_world: Any, line: bytes) -> None:
+    make_world()
+    log = make_world.store / "made" / "sessions" / "default.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(line + b"\n")
+    with pytest.raises(StoreFault) as caught:
+        open_session(make_world.store, "made").memories()
+    assert caught.value.code == "session_damaged"
+    assert drop_session(make_world.store, "made", "default") == 0

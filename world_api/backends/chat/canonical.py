@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Any
 
 
@@ -31,13 +32,13 @@ def content_hash(value: Any) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value, strictly: no NaN, no Infinity, no runaway nesting.
+    """A JSON value, strictly: no NaN, no Infinity, no number beyond a float, no runaway nesting.
 
     Raises:
         ValueError: the text is not JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -58,3 +59,11 @@ def _dump(value: Any, *, sort_keys: bool) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite_float(text: str) -> float:
+    """A number with a point or an exponent; Python would read 1e999 as infinity, which no JSON can say."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:32]} is beyond the range of a float")
+    return value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from world_api.backends.chat.canonical import canonical
+from world_api.core.faults import BackendFault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,23 @@ def completion(
             "total_tokens": prompt + written,
         }
     return reply
+
+
+def checked_reply(reply: Any) -> dict[str, Any]:
+    """The reply, if it can be sent back and stored. A model behind the port may be anybody's.
+
+    Raises:
+        BackendFault: ``bad_model_reply``.
+    """
+    try:
+        canonical(reply)
+        reason = "" if isinstance(reply, dict) else "it is not a JSON object"
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = str(error)
+    if reason:
+        raise BackendFault("bad_model_reply", f"the model's reply is not JSON: {reason}", hint="use another model")
+    checked: dict[str, Any] = reply
+    return checked
 
 
 def _tool_call(call: Call, position: int) -> dict[str, Any]:

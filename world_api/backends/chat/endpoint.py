@@ -16,8 +16,8 @@ _NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client i
 class Endpoint:
     """An OpenAI-compatible server.
 
-    ``timeout`` bounds one attempt, ``patience`` all attempts of one request together with the waits between them;
-    both in seconds. ``retries`` is how often a request is tried again.
+    ``timeout`` bounds one attempt from the connection to the last byte of the reply, ``patience`` all attempts of one
+    request together with the waits between them; both in seconds. ``retries`` is how often a request is tried again.
     """
 
     base_url: str

@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.canonical import parse_json
+from world_api.backends.chat.deadlines import GivenUp, within
 from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused, unreachable
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
@@ -21,6 +22,8 @@ from world_api.core.ports import Clock
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+_SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT = 0.5  #: seconds before the second try; doubled each time
 _LONGEST_WAIT = 30.0
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -46,7 +49,7 @@ class OpenAIChatModel:
         self._client = _client(endpoint)
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """One reply, after as many tries as the endpoint's patience allows.
+        """One reply, after as many tries as the endpoint's patience allows; it ends within that time, whatever comes.
 
         Raises:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
@@ -66,23 +69,40 @@ class OpenAIChatModel:
             self._sleep(wait)
 
     def _try(self, request: dict[str, Any], *, left: float) -> dict[str, Any] | _Failure:
+        from httpx2 import (
+            HTTPError,
+        )  # what the client itself is built on; it does not wrap errors in the midst of a body
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
+        seconds = max(_SHORTEST_ATTEMPT, min(self._endpoint.timeout, left))
         try:
-            raw = self._client.chat.completions.with_raw_response.create(
-                **request, timeout=max(0.001, min(self._endpoint.timeout, left))
-            )
-            return self._read(raw.http_response.content)
+            body = within(seconds, lambda given_up: self._fetch(request, seconds, given_up))
+            return self._read(body)
+        except TimeoutError:
+            return _Failure(fault=unreachable(self._endpoint, f"no whole answer in {seconds:g} s"), passing=True)
         except APIStatusError as error:
             return self._refusal(error)
-        except APIConnectionError as error:
+        except (APIConnectionError, HTTPError) as error:
             reason = str(error.__cause__ or error) or type(error).__name__
             return _Failure(fault=unreachable(self._endpoint, reason), passing=True)
         except (OpenAIError, UnicodeError) as error:
             # The client refuses some requests before it sends them, such as text that is not Unicode.
             return _Failure(fault=unreachable(self._endpoint, f"the request cannot be sent: {error}"), passing=False)
 
+    def _fetch(self, request: dict[str, Any], seconds: float, given_up: GivenUp) -> bytes:
+        """The body of the reply, read while somebody waits for it and as far as a reply can reasonably go."""
+        body = bytearray()
+        create = self._client.chat.completions.with_streaming_response.create
+        with create(**request, timeout=seconds) as response:
+            for chunk in response.iter_bytes():
+                body += chunk
+                if given_up() or len(body) > MAX_REPLY_BYTES:
+                    break
+        return bytes(body)
+
     def _read(self, body: bytes) -> dict[str, Any] | _Failure:
+        if len(body) > MAX_REPLY_BYTES:
+            return _Failure(fault=not_an_answer(self._endpoint, f"over {MAX_REPLY_BYTES} bytes"), passing=False)
         text = self._endpoint.without_key(body.decode("utf-8", errors="replace"))
         try:
             reply = _without_surrogates(parse_json(text))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from world_api.backends.chat.canonical import content_hash, json_line, parse_json
+from world_api.backends.chat.completions import checked_reply
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
 
@@ -58,11 +59,11 @@ class RecordingChatModel:
         """The other model's reply.
 
         Raises:
-            BackendFault: the other model's.
+            BackendFault: the other model's; ``bad_model_reply`` where its reply cannot be stored.
         """
         began = self._clock.monotonic()
         try:
-            reply = self._model.complete(request)
+            reply = checked_reply(self._model.complete(request))
         except BackendFault as fault:
             self._finish(request, reply=None, fault=fault.record()["error"], began=began)
             raise

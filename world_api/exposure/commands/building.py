@@ -89,7 +89,6 @@ def _line(report: dict[str, Any]) -> str:
 @reindex_app.command()
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Make the store's search catalogue again from its worlds."""
-    from world_api.profiles import text_embedder
     from world_api.world.search.catalogue import rebuild
 
     if not store.is_dir():
@@ -97,7 +96,7 @@ def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> 
 
         fault = StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
         raise typer.Exit(fail(fault, as_json=as_json))
-    count = rebuild(store, text_embedder())
+    count = rebuild(store)
     show(
         {"store": str(store), "segments": count},
         as_json=as_json,

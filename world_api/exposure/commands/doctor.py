@@ -14,7 +14,8 @@ from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 
 app = command_app()
 
-#: distribution -> (what it is for, the extra that installs it; empty for the core)
+#: distribution -> (what it is for, the extra that installs it; empty for the core). Those of an extra serve profiles
+#: that are not ready yet; a missing one is no problem.
 PACKAGES: dict[str, tuple[str, str]] = {
     "av": ("decoding", ""),
     "opencv-python-headless": ("tracks, colours", ""),
@@ -32,7 +33,6 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "torch": ("neural perception", "neural"),
     "ultralytics-opencv-headless": ("neural detection and tracking", "neural"),
     "open-clip-torch": ("neural image and text embeddings", "neural"),
-    "insightface": ("face identities", "neural"),
 }
 
 
@@ -95,7 +95,9 @@ def _opencv_has_detectors() -> bool:
 def _text(record: dict[str, Any]) -> str:
     lines = [f"video-world-api {record['project']}, Python {record['python']}", ""]
     for package in record["packages"]:
-        state = package["version"] or f"missing ({'optional' if package['extra'] else 'needed'}): {package['advice']}"
+        state = (
+            package["version"] or f"missing ({'not used yet' if package['extra'] else 'needed'}): {package['advice']}"
+        )
         lines.append(f"  {package['name']:30} {package['for']:34} {state}")
     endpoint = record["endpoint"]
     lines += [

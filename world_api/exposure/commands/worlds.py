@@ -82,11 +82,19 @@ def inspect(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
     store: StoreOption = DEFAULT_STORE,
     as_of: AsOfOption = None,
+    check: Annotated[bool, typer.Option("--check", help="Compare every file with its hash first.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
-    from world_api.world.disk.stored import open_world
+    from world_api.world.disk.stored import check_world, open_world
 
-    record = inspection(open_world(store, video_id), as_of)
+    world = open_world(store, video_id)
+    if check and (wrong := check_world(world)):
+        raise StoreFault(
+            "world_damaged",
+            f"{len(wrong)} of the files of {video_id} are not what they were: " + "; ".join(wrong[:5]),
+            hint="build the world again with --force, or copy it again",
+        )
+    record = inspection(world, as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))

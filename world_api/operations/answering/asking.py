@@ -47,7 +47,7 @@ def optional_stretch(session: Session, video_id: str, time_range: TimeRange | No
 
 def beyond(session: Session, time: float) -> OperationFault:
     """The fault for a time that cannot be seen: a causal cut never tells how long the video really is."""
-    if session.as_of is not None:
+    if session.as_of is not None and session.as_of < session.view.world.manifest.video.duration:
         return OperationFault(
             "not_yet",
             f"{time:g} s has not been seen yet: this session sees the video up to {session.view.duration:g} s",

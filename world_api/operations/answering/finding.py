@@ -15,7 +15,7 @@ from world_api.operations.answering.citing import times
 from world_api.operations.answering.identity import best_match, match_hint, registered_near, tracks_at
 from world_api.operations.answering.wording import motions, size_class
 from world_api.operations.declaring.results import Action, Detection
-from world_api.world.sessions.session import Registration, Session
+from world_api.world.sessions.session import SEEN, Registration, Session
 from world_api.world.tracks import Track
 
 #: Confidence is scaled by this where a description has words that cannot be checked on what was measured.
@@ -55,7 +55,7 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
     found: list[tuple[Action, Source]] = []
     for said in session.view.actions:
         if (part := said.span.clip(span)) is not None:
-            entity = f"ent_{said.subject}" if said.subject else None
+            entity = next((track.entity_id for track in session.view.tracks if track.track_id == said.subject), None)
             action = Action(**times(part), label=said.text, confidence=said.confidence, entity_id=entity)
             found.append((action, "caption"))
     told = {action.entity_id for action, _ in found}
@@ -88,8 +88,9 @@ def identify(session: Session, at: float, hint: str) -> Registration:
     if (seen := _detected(session, at, hint)) is not None:
         box = seen.box
         earlier = registered_near(session, box.rounded(), at)
-        digest = sha256(f"{session.world_hash}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
-        entity_id = earlier.entity_id if earlier else f"ent_seen_{digest}"
+        source = session.view.world.manifest.source.sha256
+        digest = sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
+        entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
         sure = seen.confidence * UNCHECKED
         return _registration(
             entity_id=entity_id, hint=hint, category=seen.category, time=round_time(at), box=box, confidence=sure

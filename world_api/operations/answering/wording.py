@@ -54,10 +54,8 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
     """What a track does in a stretch: entering, moving, standing still, leaving; in time order."""
     found: list[Motion] = []
     for appearance in track.appearances:
-        seen = track.between(appearance)
-        part = appearance.clip(TimeSpan(start=span.start, end=span.end + 1e-6)) or (
-            appearance if span.contains(appearance.start) else None
-        )
+        seen = track.during(appearance)
+        part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
         if part is None:
             continue
         entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
@@ -108,7 +106,7 @@ def brief(view: View, span: TimeSpan) -> str:
 
 def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
     """An appearance's path: from where to where, doing what, and at most ``boxes`` sampled boxes."""
-    seen = track.between(appearance)
+    seen = track.during(appearance)
     positions = np.unique(
         np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
     )
@@ -140,7 +138,7 @@ def _quiet(view: View, span: TimeSpan) -> str:
 
 def _moving(view: View, track: Track, span: TimeSpan) -> str:
     video = view.world.manifest.video
-    seen = track.between(span)
+    seen = track.during(span)
     centers = np.array([track.box(i).center for i in range(seen.start, seen.stop)])
     if len(centers) < 2:
         return "is seen"

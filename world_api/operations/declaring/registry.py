@@ -6,6 +6,7 @@ The faces (JSON Schema, OpenAI, MCP, command line, documentation) are made from 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
@@ -47,6 +48,7 @@ class Operation:
         Raises:
             OperationFault: ``bad_arguments``, naming every fault.
         """
+        _check_text(self.name, arguments)
         try:
             return self.parameters.model_validate(dict(arguments), strict=True)
         except ValidationError as error:
@@ -69,9 +71,28 @@ class Operation:
         return self.result.model_json_schema(mode="serialization")
 
 
+def _check_text(name: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse text that no file and no wire can carry (half a surrogate pair, as bytes that are no UTF-8 leave it)."""
+    try:
+        repr_of = json.dumps(dict(arguments), ensure_ascii=False, default=str)
+        repr_of.encode()
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        raise OperationFault(
+            "bad_arguments", f"{name}: an argument is not Unicode text", hint="send text as UTF-8"
+        ) from None
+
+
+_PLAIN = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a parameter",
+    "model_type": 'must be an object, such as {"start_time": 10, "end_time": 20}',
+    "value_error": "must not be empty",
+}
+
+
 def _explain(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
-    message = {"missing": "is missing", "extra_forbidden": "is not a parameter"}.get(error["type"], error["msg"])
+    message = _PLAIN.get(error["type"], error["msg"])
     return f"{where} {message[0].lower()}{message[1:]}"
 
 

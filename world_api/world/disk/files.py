@@ -24,6 +24,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync_folder(path.parent)
     except OSError as error:
         if temporary.parent.is_dir():
             temporary.unlink(missing_ok=True)
@@ -39,3 +40,12 @@ def not_writable(path: Path, error: OSError) -> StoreFault:
         f"cannot write {path}: {error.strerror or error}",
         hint="choose another --store, or make this one writable",
     )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last; a rename lives in its folder, which has to be synced of its own."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.faults import StoreFault
 from world_api.world.disk.files import write_atomically
@@ -31,10 +31,10 @@ class SourceFacts(_Model):
 class VideoFacts(_Model):
     """What the picture and sound are: seconds, frames a second, pixels of the displayed (rotated) frame."""
 
-    duration: float
-    frame_rate: float
-    width: int
-    height: int
+    duration: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    frame_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    width: Annotated[int, Field(gt=0)]
+    height: Annotated[int, Field(gt=0)]
     rotation: int
     frames: int
     codec: str
@@ -125,12 +125,12 @@ def read_manifest(folder: Path) -> Manifest:
             f"there is no world {folder.name!r} here",
             hint="`videoworld worlds` lists them; `videoworld build` makes one",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from error
     if version != SCHEMA_VERSION:
         raise StoreFault(
             "other_schema_version",
-            f"world {folder.name!r} has schema version {version}; this version of the project reads {SCHEMA_VERSION}",
+            f"world {folder.name!r} has schema version {version!r}; this version of the project reads {SCHEMA_VERSION}",
             hint="build it again with `videoworld build VIDEO --force`, or use the version of the project that wrote it",
         )
     try:

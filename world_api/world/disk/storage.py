@@ -70,18 +70,23 @@ def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
 
 
 def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
-    """All rows of one table, memory-mapped, clip after clip.
+    """All rows of one table, clip after clip.
 
     Raises:
-        StoreFault: ``world_damaged``, when a file is missing or is no Arrow file.
+        StoreFault: ``world_damaged``, when a file is missing or is not what the manifest lists.
     """
     parts = []
     for entry in files:
         try:
+            # Arrow trusts what it maps: a changed byte can end the process, so the file is checked first.
+            if hash_file(folder / entry.path) != entry.sha256:
+                raise pa.ArrowInvalid("its content has changed")
             parts.append(_read(folder / entry.path))
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreFault(
-                "world_damaged", f"{entry.path} cannot be read: {error}", hint="build the world again with --force"
+                "world_damaged",
+                f"{entry.path} cannot be read: {error}",
+                hint="if the world was just built anew, open it again; else build it again with --force",
             ) from error
     return pa.concat_tables(parts) if parts else empty_table(table)
 

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.disk.hashing import canonical, hash_json, hash_rows
+from world_api.world.disk.hashing import canonical, hash_file, hash_json, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.tables import TABLES
 
 
 class World:
-    """One stored world, read-only. Rows are read when first asked for and memory-mapped."""
+    """One stored world, read-only. A table is read and put in key order when it is first asked for."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -31,6 +31,15 @@ class World:
         """
         table: pa.Table = self._rows(name)
         return table
+
+    def verify(self) -> None:
+        """Read every table now, so that damage is met before anything rests on the world.
+
+        Raises:
+            StoreFault: ``world_damaged``.
+        """
+        for name in TABLES:
+            self.rows(name)
 
     def _read(self, name: str) -> pa.Table:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
@@ -57,14 +66,39 @@ def open_world(store: Path, video_id: str) -> World:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    return World(folder, read_manifest(folder))
+    # A folder may have been copied under another name; what it is called here is its id here.
+    return World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
 
 
 def list_worlds(store: Path) -> list[str]:
-    """The ids of the worlds in a store, sorted; an absent store has none."""
-    if not store.is_dir():
+    """The ids of the worlds in a store, sorted; an absent store has none.
+
+    Raises:
+        StoreFault: ``not_a_store``.
+    """
+    if not store.exists():
         return []
+    if not store.is_dir():
+        raise StoreFault("not_a_store", f"{store} is not a folder", hint="give the folder that holds the worlds")
     return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+
+
+def check_world(world: World) -> list[str]:
+    """Compare every file of a world with the hash its manifest lists; what is wrong, empty where all is right."""
+    listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
+    listed += [(image.path, image.sha256) for image in world.manifest.images]
+    wrong = []
+    for path, sha256 in listed:
+        try:
+            found = hash_file(world.folder / path)
+        except OSError as error:
+            wrong.append(f"{path}: {error.strerror}")
+            continue
+        if found != sha256:
+            wrong.append(f"{path}: its content has changed")
+    if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
+        wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+    return wrong
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:

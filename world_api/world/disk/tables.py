@@ -91,10 +91,11 @@ TABLES: dict[str, TableSpec] = {
             ("subject", _TEXT),
             ("confidence", _F32),
         ),
-        # What sessions wrote and committed; parts: the memories a merged one was made of.
+        # What sessions wrote and committed, numbered in that order; parts: the memories a merged one was made of.
         _table(
             "memories",
-            ("memory_id",),
+            ("number",),
+            ("number", pa.int64()),
             ("memory_id", _TEXT),
             ("level", _TEXT),
             ("start", _F64),
@@ -102,10 +103,12 @@ TABLES: dict[str, TableSpec] = {
             ("content", _TEXT),
             ("parts", pa.list_(_TEXT)),
         ),
-        # Entities that sessions registered and committed: the name given to a track, or to a place in a frame.
+        # Entities that sessions registered and committed, numbered likewise: the name given to a track, or to a place in
+        # a frame; a later name of the same entity holds.
         _table(
             "registrations",
-            ("entity_id", "hint"),
+            ("number",),
+            ("number", pa.int64()),
             ("entity_id", _TEXT),
             ("hint", _TEXT),
             ("category", _TEXT),
@@ -115,6 +118,10 @@ TABLES: dict[str, TableSpec] = {
         ),
     )
 }
+
+
+#: The tables that sessions write; all others come from the video alone.
+SESSION_TABLES = ("memories", "registrations")
 
 
 def empty_table(name: str) -> pa.Table:

@@ -1,13 +1,14 @@
-"""The catalogue of a store: LanceDB tables over the segments of every world, for searching across videos.
+"""The catalogue of a store: a LanceDB table over the segments of every world, for searching across videos.
 
-It is an index, not a truth: ``rebuild`` makes it again from the worlds in one batch, and a row whose world has
-changed since is left out of answers. Nothing behind a causal cut reads it, since its statistics know every video whole.
+It is an index, not a truth: ``rebuild`` makes it again from the worlds in one batch, and a row whose world was
+built anew since is left out of answers. Nothing behind a causal cut reads it, since its statistics know every video whole.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,20 @@ import pyarrow as pa
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import segment_id
-from world_api.core.ports import TextEmbedder
 from world_api.core.spans import round_time
 from world_api.world.disk.files import not_writable
-from world_api.world.disk.manifest import read_manifest
+from world_api.world.disk.hashing import hash_json
+from world_api.world.disk.manifest import Manifest, read_manifest
 from world_api.world.disk.stored import list_worlds, open_world, world_folder
+from world_api.world.disk.tables import SESSION_TABLES
 from world_api.world.search.lexical import index_terms, query_terms
-from world_api.world.search.passages import passages_by_segment
+from world_api.world.search.passages import passages_in
 from world_api.world.view import View
 
 FOLDER = ".catalogue"
 TABLE = "segments"
+#: So many times more rows are fetched than wanted, since those of worlds built anew are left out.
+SPARE = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,39 +45,44 @@ class CatalogueHit:
     score: float
 
 
-def rebuild(store: Path, embedder: TextEmbedder) -> int:
+def rebuild(store: Path) -> int:
     """Make the catalogue again from every readable world, in one batch; how many segments it holds.
 
     Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
+    with _locked(store):
+        return _rebuild(store)
+
+
+def enter(store: Path, video_id: str) -> None:
+    """Put one world's segments in, in place of those it had; nothing to do where they are in already.
+
+    Raises:
+        StoreFault: ``no_such_world``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    """
+    world = open_world(store, video_id)
+    with _locked(store), _named_faults(store):
+        table = _open(store)
+        if table is None or table.schema != SCHEMA:
+            _rebuild(store)
+        elif not table.count_rows(f"video_id = '{video_id}' AND built = '{_built(world.manifest)}'"):
+            table.delete(f"video_id = '{video_id}'")
+            table.add(_rows(View(world, None)))
+            table.optimize()
+
+
+def _rebuild(store: Path) -> int:
     parts = []
     for video_id in list_worlds(store):
         try:
-            parts.append(_rows(View(open_world(store, video_id), None), embedder))
+            parts.append(_rows(View(open_world(store, video_id), None)))
         except StoreFault:
             continue  # a world of another version or a damaged one is told of by `videoworld worlds`
-    rows = pa.concat_tables(parts) if parts else _schema(embedder.dimension).empty_table()
-    with _locked(store):
+    rows = pa.concat_tables(parts) if parts else SCHEMA.empty_table()
+    with _named_faults(store):
         _write(store, rows)
     return int(rows.num_rows)
-
-
-def enter(store: Path, video_id: str, embedder: TextEmbedder) -> None:
-    """Put one world's segments in, in place of those it had.
-
-    Raises:
-        StoreFault: ``no_such_world``, ``store_not_writable``, ``disk_full``.
-    """
-    rows = _rows(View(open_world(store, video_id), None), embedder)
-    with _locked(store):
-        table = _open(store)
-        if table is None or table.schema != rows.schema:
-            _write(store, rows)
-            return
-        table.delete(f"video_id = '{video_id}'")
-        table.add(rows)
-        table.optimize()
 
 
 def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
@@ -82,7 +91,8 @@ def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
     Raises:
         StoreFault: ``no_catalogue``.
     """
-    table = _open(store)
+    with _named_faults(store):
+        table = _open(store)
     if table is None:
         raise StoreFault(
             "no_catalogue", f"store {store} has no catalogue", hint="`videoworld reindex` makes it from the worlds"
@@ -90,51 +100,48 @@ def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
     terms = " ".join(dict.fromkeys(query_terms(query)))
     if not terms:
         return []
-    rows = table.search(terms, query_type="fts").limit(top_k).to_list()
-    current: dict[str, str | None] = {}
-    for row in rows:
-        if row["video_id"] not in current:
-            current[row["video_id"]] = _current_hash(store, row["video_id"])
-    return [_hit(row) for row in rows if current[row["video_id"]] == row["world_hash"]]
+    with _named_faults(store):
+        rows = table.search(terms, query_type="fts").limit(top_k * SPARE).to_list()
+    current = {video_id: _current(store, video_id) for video_id in {row["video_id"] for row in rows}}
+    return [_hit(row) for row in rows if current[row["video_id"]] == row["built"]][:top_k]
 
 
-def _schema(dimension: int) -> pa.Schema:
-    return pa.schema(
-        [
-            ("video_id", pa.string()),
-            ("world_hash", pa.string()),
-            ("segment_id", pa.string()),
-            ("start_time", pa.float64()),
-            ("end_time", pa.float64()),
-            ("text", pa.string()),
-            ("terms", pa.string()),
-            ("vector", pa.list_(pa.float32(), dimension)),
-        ]
-    )
+SCHEMA = pa.schema(
+    [
+        ("video_id", pa.string()),
+        ("built", pa.string()),
+        ("segment_id", pa.string()),
+        ("start_time", pa.float64()),
+        ("end_time", pa.float64()),
+        ("text", pa.string()),
+        ("terms", pa.string()),
+    ]
+)
 
 
-def _rows(view: View, embedder: TextEmbedder) -> pa.Table:
+def _rows(view: View) -> pa.Table:
     """One row a segment. ``terms`` holds the project's own index terms, so both searches read words alike."""
     segments = view.segments
-    texts = [
-        "\n".join(f"{passage.text} {passage.terms}".strip() for passage in passages)
-        for passages in passages_by_segment(view, segments)
-    ]
-    vectors = embedder.embed(texts)
+    texts = ["\n".join(f"{p.text} {p.terms}".strip() for p in passages_in(view, segment)) for segment in segments]
     manifest = view.world.manifest
     return pa.table(
         {
             "video_id": [manifest.video_id] * len(segments),
-            "world_hash": [manifest.world_hash] * len(segments),
+            "built": [_built(manifest)] * len(segments),
             "segment_id": [segment_id(segment) for segment in segments],
             "start_time": [round_time(segment.start) for segment in segments],
             "end_time": [round_time(segment.end) for segment in segments],
             "text": texts,
             "terms": [" ".join(index_terms(text)) for text in texts],
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dimension),
         },
-        schema=_schema(embedder.dimension),
+        schema=SCHEMA,
     )
+
+
+def _built(manifest: Manifest) -> str:
+    """What the segments come from: the files of rows, without those that sessions committed."""
+    files = [[entry.path, entry.sha256] for entry in manifest.files if entry.table not in SESSION_TABLES]
+    return hash_json(sorted(files))[:32]
 
 
 def _write(store: Path, rows: pa.Table) -> None:
@@ -169,6 +176,19 @@ def _connect(store: Path) -> Any:
         raise not_writable(store, error) from error
 
 
+@contextmanager
+def _named_faults(store: Path) -> Iterator[None]:
+    """LanceDB reports trouble on disk, a half-written index or another process's rewrite as plain errors."""
+    try:
+        yield
+    except (RuntimeError, ValueError, OSError) as error:
+        raise StoreFault(
+            "catalogue_damaged",
+            f"the catalogue of {store} cannot be used: {str(error).splitlines()[0][:200]}",
+            hint="try again; if it stays, `videoworld reindex` makes it anew",
+        ) from error
+
+
 def _locked(store: Path) -> Any:
     from filelock import FileLock
 
@@ -179,9 +199,9 @@ def _locked(store: Path) -> Any:
     return FileLock(store / f"{FOLDER}.lock")
 
 
-def _current_hash(store: Path, video_id: str) -> str | None:
+def _current(store: Path, video_id: str) -> str | None:
     try:
-        return read_manifest(world_folder(store, video_id)).world_hash
+        return _built(read_manifest(world_folder(store, video_id)))
     except StoreFault:
         return None
 

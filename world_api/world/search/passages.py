@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
@@ -25,20 +28,32 @@ class Passage:
     terms: str = ""
 
 
-def passages_by_segment(view: View, segments: Sequence[TimeSpan]) -> list[list[Passage]]:
-    """For each segment, its passages: speech, screen text, captions and actions, then what is seen."""
-    found: list[list[Passage]] = [[] for _ in segments]
-    starts = [segment.start for segment in segments]
-    for passage in _passages(view):
-        for number in _overlapping(segments, starts, passage.span):
-            if _belongs(passage, segments[number]):
-                found[number].append(passage)
-    return found
+class PassageIndex:
+    """The passages of one view, sorted by start, so that a stretch finds its own without walking through all."""
+
+    def __init__(self, view: View) -> None:
+        self._passages = sorted(_passages(view), key=lambda passage: passage.span.start)
+        self._starts = np.array([passage.span.start for passage in self._passages])
+        self._ends = np.array([passage.span.end for passage in self._passages])
+
+    def inside(self, span: TimeSpan) -> list[Passage]:
+        """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
+        upto = int(np.searchsorted(self._starts, span.end))
+        late = (self._ends[:upto] > span.start) | (self._starts[:upto] >= span.start)
+        found = (self._passages[int(i)] for i in np.flatnonzero(late))
+        return sorted((p for p in found if _belongs(p, span)), key=lambda p: _ORDER.index(p.source))
+
+
+_ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
+_INDEXES: WeakKeyDictionary[View, PassageIndex] = WeakKeyDictionary()
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:
-    """The passages of one stretch."""
-    return [passage for passage in _passages(view) if passage.span.overlaps(span) and _belongs(passage, span)]
+    """The passages of one stretch of a view."""
+    index = _INDEXES.get(view)
+    if index is None:
+        index = _INDEXES[view] = PassageIndex(view)
+    return index.inside(span)
 
 
 def _passages(view: View) -> Iterator[Passage]:
@@ -73,12 +88,3 @@ def _belongs(passage: Passage, segment: TimeSpan) -> bool:
         return True
     shared = passage.span.overlap(segment)
     return shared >= SPEECH_SHARE * min(passage.span.duration, segment.duration)
-
-
-def _overlapping(segments: Sequence[TimeSpan], starts: Sequence[float], span: TimeSpan) -> range:
-    """The segments, which tile time in order, that share a stretch (or the moment) with a span."""
-    from bisect import bisect_left, bisect_right
-
-    first = max(0, bisect_right(starts, span.start) - 1)
-    last = max(first + 1, bisect_left(starts, span.end))
-    return range(first, min(last, len(segments)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,12 @@ from world_api.core.ports import TextEmbedder, Vectors
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
 from world_api.world.search.lexical import LexicalIndex, best_first, fuse
-from world_api.world.search.passages import Passage, passages_by_segment
+from world_api.world.search.passages import Passage, passages_in
+from world_api.world.search.vectors import VectorIndex
 from world_api.world.view import View
+
+#: How many of each ranking are fused.
+FUSED = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +43,17 @@ class Searcher:
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
-        rankings = [best_first(self._lexical.scores(query)), best_first(self._dense_scores(query))]
-        fused = fuse(rankings, len(self._segments))
-        return self._hits(fused, query, top_k)
+        dense, _ = self._dense(query, FUSED)
+        fused = fuse([best_first(self._lexical.scores(query))[:FUSED], dense], len(self._segments))
+        best = best_first(fused)[:top_k]
+        return self._hits(best, fused[best], query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, if wanted only among segments whose middle lies inside a stretch."""
-        scores = self._dense_scores(query)
-        if within is not None:
-            centers = np.array([segment.center for segment in self._segments])
-            scores = np.where((centers >= within.start) & (centers < within.end), scores, 0.0)
-        return self._hits(scores, query, top_k)
+        centers = np.array([segment.center for segment in self._segments])
+        allowed = None if within is None else (centers >= within.start) & (centers < within.end)
+        found, scores = self._dense(query, top_k, allowed)
+        return self._hits(found, scores, query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
         """Segments that look like an example stretch, without those that overlap it."""
@@ -60,13 +63,12 @@ class Searcher:
             inside = np.arange(len(times)) == np.argmin(np.abs(times - example.center))
         if not inside.any():
             return []
-        scores = _inner_products(self._segment_looks, _unit(vectors[inside].mean(axis=0, keepdims=True)))
-        for number, segment in enumerate(self._segments):
-            if segment.overlaps(example):
-                scores[number] = 0.0
+        example_look = _unit(vectors[inside].mean(axis=0, keepdims=True))
+        apart = np.array([not segment.overlaps(example) for segment in self._segments])
+        found, scores = self._look_index.nearest(example_look, top_k, allowed=apart)
         return [
-            SegmentHit(span=self._segments[i], score=_score(scores[i]), passage=None)
-            for i in best_first(scores)[:top_k]
+            SegmentHit(span=self._segments[i], score=_score(score), passage=None)
+            for i, score in zip(found, scores, strict=True)
         ]
 
     @property
@@ -75,7 +77,7 @@ class Searcher:
 
     @cached_property
     def _passages(self) -> list[list[Passage]]:
-        return passages_by_segment(self._view, self._segments)
+        return [passages_in(self._view, segment) for segment in self._segments]
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -86,8 +88,12 @@ class Searcher:
         return LexicalIndex(self._texts)
 
     @cached_property
-    def _text_vectors(self) -> Vectors:
-        return self._embedder.embed(self._texts)
+    def _text_index(self) -> VectorIndex:
+        return VectorIndex(self._embedder.embed(self._texts))
+
+    @cached_property
+    def _look_index(self) -> VectorIndex:
+        return VectorIndex(self._segment_looks)
 
     @cached_property
     def _looks(self) -> tuple[NDArray[np.float64], Vectors]:
@@ -106,14 +112,16 @@ class Searcher:
                 found[number] = vectors[first:end].mean(axis=0)
         return _unit(found)
 
-    def _dense_scores(self, query: str) -> NDArray[np.float64]:
-        scores = _inner_products(self._text_vectors, self._embedder.embed([query]))
-        return np.where(scores > self._embedder.noise_floor, scores, 0.0)
+    def _dense(
+        self, query: str, count: int, allowed: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        vector = self._embedder.embed([query])
+        return self._text_index.nearest(vector, count, allowed=allowed, above=self._embedder.noise_floor)
 
-    def _hits(self, scores: NDArray[np.float64], query: str, top_k: int) -> list[SegmentHit]:
+    def _hits(self, found: NDArray[np.int64], scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
         return [
-            SegmentHit(span=self._segments[i], score=_score(scores[i]), passage=best_passage(self._passages[i], query))
-            for i in best_first(scores)[:top_k]
+            SegmentHit(span=self._segments[i], score=_score(score), passage=best_passage(self._passages[i], query))
+            for i, score in zip(found, scores, strict=True)
         ]
 
 
@@ -127,20 +135,6 @@ def best_passage(passages: Sequence[Passage], query: str) -> Passage | None:
         return len(wanted & terms), -len(own)
 
     return max(passages, key=shared) if passages else None
-
-
-def _inner_products(vectors: Vectors, query: Vectors) -> NDArray[np.float64]:
-    """Inner product of every row with one query vector, by exact search over all rows."""
-    if len(vectors) == 0:
-        return np.zeros(0)
-    import faiss
-
-    index: Any = faiss.IndexFlatIP(vectors.shape[1])
-    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-    found, order = index.search(np.ascontiguousarray(query, dtype=np.float32), len(vectors))
-    scores = np.zeros(len(vectors))
-    scores[order[0]] = found[0]
-    return scores
 
 
 def _unit(vectors: NDArray[np.float32]) -> Vectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.world.disk.hashing import hash_json
+from world_api.world.disk.locking import world_lock
 from world_api.world.disk.manifest import FileEntry, read_manifest, write_manifest
 from world_api.world.disk.storage import rows_from_records, write_rows
 from world_api.world.disk.stored import World, world_folder, world_hash
@@ -39,7 +41,7 @@ def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
         StoreFault: ``bad_video_id``, ``bad_session_name``.
     """
     path = world_folder(store, video_id) / SESSIONS / f"{check_session_name(name)}.jsonl"
-    return Overlay(path=path, kept=[])
+    return Overlay(path)
 
 
 def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
@@ -61,48 +63,49 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
         StoreFault: ``no_such_world``, ``no_such_session``.
     """
     overlay = _existing(store, video_id, name)
-    try:
-        count = len(overlay.events())
-    except StoreFault:
-        count = 0
-    overlay.drop()
+    with overlay.locked():
+        try:
+            count = len(overlay.events())
+        except StoreFault:
+            count = 0
+        overlay.drop()
     return count
 
 
 def commit_session(store: Path, video_id: str, name: str) -> Committed:
     """Replay a session's log onto the world as new rows, then drop the session.
 
-    The rows are in place before the manifest names them and the log goes last, so a crash between leaves either the
-    session or the world complete; committing again adds nothing twice.
+    Writers of the session wait meanwhile. The rows are in place before the manifest names them and the log goes last,
+    so a crash between leaves either the session or the world complete; committing again adds nothing twice.
 
     Raises:
         StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``, ``world_locked``.
     """
-    from world_api.world.disk.locking import world_lock
-
     overlay = _existing(store, video_id, name)
-    with world_lock(store, video_id):
+    with world_lock(store, video_id), overlay.locked():
         folder = world_folder(store, video_id)
         manifest = read_manifest(folder)
-        world = World(folder, manifest)
-        events = overlay.events()
-        memories = _new_rows(
-            world, "memories", "memory_id", [_memory_row(e, name) for e in events if isinstance(e, MemoryWritten)]
-        )
-        entities = _new_rows(
-            world,
-            "registrations",
-            "entity_id",
-            [_entity_row(e, name) for e in events if isinstance(e, EntityRegistered)],
-        )
+        world, events = World(folder, manifest), overlay.events()
+        new: dict[str, Sequence[Event]] = {
+            "memories": _new_memories(world, [event for event in events if isinstance(event, MemoryWritten)]),
+            "registrations": _new_names(world, [event for event in events if isinstance(event, EntityRegistered)]),
+        }
         files = list(manifest.files)
-        for table, records in (("memories", memories), ("registrations", entities)):
-            if records:
+        for table, fresh in new.items():
+            if fresh:
+                first = world.rows(table).num_rows
+                records = [_row(event, name, first + i) for i, event in enumerate(fresh)]
                 files.append(_store(folder, table, len(manifest.files_of(table)), records))
         digest = world_hash(folder, manifest.video, files)
         write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
         overlay.drop()
-    return Committed(video_id=video_id, session=name, memories=len(memories), entities=len(entities), world_hash=digest)
+    return Committed(
+        video_id=video_id,
+        session=name,
+        memories=len(new["memories"]),
+        entities=len(new["registrations"]),
+        world_hash=digest,
+    )
 
 
 def _existing(store: Path, video_id: str, name: str) -> Overlay:
@@ -117,11 +120,22 @@ def _existing(store: Path, video_id: str, name: str) -> Overlay:
     return overlay
 
 
-def _new_rows(world: World, table: str, key: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records whose key the world does not hold yet; the last one wins where a key repeats."""
-    held = set(world.rows(table).column(key).to_pylist())
-    latest = {record[key]: record for record in records}
-    return [record for identifier, record in latest.items() if identifier not in held]
+def _new_memories(world: World, events: Sequence[MemoryWritten]) -> list[MemoryWritten]:
+    """The memories the world does not hold yet."""
+    held = set(world.rows("memories").column("memory_id").to_pylist())
+    return [event for event in events if event.memory_id not in held]
+
+
+def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityRegistered]:
+    """The registrations that change what the world calls an entity."""
+    rows = world.rows("registrations")
+    called = dict(zip(rows.column("entity_id").to_pylist(), rows.column("hint").to_pylist(), strict=True))
+    fresh = []
+    for event in events:
+        if called.get(event.entity_id) != event.hint:
+            called[event.entity_id] = event.hint
+            fresh.append(event)
+    return fresh
 
 
 def _store(folder: Path, table: str, clip: int, records: list[dict[str, Any]]) -> FileEntry:
@@ -129,12 +143,8 @@ def _store(folder: Path, table: str, clip: int, records: list[dict[str, Any]]) -
     return write_rows(folder, table=table, clip=clip, key=key, rows=rows_from_records(table, records))
 
 
-def _memory_row(event: Event, name: str) -> dict[str, Any]:
-    record = event.model_dump(exclude={"event", "schema_version"})
-    return {**record, "parts": list(record["parts"]), "producer": f"session/{name}"}
-
-
-def _entity_row(event: Event, name: str) -> dict[str, Any]:
+def _row(event: Event, name: str, number: int) -> dict[str, Any]:
     record = event.model_dump(exclude={"event", "schema_version", "box"})
-    box = dict(zip(("x1", "y1", "x2", "y2"), event.box, strict=True)) if isinstance(event, EntityRegistered) else {}
-    return {**record, **box, "producer": f"session/{name}"}
+    if isinstance(event, EntityRegistered):
+        record |= dict(zip(("x1", "y1", "x2", "y2"), event.box, strict=True))
+    return {**record, "number": number, "producer": f"session/{name}"}

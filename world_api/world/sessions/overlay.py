@@ -7,19 +7,17 @@ aside when the log is next written to; the events before it stay.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from world_api.core.faults import StoreFault
 from world_api.world.disk.files import not_writable
 
-SCHEMA_VERSION = 1
 Level = Literal["frame", "segment", "event"]
 
 
@@ -59,12 +57,16 @@ Event = MemoryWritten | EntityRegistered
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Overlay:
-    """The log of one session. ``path`` None keeps it in memory (an episode that shall leave nothing behind)."""
+    """The log of one session. ``path`` None keeps it in memory (an episode that shall leave nothing behind).
 
-    path: Path | None
-    kept: list[Event]
+    A log only grows, so what was read once is not read again: reading costs what was written since.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._read: list[Event] = []
+        self._read_from: tuple[int, int] = (0, 0)  # inode of the log, bytes read of it
 
     def events(self) -> list[Event]:
         """All events so far, in order.
@@ -72,13 +74,9 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        if self.path is None:
-            return list(self.kept)
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
-        return [self._parse(line, number) for number, line in enumerate(_whole_lines(data), start=1)]
+        if self.path is not None:
+            self._read_on(self.path)
+        return list(self._read)
 
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
@@ -87,31 +85,66 @@ class Overlay:
             StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
         """
         if self.path is None:
-            event = make(len(self.kept) + 1)
-            self.kept.append(event)
+            event = make(len(self._read) + 1)
+            self._read.append(event)
             return event
+        with self.locked():
+            event = make(len(self.events()) + 1)
+            try:
+                _append_line(self.path, event.model_dump_json())
+            except OSError as error:
+                raise not_writable(self.path, error) from error
+        return event
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other writers of this session waiting. The lock's file stays: somebody may be waiting on it.
+
+        Raises:
+            StoreFault: ``store_not_writable``.
+        """
+        if self.path is None:
+            yield
+            return
         from filelock import FileLock
 
+        lock = FileLock(self.path.with_suffix(".lock"))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_suffix(".lock")):
-                event = make(len(self.events()) + 1)
-                _append_line(self.path, event.model_dump_json())
+            lock.acquire()
         except OSError as error:
             raise not_writable(self.path, error) from error
-        return event
+        try:
+            yield
+        finally:
+            lock.release()
 
     def drop(self) -> None:
         """Forget everything, also what cannot be read."""
-        self.kept.clear()
+        self._read, self._read_from = [], (0, 0)
         if self.path is not None:
-            for path in (self.path, self.path.with_suffix(".lock")):
-                path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+
+    def _read_on(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                inode = os.fstat(file.fileno()).st_ino
+                if (inode, os.fstat(file.fileno()).st_size) < self._read_from or inode != self._read_from[0]:
+                    self._read, self._read_from = [], (inode, 0)
+                file.seek(self._read_from[1])
+                data = file.read()
+        except FileNotFoundError:
+            self._read, self._read_from = [], (0, 0)
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        for line in whole.split(b"\n")[:-1]:
+            self._read.append(self._parse(line, len(self._read) + 1))
+        self._read_from = (inode, self._read_from[1] + len(whole))
 
     def _parse(self, line: bytes, number: int) -> Event:
         try:
-            return _EVENTS.validate_python(_tuples(json.loads(line)))
-        except (ValueError, ValidationError) as error:
+            return _EVENTS.validate_json(line)
+        except ValidationError as error:
             name = self.path.name if self.path else "the session"
             raise StoreFault(
                 "session_damaged",
@@ -120,20 +153,18 @@ class Overlay:
             ) from error
 
 
-def _tuples(record: Any) -> Any:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
-
-
-def _whole_lines(data: bytes) -> list[bytes]:
-    return data.split(b"\n")[:-1]
-
-
 def _append_line(path: Path, line: str) -> None:
+    """Add one line, after setting a torn last one aside; synced before it counts."""
     with path.open("ab+") as file:
-        file.seek(0)
-        whole = file.read()
-        if whole and not whole.endswith(b"\n"):
-            file.truncate(whole.rfind(b"\n") + 1)
+        end = file.seek(0, os.SEEK_END)
+        if end and _last_byte(file, end) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
         file.write(line.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def _last_byte(file: BinaryIO, end: int) -> bytes:
+    file.seek(end - 1)
+    return file.read(1)

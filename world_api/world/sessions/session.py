@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
+from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
@@ -14,6 +15,9 @@ from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.world.view import View
+
+#: How ids of things begin that were detected on demand and not tracked.
+SEEN = "ent_seen_"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,11 @@ class Registration:
     box: tuple[float, float, float, float]
     confidence: float
     committed: bool
+
+    @property
+    def source(self) -> Source:
+        """What saw it: the tracker, or a detector that looked at that very frame."""
+        return "detector" if self.entity_id.startswith(SEEN) else "tracker"
 
 
 class Session:
@@ -136,8 +145,8 @@ class Session:
                 hint=row["hint"],
                 category=row["category"],
                 time=row["time"],
-                box=(row["x1"], row["y1"], row["x2"], row["y2"]),
-                confidence=row["confidence"],
+                box=(_tenth(row["x1"]), _tenth(row["y1"]), _tenth(row["x2"]), _tenth(row["y2"])),
+                confidence=round(row["confidence"], 2),
                 committed=True,
             )
         for event in self._visible_events():
@@ -188,3 +197,7 @@ class Session:
     def _visible_events(self) -> list[MemoryWritten | EntityRegistered]:
         events = self.overlay.events()
         return events if self.as_of is None else [event for event in events if event.known_at <= self.as_of]
+
+
+def _tenth(pixels: float) -> float:
+    return round(pixels, 1)

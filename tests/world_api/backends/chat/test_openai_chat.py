@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,7 +171,17 @@ def test_a_server_that_does_not_answer_in_time_is_unreachable(chat_server: Any, 
         connect(timeout=0.05, retries=0).complete(REQUEST)
 
 
-@pytest.mark.parametrize("body", [b"<html>It works!</html>", b"[1]", b"", b'{"error": {"message": "no"}}', b"{nan"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>It works!</html>",
+        b"[1]",
+        b"",
+        b'{"error": {"message": "no"}}',
+        b"{nan",
+        b'{"choices": [], "logprobs": 1e999}',
+    ],
+)
 def test_what_is_no_chat_completion_is_an_error_by_name(chat_server: Any, connect: Any, body: bytes) -> None:
     chat_server.play(chat_server.raw(body))
     with pytest.raises(BackendFault, match="endpoint_error"):
@@ -188,6 +199,39 @@ def test_a_request_that_cannot_be_written_is_a_fault(chat_server: Any, connect: 
     with pytest.raises(BackendFault):
         connect().complete({"model": "m", "messages": [{"role": "user", "content": "\ud800"}]})
     assert chat_server.received == []
+
+
+def test_a_server_that_drips_its_reply_is_not_waited_on(chat_server: Any, connect: Any) -> None:
+    chat_server.play(chat_server.dripping(GOOD))
+    with pytest.raises(BackendFault, match="endpoint_unreachable") as caught:
+        connect(timeout=0.2, retries=0).complete(REQUEST)
+    assert "0.2 s" in caught.value.message
+
+
+def test_a_server_that_drips_an_error_is_not_waited_on(chat_server: Any, connect: Any) -> None:
+    refusal = chat_server.refusal(401, "no" * 50)
+    chat_server.play(replace(refusal, drips=True))
+    with pytest.raises(BackendFault, match="endpoint_unreachable"):
+        connect(timeout=0.2, retries=0).complete(REQUEST)
+
+
+def test_patience_bounds_an_attempt_too(chat_server: Any, connect: Any) -> None:
+    chat_server.play(chat_server.dripping(GOOD))
+    with pytest.raises(BackendFault, match="endpoint_unreachable"):
+        connect(timeout=60.0, patience=0.2, retries=0).complete(REQUEST)
+
+
+def test_after_an_attempt_that_was_given_up_the_next_one_counts(chat_server: Any, connect: Any) -> None:
+    chat_server.play(chat_server.dripping(GOOD), GOOD)
+    assert connect(timeout=0.5, retries=1).complete(REQUEST) == GOOD
+
+
+def test_a_reply_beyond_all_measure_is_refused(chat_server: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.backends.chat.openai_chat.MAX_REPLY_BYTES", 1_000)
+    chat_server.play(completion(model="m", content="x" * 1_000))
+    with pytest.raises(BackendFault, match="1000 bytes"):
+        connect().complete(REQUEST)
+    assert len(chat_server.received) == 1
 
 
 @pytest.mark.parametrize("url", ["not a url", "ftp://host/v1", "http://[::1", "http://host:99999/v1", "http:///v1"])

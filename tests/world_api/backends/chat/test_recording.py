@@ -71,6 +71,16 @@ def test_a_recorded_fault_is_raised_again(stepping_clock: Any) -> None:
     assert caught.value.record() == fault.record()
 
 
+@pytest.mark.parametrize("reply", [{"choices": [], "logprobs": float("inf")}, {"choices": [object()]}, ["no object"]])
+def test_a_reply_that_cannot_be_stored_is_kept_as_a_fault(stepping_clock: Any, tmp_path: Path, reply: Any) -> None:
+    exchange = record([FIRST], [reply], stepping_clock())[0]
+    assert exchange.reply is None
+    assert exchange.fault is not None
+    assert exchange.fault["code"] == "bad_model_reply"
+    append_line(tmp_path / "r.jsonl", exchange.record())
+    assert read_exchanges(tmp_path / "r.jsonl") == [exchange]
+
+
 def test_a_last_line_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     append_line(path, {"a": 1})
@@ -79,7 +89,7 @@ def test_a_last_line_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [{"a": 1}]
 
 
-@pytest.mark.parametrize("line", [b"not json\n", b"[]\n", b'{"x": NaN}\n', b"\xff\xfe\n"])
+@pytest.mark.parametrize("line", [b"not json\n", b"[]\n", b'{"x": NaN}\n', b'{"x": -1e999}\n', b"\xff\xfe\n"])
 def test_a_damaged_line_is_refused_by_number(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"{}\n" + line + b"{}\n")

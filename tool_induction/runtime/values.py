@@ -1,0 +1,122 @@
+"""What a value must be where it enters a run: finite JSON of a sane size, of the type that is wanted there.
+
+The compiler knows types, and ``any`` fits everywhere for it; so whatever Python code is going to compute with is
+looked at once more, when it is known.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tool_induction.language import limits
+from tool_induction.language.evaluation import Json, kind
+from tool_induction.language.types import (
+    INTERVAL,
+    AnyType,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    Type,
+    show,
+)
+
+
+class Unfit(ValueError):
+    """A value is not what is wanted; the message names the place inside it and says why."""
+
+
+def check_json(value: object) -> None:
+    """Refuse what is no JSON value that can be computed with and written down.
+
+    Raises:
+        Unfit: a number that is not finite or too large, text that is not valid Unicode, a key that is no string,
+            something nested too deep, or a Python object that is not JSON.
+    """
+    level = [value]
+    for _ in range(limits.MAX_VALUE_DEPTH):
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                for key in item:
+                    _check_key(key)
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+            else:
+                _check_scalar(item)
+        if not below:
+            return
+        level = below
+    raise Unfit(f"it is nested more than {limits.MAX_VALUE_DEPTH} deep")
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str):
+        raise Unfit("a key is not a string")
+    _check_scalar(key)
+
+
+def _check_scalar(value: object) -> None:
+    if isinstance(value, str):
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise Unfit("a text is not valid Unicode")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Unfit("a number is not finite")
+    elif isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
+        raise Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
+    elif value is not None and not isinstance(value, int | float):
+        raise Unfit(f"{type(value).__name__} is not a JSON value")
+
+
+def fitted(value: Json, wanted: Type, *, place: str = "") -> Json:
+    """The value as the type has it; ``3.0`` where a whole number is wanted is 3.
+
+    Raises:
+        Unfit: the value is of another type.
+    """
+    match wanted:
+        case AnyType():
+            return value
+        case OptionalType(item):
+            return None if value is None else fitted(value, item, place=place)
+        case EnumType(values) if value in values:
+            return value
+        case ScalarType(name):
+            return _scalar(value, name, place)
+        case ListType() if isinstance(value, list):
+            return [fitted(item, wanted.item, place=f"{place}[{index}]") for index, item in enumerate(value)]
+        case RecordType() if isinstance(value, dict):
+            return _record(value, wanted, place)
+    raise _unfit(value, show(wanted), place)
+
+
+def _record(value: dict[str, Json], wanted: RecordType, place: str) -> Json:
+    """Of an interval both ends are needed (the rest follows from them); of other records what is there must fit."""
+    is_interval = wanted.name == INTERVAL.name
+    fields = INTERVAL.fields if is_interval else wanted.fields
+    checked = {
+        key: fitted(value.get(key), type_, place=f"{place}.{key}" if place else key)
+        for key, type_ in fields
+        if is_interval or key in value
+    }
+    return value | checked
+
+
+def _scalar(value: Json, name: str, place: str) -> Json:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    right = {
+        "null": value is None,
+        "bool": isinstance(value, bool),
+        "string": isinstance(value, str),
+        "int": number and float(value).is_integer(),  # type: ignore[arg-type]  # a number, as asked just before
+    }.get(name, number)
+    if not right:
+        raise _unfit(value, "a whole number" if name == "int" else name, place)
+    return int(value) if name == "int" else value  # type: ignore[arg-type]  # a number, as asked just before
+
+
+def _unfit(value: Json, wanted: str, place: str) -> Unfit:
+    shown = f"{value:g}" if isinstance(value, float) else kind(value)
+    return Unfit(f"{place}{': ' if place else ''}{wanted} is wanted, found {shown}")
