@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,
     Const,
@@ -22,7 +23,7 @@ from tool_induction.language.syntax import (
     Not,
     to_text,
 )
-from tool_induction.language.types import ANY, ListType, OptionalType, Type
+from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_smaller
 
 Fact: TypeAlias = tuple[Literal["present", "filled"], str]
 
@@ -43,6 +44,8 @@ class Environment:
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
         meanings = self.meanings if meaning is None else {**self.meanings, name: meaning}
+        # A record of two copies of the last record, and so on: what nobody could read is not told either.
+        type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
         return replace(self, types={**self.types, name: type_}, meanings=meanings)
 
     def shadow(self, name: str, type_: Type) -> Environment:
