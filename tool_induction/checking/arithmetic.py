@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 def as_number(at: Inference, expr: Expr) -> Typed:
     """The expression where a number is wanted."""
-    typed = at.infer(expr)
+    return _number(at, at.infer(expr))
+
+
+def _number(at: Inference, typed: Typed) -> Typed:
     inner = plain(typed.type)
     if not is_numeric(inner):
         at.note(
@@ -51,7 +54,7 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
     if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
         _added(at, sides[0], sides[1])
         return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
-    left, right = as_number(at, expr.left), as_number(at, expr.right)
+    left, right = (_number(at, side) for side in sides)
     written = Arithmetic(left.expr, expr.op, right.expr)
     if TIME in (left.type, right.type) and expr.op in "+-":
         both = left.type == right.type

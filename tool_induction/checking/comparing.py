@@ -108,7 +108,7 @@ def _membership(at: Inference, expr: Compare) -> Expr:
             if isinstance(side.type, OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
         return Compare(left.expr, expr.op, right.expr)
-    rows = at.as_list(expr.right)
+    rows = at.listed(right)
     if isinstance(rows.type, OptionalType):
         null_not_handled(at, rows, "the list of 'in'")
     return Compare(left.expr, expr.op, rows.expr)
@@ -141,7 +141,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
 def _length(at: Inference, expr: Filtered) -> Typed:
     value = at.infer(expr.value)
     if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
-        value = at.as_list(expr.value)
+        value = at.listed(value)
     if isinstance(value.type, OptionalType):
         null_not_handled(at, value, "the operand of 'length'", f"{to_text(value.expr)} | default([]) | length")
     return Typed(Filtered(value.expr, "length", ()), INT)

@@ -172,7 +172,10 @@ class Inference:
 
     def as_list(self, expr: Expr) -> Typed:
         """The expression where a list is wanted: a record with one list field stands for that field."""
-        base = self.infer(expr)
+        return self.listed(self.infer(expr))
+
+    def listed(self, base: Typed) -> Typed:
+        """As ``as_list``, of an expression whose type is known."""
         inner = plain(base.type)
         if isinstance(inner, ListType | AnyType):
             return base

@@ -5,10 +5,12 @@ Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,
     Const,
@@ -20,10 +22,12 @@ from tool_induction.language.syntax import (
     Logic,
     Name,
     Not,
+    names,
     to_text,
 )
-from tool_induction.language.types import ANY, ListType, OptionalType, Type
+from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_smaller
 
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Fact: TypeAlias = tuple[Literal["present", "filled"], str]
 
 
@@ -43,13 +47,20 @@ class Environment:
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
         meanings = self.meanings if meaning is None else {**self.meanings, name: meaning}
+        # A record of two copies of the last record, and so on: what nobody could read is not told either.
+        type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
         return replace(self, types={**self.types, name: type_}, meanings=meanings)
 
     def shadow(self, name: str, type_: Type) -> Environment:
-        """With a loop variable; what was known about another value of that name is forgotten."""
-        facts = frozenset(fact for fact in self.facts if fact[1].split(".")[0].split("[")[0] != name)
-        meanings = {key: value for key, value in self.meanings.items() if key != name}
-        return replace(self.bind(name, type_), facts=facts, meanings=meanings)
+        """With a loop variable; whatever was known about, or through, another value of that name is forgotten."""
+        facts = frozenset(fact for fact in self.facts if not _mentions(fact, name))
+        meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
+        follows = {
+            fact: frozenset(then for then in thens if not _mentions(then, name))
+            for fact, thens in self.follows.items()
+            if not _mentions(fact, name)
+        }
+        return replace(self.bind(name, type_), facts=facts, meanings=meanings, follows=follows)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """With one more thing that follows from a fact."""
@@ -79,6 +90,10 @@ class Environment:
     def type_of(self, name: str) -> Type:
         """The type of a name; unknown names have been reported and fit everywhere."""
         return self.types.get(name, ANY)
+
+
+def _mentions(fact: Fact, name: str) -> bool:
+    return name in _WORD.findall(fact[1])
 
 
 def _is_path(expr: Expr) -> bool:

@@ -19,8 +19,10 @@ from tool_induction.language.types import (
     AnyType,
     EnumType,
     ListType,
+    OptionalType,
     RecordType,
     Type,
+    is_numeric,
     optional,
     plain,
     with_field,
@@ -57,8 +59,10 @@ def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
 def tool_result(outputs: Mapping[str, Type]) -> RecordType:
     """The record a tool gives its caller: its outputs, and what the runtime adds."""
     record = RecordType(fields=tuple(outputs.items()))
-    if "center_time" not in outputs and all(outputs.get(key) == TIME or key in outputs for key in TIMES[:2]):
-        record = with_field(record, "center_time", TIME)
+    ends = [outputs[key] for key in TIMES[:2] if key in outputs and is_numeric(plain(outputs[key]))]
+    if "center_time" not in outputs and len(ends) == 2:
+        sure = not any(isinstance(end, OptionalType | AnyType) for end in ends)
+        record = with_field(record, "center_time", TIME if sure else optional(TIME))
     for key, type_ in (("status", EnumType(STATUSES)), ("summary", STRING), ("evidence", evidence_list())):
         record = with_field(record, key, type_)
     return record
@@ -82,13 +86,17 @@ def inherit(inner: Type, item: Type) -> Type:
     if not isinstance(made, RecordType):
         return inner
     source = plain(item)
+    sure = item == source
+    start = made.get("start_time")
     for key in TIMES:
-        have = TIME if source == TIME else source.get(key) if isinstance(source, RecordType) else None
-        if made.get(key) is None and have is not None:
-            made = with_field(made, key, have)
+        have = source if is_numeric(source) else source.get(key) if isinstance(source, RecordType) else None
+        # The times of an item are taken over together, and only where the product has no start of its own.
+        if made.get(key) is None and have is not None and (start is None or start != plain(start)):
+            made = with_field(made, key, have if sure and start is None else optional(have))
     if made.get("evidence") is None:
         made = with_field(made, "evidence", evidence_list())
-    made = with_field(made, "parent", STRING if isinstance(source, EnumType) else source)
+    parent = STRING if isinstance(source, EnumType) else source
+    made = with_field(made, "parent", parent if sure else optional(parent))
     return optional(made) if inner != plain(inner) else made
 
 

@@ -41,6 +41,7 @@ from tool_induction.language.types import (
     STRING,
     EnumType,
     ListType,
+    OptionalType,
     RecordType,
     Type,
     join,
@@ -168,6 +169,8 @@ class StepChecker:
         if last is None:
             at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
         item, flattens = loop_item(rows.item, plain(result))
+        if flattens is None and (step.on_error == "null" or isinstance(result, OptionalType)):
+            item = optional(item)
         bound, typical = flattened_size(rows, plain(result), loop.bound, loop.typical)
         collected = ListType(item=item, bound=bound, typical=typical, stated=True)
         loop = self._until(loop, self._at(after_body.bind(step.save_as, collected), step))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
 from tool_induction.language import limits
@@ -93,8 +94,8 @@ def _depth(text: str) -> int:
 def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
     result = _Pairs(pairs)
     if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        result.repeated = tuple(sorted({key for key in keys if keys.count(key) > 1}))
+        counts = Counter(key for key, _ in pairs)
+        result.repeated = tuple(sorted(key for key, count in counts.items() if count > 1))
     return result
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
-from tool_induction.language.model import Block, Call, If, Loop, Require, Step, Tool
+from tool_induction.language.model import Block, Call, If, Require, Step, Tool
 from world_api.core.cost import Cost
 from world_api.operations import OPERATIONS
 
@@ -16,15 +16,24 @@ _NOTHING = Cost()
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``."""
+    """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``.
+
+    Each holds for calls, model calls, tokens and seconds by itself. ``least`` is that of a run which no fault and no
+    bound cuts short; ``may_stop`` says that a ``require`` may end it before its last step.
+    """
 
     least: Cost = _NOTHING
     expected: Cost = _NOTHING
     most: Cost = _NOTHING
+    may_stop: bool = False
 
-    def __add__(self, other: Price) -> Price:
+    def then(self, other: Price) -> Price:
+        """The price of this followed by another, which is not reached where this one stopped."""
         return Price(
-            least=self.least + other.least, expected=self.expected + other.expected, most=self.most + other.most
+            least=self.least if self.may_stop else self.least + other.least,
+            expected=self.expected + other.expected,
+            most=self.most + other.most,
+            may_stop=self.may_stop or other.may_stop,
         )
 
     def record(self) -> dict[str, dict[str, float]]:
@@ -49,43 +58,52 @@ def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Pri
 
 def _block(steps: tuple[Step, ...], prices: Mapping[str, Price], findings: Findings) -> Price:
     total = Price()
-    may_have_stopped = False
     for step in steps:
-        price = _step(step, prices, findings)
-        total += Price(least=_NOTHING, expected=price.expected, most=price.most) if may_have_stopped else price
-        may_have_stopped = may_have_stopped or isinstance(step, Require)
+        total = total.then(_step(step, prices, findings))
     return total
 
 
 def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
     match step:
+        case Require():
+            return Price(may_stop=True)
         case Call(kind="api"):
             operation = OPERATIONS.get(step.target)
             once = _NOTHING if operation is None else operation.price
-            return _repeated(Price(least=once, expected=once, most=once), step.loop)
+            return _repeated(Price(least=once, expected=once, most=once), step)
         case Call():
-            return _repeated(prices.get(step.target, Price()), step.loop)
+            return _repeated(prices.get(step.target, Price()), step)
         case Block():
-            return _repeated(_block(step.body, prices, findings), step.loop)
+            return _repeated(_block(step.body, prices, findings), step)
         case If():
             then, otherwise = (_block(block, prices, findings) for block in (step.then, step.otherwise))
             return Price(
-                least=min(then.least, otherwise.least, key=_size),
-                expected=max(then.expected, otherwise.expected, key=_size),
-                most=max(then.most, otherwise.most, key=_size),
+                least=_by_part(min, then.least, otherwise.least),
+                expected=_by_part(max, then.expected, otherwise.expected),
+                most=_by_part(max, then.most, otherwise.most),
+                may_stop=then.may_stop or otherwise.may_stop,
             )
     return Price()
 
 
-def _repeated(price: Price, loop: Loop | None) -> Price:
-    if loop is None:
-        return price
+def _repeated(price: Price, step: Call | Block) -> Price:
+    """What a step costs that is done for each item. Where ``on_error`` is not ``fail``, nothing stops the whole."""
+    may_stop = price.may_stop and step.on_error == "fail"
+    if step.loop is None:
+        return replace(price, may_stop=may_stop)
     return Price(
-        least=price.least.times(loop.least),
-        expected=price.expected.times(loop.typical),
-        most=price.most.times(loop.bound),
+        least=price.least.times(min(step.loop.least, 1) if may_stop else step.loop.least),
+        expected=price.expected.times(step.loop.typical),
+        most=price.most.times(step.loop.bound),
+        may_stop=may_stop,
     )
 
 
-def _size(cost: Cost) -> tuple[float, ...]:
-    return (cost.tokens, cost.model_calls, cost.calls, cost.seconds)
+def _by_part(choose: Callable[[float, float], float], one: Cost, other: Cost) -> Cost:
+    """The smaller or larger of each part of two costs."""
+    return Cost(
+        calls=int(choose(one.calls, other.calls)),
+        model_calls=int(choose(one.model_calls, other.model_calls)),
+        tokens=int(choose(one.tokens, other.tokens)),
+        seconds=choose(one.seconds, other.seconds),
+    )

@@ -41,6 +41,8 @@ class _Checker:
     local: set[str] = field(default_factory=set)
     bound_at: dict[str, Path] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
+    #: names of the loops around a step: a loop's own name, and that of its item
+    taken: list[set[str]] = field(default_factory=list)
 
     def run(self) -> None:
         self.later = {step.save_as for step in walk_steps(self.tool.steps) if not isinstance(step, If | Require)}
@@ -73,7 +75,9 @@ class _Checker:
                 case Block():
                     self._loop(step, defined, loop_names)
                     body = set(defined)
+                    self.taken.append({step.save_as, step.loop.variable})
                     self._block(step.body, body, loop_names | {step.loop.variable})
+                    self.taken.pop()
                     self.local |= body - defined
                     self._until(step, body, loop_names)
                     self._bind(step.save_as, step.path, defined)
@@ -102,6 +106,14 @@ class _Checker:
         if loop is None:
             return
         self._value(loop.over, (*step.path, "loop_over"), defined, loop_names)
+        if loop.variable == step.save_as:
+            self.findings.add(
+                "E_REDEFINED",
+                (*step.path, "as"),
+                f"{step.save_as!r} is the loop's item and its result",
+                found=step.save_as,
+                suggestion="use two names",
+            )
         if loop.variable in defined | loop_names:
             where: Path = (*step.path, "as") if loop.variable != ITEM else step.path
             self.findings.add(
@@ -158,7 +170,7 @@ class _Checker:
             self._value(value, path, defined, loop_names | {ITEM} if with_item else loop_names)
 
     def _bind(self, name: str, path: Path, defined: set[str]) -> None:
-        if name in defined:
+        if name in defined.union(*self.taken):
             self.findings.add(
                 "E_REDEFINED", (*path, "save_as"), f"{name!r} is bound already", found=name, suggestion="use a new name"
             )

@@ -90,6 +90,8 @@ def _validator() -> Any:
 def check_shape(tool: Any, path: Path, findings: Findings) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
+    if _is_too_long(tool, path, findings):
+        return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings)
     for error in _leaves(_validator().iter_errors(tool)):
         if len(findings.items) > limits.MAX_FINDINGS:
@@ -97,6 +99,27 @@ def check_shape(tool: Any, path: Path, findings: Findings) -> bool:
         where: Path = (*path, *error.absolute_path)
         _explain(error, where, findings)
     return findings.errors == before
+
+
+def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a block holds more steps, or a tool more inputs or outputs, than is allowed."""
+    if not isinstance(tool, dict):
+        return False
+    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS)
+    for key, most in sizes.items():
+        inside = tool.get(key)
+        if isinstance(inside, list | dict) and len(inside) > most:
+            message = f"{len(inside)} is more than the {most} allowed here"
+            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+            return True
+    blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
+    return any(
+        _is_too_long(step, (*path, key, place), findings) for key, block in blocks for place, step in enumerate(block)
+    )
+
+
+_BLOCKS = ("steps", "do", "then", "else")
 
 
 def _judges(tool: Any, path: Path, findings: Findings) -> None:
@@ -109,7 +132,7 @@ def _judges(tool: Any, path: Path, findings: Findings) -> None:
                 found="judge",
                 suggestion="return the ordered material and leave the judgement to the caller",
             )
-        for key in ("steps", "do", "then", "else"):
+        for key in _BLOCKS:
             for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):
                 _judges(step, (*path, key, place), findings)
 

@@ -22,6 +22,7 @@ MAX_VALUE_DEPTH = 100  #: how deep a value of a run may be nested
 MAX_SAMPLES = 2_000  #: moments of one sample_times
 MAX_STRING_RESULT = 20_000  #: characters an expression may produce
 
+MAX_TYPE_PARTS = 5_000  #: parts of a type; a larger one is not followed
 MAX_LOOP_DEPTH = 2
 MAX_TOOL_DEPTH = 3
 MAX_LOOP_ITEMS = 200  #: the largest max_items that may be asked for

@@ -148,6 +148,21 @@ def show(type_: Type) -> str:
             return "record" + (f" {{{inside}{', ...' if len(telling) > 3 else ''}}}" if inside else "")
 
 
+def is_smaller(type_: Type, most: int) -> bool:
+    """Whether a type has at most so many parts; counting stops there."""
+    rest, parts = [type_], 0
+    while rest:
+        one = rest.pop()
+        parts += 1 + (len(one.fields) if isinstance(one, RecordType) else 0)
+        if parts > most:
+            return False
+        if isinstance(one, RecordType):
+            rest.extend(value for _, value in one.fields)
+        elif isinstance(one, ListType | OptionalType):
+            rest.append(one.item)
+    return True
+
+
 def with_field(record: RecordType, key: str, type_: Type) -> RecordType:
     """The record with one more field, or with another type under that key."""
     rest = tuple((name, old) for name, old in record.fields if name != key)

@@ -222,6 +222,8 @@ class Engine:
                     faults.append(fault)
                 if step.on_error == "null" and step.flattens is None:
                     collected.append(None)
+                done += 1
+                continue  # what ``until`` asks about may not have been bound
             done += 1
             if loop.until is not None and truth(loop.until, evaluate(loop.until, inside)):
                 break

@@ -1,5 +1,6 @@
 from typing import Any
 
+from tool_induction.checking.inference import Inference
 from tool_induction.compiler.compiling import compile_document
 
 
@@ -176,3 +177,44 @@ def test_a_branch_costs_at_least_its_cheaper_side(document: Any) -> None:
 
     price = compilation.tools["small_tool"].price
     assert (price.least.calls, price.expected.calls, price.most.calls) == (1, 2, 2)
+
+
+def test_every_part_of_an_expression_is_typed_once(document: Any, monkeypatch: Any) -> None:
+    asked: list[Any] = []
+    infer = Inference.infer
+    monkeypatch.setattr(Inference, "infer", lambda at, expr: asked.append(expr) or infer(at, expr))
+    expression = "v"
+    for _ in range(10):
+        expression = f"(v + {expression})"
+    nested = "hits"
+    for _ in range(5):
+        nested = f"([{nested}] | length)"
+    steps = ({"type": "set", "value": f"{{{{ {expr} }}}}", "save_as": f"x{len(expr)}"} for expr in (expression, nested))
+
+    compile_document(document(*steps, inputs={"v": "int"}))
+
+    assert len(asked) < 100
+
+
+def test_types_that_double_with_each_step_are_followed_only_so_far(document: Any) -> None:
+    steps = [{"type": "set", "value": {"a": "{{query}}", "b": "{{query}}"}, "save_as": "x0"}]
+    for place in range(1, 50):
+        before = f"{{{{ x{place - 1} }}}}"
+        steps.append({"type": "set", "value": {"a": before, "b": before}, "save_as": f"x{place}"})
+
+    for type_ in ("string", "record", "any"):
+        compilation = compile_document(document(*steps, outputs={"x": {"type": type_, "from": "{{ x49 }}"}}))
+        assert compilation.ok
+        assert compile_document(compilation.tools["small_tool"].frozen).ok
+
+
+def test_of_a_block_that_is_too_long_nothing_else_is_said(document: Any, codes: Any) -> None:
+    loop = {"type": "loop", "loop_over": "hits", "save_as": "x", "do": [{"type": "nothing"}] * 5000}
+    many = document()
+    many["steps"] = [{"type": "nothing"}] * 5000
+
+    assert codes(compile_document(many)) == {("E_SIZE", "$.steps")}
+    assert codes(compile_document(document(loop))) == {("E_SIZE", "$.steps[1].do")}
+    assert codes(compile_document(document(inputs={f"i{place}": "int" for place in range(5000)}))) == {
+        ("E_SIZE", "$.inputs")
+    }
