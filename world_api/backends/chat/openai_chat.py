@@ -69,9 +69,8 @@ class OpenAIChatModel:
             self._sleep(wait)
 
     def _try(self, request: dict[str, Any], *, left: float) -> dict[str, Any] | _Failure:
-        from httpx2 import (
-            HTTPError,
-        )  # what the client itself is built on; it does not wrap errors in the midst of a body
+        # The client does not wrap the errors that come in the midst of a body; they are those of its HTTP library.
+        from httpx2 import HTTPError
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         seconds = max(_SHORTEST_ATTEMPT, min(self._endpoint.timeout, left))
@@ -103,9 +102,9 @@ class OpenAIChatModel:
     def _read(self, body: bytes) -> dict[str, Any] | _Failure:
         if len(body) > MAX_REPLY_BYTES:
             return _Failure(fault=not_an_answer(self._endpoint, f"over {MAX_REPLY_BYTES} bytes"), passing=False)
-        text = self._endpoint.without_key(body.decode("utf-8", errors="replace"))
         try:
-            reply = _without_surrogates(parse_json(text))
+            # The key is blotted out only after parsing: JSON can spell it in many ways.
+            reply = _with_texts(parse_json(body.decode("utf-8", errors="replace")), self._clean)
         except ValueError as error:
             return _Failure(fault=not_an_answer(self._endpoint, f"not JSON ({error})"), passing=True)
         if not isinstance(reply, dict):
@@ -114,6 +113,10 @@ class OpenAIChatModel:
             # Some gateways report an error with status 200.
             return _Failure(fault=not_an_answer(self._endpoint, str(reply["error"])[:500]), passing=False)
         return reply
+
+    def _clean(self, text: str) -> str:
+        """Text that can be sent back and stored: Unicode, and without the key."""
+        return self._endpoint.without_key(text.encode("utf-8", errors="replace").decode())
 
     def _refusal(self, error: APIStatusError) -> _Failure:
         headers = error.response.headers
@@ -158,12 +161,12 @@ def _retry_after(value: str | None, clock: Clock) -> float | None:
         return None
 
 
-def _without_surrogates(value: Any) -> Any:
-    """The value with text that is not Unicode replaced, so that it can be sent back and stored."""
+def _with_texts(value: Any, clean: Callable[[str], str]) -> Any:
+    """The value with each of its texts cleaned, keys too."""
     if isinstance(value, str):
-        return value.encode("utf-8", errors="replace").decode()
+        return clean(value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_with_texts(item, clean) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {clean(key): _with_texts(item, clean) for key, item in value.items()}
     return value

@@ -77,6 +77,32 @@ def test_a_server_that_repeats_the_key_in_a_reply_is_blotted_out(chat_server: An
     assert connect().complete(REQUEST)["choices"][0]["message"]["content"] == "your key is [key]"
 
 
+@pytest.mark.parametrize(
+    "spelt", ["sk-a/key/seen", "sk-a\\/key\\/seen", "\\u0073k-a/key/seen", "sk-\\u0061/key\\/seen"]
+)
+def test_the_key_is_found_however_json_spells_it(chat_server: Any, connect: Any, spelt: str) -> None:
+    body = f'{{"choices": [{{"message": {{"content": "it is {spelt}", "{spelt}": [1]}}}}]}}'
+    chat_server.play(chat_server.raw(body.encode()))
+    message = connect(api_key="sk-a/key/seen").complete(REQUEST)["choices"][0]["message"]
+    assert message == {"content": "it is [key]", "[key]": [1]}
+
+
+def test_the_key_in_the_arguments_of_a_call_is_blotted_out(chat_server: Any, connect: Any) -> None:
+    written = '{"query": "sk-a\\/key\\/seen"}'
+    chat_server.play(completion(model="m", calls=[Call(tool="look", arguments=written)]))
+    [call] = connect(api_key="sk-a/key/seen").complete(REQUEST)["choices"][0]["message"]["tool_calls"]
+    assert call["function"]["arguments"] == '{"query": "[key]"}'
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_the_key_is_in_no_fault_however_it_is_spelt(chat_server: Any, connect: Any, status: int) -> None:
+    for body in (b'{"error": {"message": "sk-a\\/key\\/seen"}}', b'no JSON: "sk-a\\/key\\/seen"'):
+        chat_server.play(replace(chat_server.raw(body), status=status))
+        with pytest.raises(BackendFault) as caught:
+            connect(api_key="sk-a/key/seen", retries=0).complete(REQUEST)
+        assert "seen" not in str(caught.value)
+
+
 def test_nobody_listening_is_unreachable_after_some_tries(connect: Any, waits: list[float]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
