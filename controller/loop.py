@@ -134,7 +134,8 @@ class _Loop:
         raw = checked_reply(self._model.complete(request))
         self._timings.append(RoundTiming(model_seconds=_since(began, self._clock), tool_seconds=[]))
         number = len(self._rounds) + 1
-        reply = read_reply(raw, tools=self._names, round_number=number)
+        used_ids = {call.id for call in self._calls}
+        reply = read_reply(raw, tools=self._names, round_number=number, used_ids=used_ids)
         usage = usage_of(request, raw)
         self._meter.add_round(usage)
         self._rounds.append(
