@@ -34,6 +34,7 @@ Problem = Literal[
     "too_many_calls",
     "bad_answer",
     "second_answer",
+    "cut_reply",
 ]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
