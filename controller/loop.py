@@ -189,14 +189,16 @@ class _Loop:
                 self._observe(call, call_slip(call, call.fault), problem=call.fault)
             elif call.tool == SUBMIT_ANSWER:
                 parsed = parse_answer(call.arguments)
-                if isinstance(parsed, str):
+                if answer is not None:
+                    self._observe(call, slip("second_answer"), problem="second_answer")
+                elif isinstance(parsed, str):
                     self._refused = usable_answer(call.arguments) or self._refused
                     self._observe(call, slip("bad_answer", parsed), problem="bad_answer")
-                elif answer is not None:
-                    self._observe(call, slip("second_answer"), problem="second_answer")
                 else:
                     answer = parsed
                     self._observe(call, {"accepted": True})
+            elif answer is not None:
+                self._observe(call, slip("call_after_answer"), problem="call_after_answer")
             elif not self._meter.may_call():
                 self._observe(call, budget_spent("calls"))
             else:

@@ -92,6 +92,7 @@ def usable_answer(arguments: Mapping[str, Any]) -> SubmittedAnswer | None:
     good = [span for span in map(_span, spans[:MAX_SPANS]) if span is not None] if isinstance(spans, list) else []
     if not isinstance(text, str) or not text.strip():
         return None
+    text = text.encode("utf-8", errors="replace").decode()  # escapes can spell characters that are not Unicode text
     return SubmittedAnswer(answer=text.strip()[:MAX_ANSWER_CHARACTERS], spans=good)
 
 
@@ -101,9 +102,11 @@ def answer_in_text(text: str) -> SubmittedAnswer | None:
         return None
     try:
         call = parse_json(text[text.find("{") : text.rfind("}") + 1])
+        if call.get("name", SUBMIT_ANSWER) != SUBMIT_ANSWER:
+            return None
         arguments = next((call[key] for key in ("arguments", "parameters") if key in call), call)
         arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, TypeError):
+    except (ValueError, AttributeError):
         return None
     return usable_answer(arguments) if isinstance(arguments, dict) else None
 

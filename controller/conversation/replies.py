@@ -34,6 +34,7 @@ Problem = Literal[
     "too_many_calls",
     "bad_answer",
     "second_answer",
+    "call_after_answer",
     "cut_reply",
 ]
 

@@ -67,11 +67,18 @@ def test_a_later_answer_goes_before_one_that_was_refused(hold: Any, replies: Any
         '<tool_call>{"name": "submit_answer", "arguments": "{"}</tool_call>',
         '<tool_call>{"name": "submit_answer", "arguments": {"answer": "  "}}</tool_call>',
         "<tool_call>submit_answer",
+        "<tool_call>submit_answer {}",
+        '{"name": "find", "arguments": {"answer": "submit_answer"}}',
     ],
 )
 def test_a_call_in_the_text_that_is_no_answer_is_none(hold: Any, replies: Any, text: str) -> None:
     episode = hold(replies.says(text), budget=Budget(rounds=0)).episode
     assert (episode.outcome, episode.reason) == ("failed", "no_answer")
+
+
+def test_text_that_is_not_unicode_does_not_lose_an_answer(hold: Any, replies: Any) -> None:
+    text = '<tool_call>{"name": "submit_answer", "arguments": {"answer": "a\\ud800b"}}</tool_call>'
+    assert hold(replies.says(text), budget=Budget(rounds=0)).episode.answer == "a?b"
 
 
 @pytest.mark.parametrize(("rounds", "outcome"), [(0, "forced"), (5, "prose")])
