@@ -26,6 +26,7 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT = 0.5  #: seconds before the second try; doubled each time
 _LONGEST_WAIT = 30.0
+_SPREAD = 0.25  #: of a wait
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -39,13 +40,26 @@ class _Failure:
 
 
 class OpenAIChatModel:
-    """A model on an endpoint. ``name`` is the model's name as the server knows it."""
+    """A model on an endpoint. ``name`` is the model's name as the server knows it.
 
-    def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
+    ``chance`` gives numbers from 0 to 1; they lengthen the waits between tries by up to a quarter, so that clients
+    that failed together do not come back together.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        chance: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.name = model
         self._endpoint = endpoint
         self._clock = clock
         self._sleep = sleep
+        self._chance = chance
         self._client = _client(endpoint)
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +75,7 @@ class OpenAIChatModel:
             outcome = self._try(request, left=deadline - self._clock.monotonic())
             if not isinstance(outcome, _Failure):
                 return outcome
-            wait = _wait(outcome, tries)
+            wait = _wait(outcome, tries) * (1 + _SPREAD * self._chance())
             tries += 1
             late = self._clock.monotonic() + wait >= deadline
             if not outcome.passing or tries > self._endpoint.retries or late:

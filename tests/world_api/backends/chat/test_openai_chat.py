@@ -29,7 +29,7 @@ def waits() -> list[float]:
 def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callable[..., OpenAIChatModel]:
     """Makes a model on the loopback server; sleeping only moves the clock."""
 
-    def make(**settings: Any) -> OpenAIChatModel:
+    def make(*, chance: Callable[[], float] = lambda: 0.0, **settings: Any) -> OpenAIChatModel:
         clock = stepping_clock()
 
         def sleep(seconds: float) -> None:
@@ -37,7 +37,7 @@ def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callab
             clock.sleep(seconds)
 
         endpoint = Endpoint(**{"base_url": chat_server.url, "api_key": KEY, **settings})
-        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep)
+        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep, chance=chance)
 
     return make
 
@@ -145,6 +145,15 @@ def test_a_server_error_is_tried_again(chat_server: Any, connect: Any, waits: li
     chat_server.play(chat_server.refusal(500, "oops"), chat_server.refusal(503, "busy"), GOOD)
     assert connect().complete(REQUEST) == GOOD
     assert waits == [0.5, 1.0]
+
+
+def test_waits_are_spread_by_chance_and_never_shorter_than_asked(
+    chat_server: Any, connect: Any, waits: list[float]
+) -> None:
+    chat_server.play(chat_server.refusal(500, "oops"), chat_server.refusal(429, "slow", Retry_After="8"), GOOD)
+    chances = iter([1.0, 0.5])
+    assert connect(chance=lambda: next(chances)).complete(REQUEST) == GOOD
+    assert waits == [0.625, 9.0]
 
 
 def test_a_server_that_keeps_failing_is_an_error_by_name(chat_server: Any, connect: Any) -> None:
