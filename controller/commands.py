@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -125,4 +126,5 @@ def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.backends.chat.openai_chat import OpenAIChatModel
 
-    return OpenAIChatModel(Endpoint.from_environment(environment), name, clock=clock, sleep=time.sleep)
+    endpoint = Endpoint.from_environment(environment)
+    return OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)

@@ -186,12 +186,20 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
             hint="read it with the version of video-world-api that wrote it",
         )
     try:
-        return _adapter().validate_python(record)
+        episode = _adapter().validate_python(record)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise EpisodeFault(
-            "recording_damaged", f"the episode's record is not whole: {where}", hint="restore it from a copy"
-        ) from None
+        raise _damaged(".".join(map(str, error.errors()[0]["loc"]))) from None
+    written = episode.record()
+    changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
+    if changed:  # a field that nobody knows, or one that was left out, would else be lost or filled in unseen
+        raise _damaged(changed[0])
+    return episode
+
+
+def _damaged(where: str) -> EpisodeFault:
+    return EpisodeFault(
+        "recording_damaged", f"the episode's record is not whole: {where}", hint="restore it from a copy"
+    )
 
 
 @functools.cache

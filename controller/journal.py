@@ -11,7 +11,7 @@ All files are only ever appended to, a line in one write, so that episodes may r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,9 @@ class Journal:
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        readings = {line["name"]: tuple(line["clock"]) for line in self._lines(_TIMINGS, ("name", "clock"))}
-        for line in self._lines(_EPISODES, ("name", "episode")):
+        timings = self._lines(_TIMINGS, {"name": _is_text, "clock": _are_readings})
+        readings = {line["name"]: tuple(line["clock"]) for line in timings}
+        for line in self._lines(_EPISODES, {"name": _is_text, "episode": _is_object}):
             yield Entry(
                 name=line["name"],
                 episode=episode_from_record(line["episode"]),
@@ -140,15 +141,34 @@ class Journal:
         """
         return read_exchanges(_recording(self._folder, name))
 
-    def _lines(self, file: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    def _lines(self, file: str, fields: Mapping[str, Callable[[Any], bool]]) -> Iterator[dict[str, Any]]:
+        """The lines of a file whose fields hold what they should."""
         path = self._folder / file
-        for line in read_lines(path):
+        for number, line in enumerate(read_lines(path), start=1):
             check_schema(line, SCHEMA_VERSION, path)
-            if not all(key in line for key in keys):
+            broken = [key for key, holds in fields.items() if not holds(line.get(key))]
+            if broken:
                 raise EpisodeFault(
-                    "recording_damaged", f"a line of {file} is not whole", hint="restore the file from a copy"
+                    "recording_damaged",
+                    f"line {number} of {file} is not whole: {broken[0]}",
+                    hint="restore the file from a copy; records are never repaired",
                 )
             yield line
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_readings(value: Any) -> bool:
+    """Wall times as text, and seconds."""
+    return isinstance(value, list) and all(
+        isinstance(item, str | int | float) and not isinstance(item, bool) for item in value
+    )
 
 
 def label_for(task: Task, started_at: str) -> str:

@@ -6,11 +6,19 @@ Every episode ends with an answer or with a named reason why there is none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.budgets import Budget, Meter, usage_of
-from controller.conversation.answers import SUBMIT_ANSWER, SubmittedAnswer, cite, parse_answer, submit_answer_tool
+from controller.conversation.answers import (
+    SUBMIT_ANSWER,
+    SubmittedAnswer,
+    answer_in_text,
+    cite,
+    parse_answer,
+    submit_answer_tool,
+    usable_answer,
+)
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
@@ -71,6 +79,7 @@ class _Loop:
         self._rounds: list[RoundRecord] = []
         self._calls: list[CallRecord] = []
         self._timings: list[RoundTiming] = []
+        self._refused: SubmittedAnswer | None = None  #: the last answer that could not be taken as it was
 
     def run(self) -> Episode:
         began = self._clock.monotonic()
@@ -100,7 +109,7 @@ class _Loop:
                 slips += 1
                 continue
             if not reply.calls:
-                return _Ending(outcome="prose", answer=_in_words(reply))
+                return _Ending(outcome="prose", answer=self._prose(reply))
             answer, any_ran = self._run_calls(reply.calls)
             if answer is not None:
                 return _Ending(outcome="submitted", answer=answer)
@@ -110,12 +119,9 @@ class _Loop:
         """Ask once, without tools, for the best answer."""
         self._say("forced", reason=reason)
         reply = self._ask(offer_tools=False)
-        for call in reply.calls:  # some models call submit_answer although no tool is offered
-            answer = parse_answer(call.arguments) if call.tool == SUBMIT_ANSWER else None
-            if isinstance(answer, SubmittedAnswer):
-                return _Ending(outcome="forced", answer=answer, reason=reason)
-        if reply.content and reply.fault is None:
-            return _Ending(outcome="forced", answer=_in_words(reply), reason=reason)
+        answer = self._last_answer(reply)
+        if answer is not None:
+            return _Ending(outcome="forced", answer=answer, reason=reason)
         return _Ending(
             outcome="failed",
             reason="no_answer",
@@ -126,6 +132,27 @@ class _Loop:
             ),
         )
 
+    def _last_answer(self, reply: Reply) -> SubmittedAnswer | None:
+        """Whatever answer there is once the model cannot be asked again: in a call, in words, or refused before."""
+        for call in reply.calls:  # some models call submit_answer although no tool is offered
+            answer = usable_answer(call.arguments) if call.tool == SUBMIT_ANSWER else None
+            if answer is not None:
+                if isinstance(parse_answer(call.arguments), str):
+                    self._mark_round("bad_answer")
+                return answer
+        if reply.fault == "call_in_text":
+            return answer_in_text(reply.content) or self._refused
+        return self._prose(reply) if reply.content else self._refused
+
+    def _prose(self, reply: Reply) -> SubmittedAnswer:
+        """The words of a reply as the answer; marked where the server says that they were cut off."""
+        if self._rounds[-1].finish_reason == "length":
+            self._mark_round("cut_reply")
+        return SubmittedAnswer.model_construct(answer=reply.content, spans=[])
+
+    def _mark_round(self, problem: Problem) -> None:
+        self._rounds[-1] = replace(self._rounds[-1], problem=problem)
+
     def _ask(self, *, offer_tools: bool) -> Reply:
         request: dict[str, Any] = {"model": self._model.name, "messages": list(self._messages)}
         if offer_tools:
@@ -134,7 +161,8 @@ class _Loop:
         raw = checked_reply(self._model.complete(request))
         self._timings.append(RoundTiming(model_seconds=_since(began, self._clock), tool_seconds=[]))
         number = len(self._rounds) + 1
-        reply = read_reply(raw, tools=self._names, round_number=number)
+        used_ids = {call.id for call in self._calls}
+        reply = read_reply(raw, tools=self._names, round_number=number, used_ids=used_ids)
         usage = usage_of(request, raw)
         self._meter.add_round(usage)
         self._rounds.append(
@@ -161,13 +189,16 @@ class _Loop:
                 self._observe(call, call_slip(call, call.fault), problem=call.fault)
             elif call.tool == SUBMIT_ANSWER:
                 parsed = parse_answer(call.arguments)
-                if isinstance(parsed, str):
-                    self._observe(call, slip("bad_answer", parsed), problem="bad_answer")
-                elif answer is not None:
+                if answer is not None:
                     self._observe(call, slip("second_answer"), problem="second_answer")
+                elif isinstance(parsed, str):
+                    self._refused = usable_answer(call.arguments) or self._refused
+                    self._observe(call, slip("bad_answer", parsed), problem="bad_answer")
                 else:
                     answer = parsed
                     self._observe(call, {"accepted": True})
+            elif answer is not None:
+                self._observe(call, slip("call_after_answer"), problem="call_after_answer")
             elif not self._meter.may_call():
                 self._observe(call, budget_spent("calls"))
             else:
@@ -224,10 +255,6 @@ class _Loop:
             spans=cite(answer.spans, results) if answer is not None else [],
             timings=Timings(started_at=self._started_at, seconds=round(seconds, 6), rounds=self._timings),
         )
-
-
-def _in_words(reply: Reply) -> SubmittedAnswer:
-    return SubmittedAnswer.model_construct(answer=reply.content, spans=[])
 
 
 def _finish_reason(raw: dict[str, Any]) -> str | None:

@@ -9,10 +9,13 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.canonical import parse_json
 from world_api.core.spans import TimeSpan, round_time
 from world_api.exposure.schemas import plain_schema
 
 SUBMIT_ANSWER = "submit_answer"
+MAX_ANSWER_CHARACTERS = 20_000
+MAX_SPANS = 100
 #: A model that rounds to whole seconds still cites the span it was given.
 ROUNDING_SECONDS = 0.5
 _MOMENTS = ("timestamp", "frame_time", "time", "center_time", "first_time", "last_time")
@@ -38,9 +41,11 @@ class SubmittedAnswer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    answer: str = Field(min_length=1, max_length=20_000, description="The answer, in the language of the question.")
+    answer: str = Field(
+        min_length=1, max_length=MAX_ANSWER_CHARACTERS, description="The answer, in the language of the question."
+    )
     spans: list[Span] = Field(
-        max_length=100, description="The stretches that show it, as tools returned them; empty if there are none."
+        max_length=MAX_SPANS, description="The stretches that show it, as tools returned them; empty if there are none."
     )
 
     @field_validator("answer")
@@ -79,6 +84,38 @@ def parse_answer(arguments: Mapping[str, Any]) -> SubmittedAnswer | str:
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors()[:5])
         return "; ".join(faults)
+
+
+def usable_answer(arguments: Mapping[str, Any]) -> SubmittedAnswer | None:
+    """What can be taken of an answer that cannot be given again: its text, and those of its spans that are ones."""
+    text, spans = arguments.get("answer"), arguments.get("spans")
+    good = [span for span in map(_span, spans[:MAX_SPANS]) if span is not None] if isinstance(spans, list) else []
+    if not isinstance(text, str) or not text.strip():
+        return None
+    text = text.encode("utf-8", errors="replace").decode()  # escapes can spell characters that are not Unicode text
+    return SubmittedAnswer(answer=text.strip()[:MAX_ANSWER_CHARACTERS], spans=good)
+
+
+def answer_in_text(text: str) -> SubmittedAnswer | None:
+    """The answer in a call of ``submit_answer`` that a server left in the text, unparsed."""
+    if SUBMIT_ANSWER not in text:
+        return None
+    try:
+        call = parse_json(text[text.find("{") : text.rfind("}") + 1])
+        if call.get("name", SUBMIT_ANSWER) != SUBMIT_ANSWER:
+            return None
+        arguments = next((call[key] for key in ("arguments", "parameters") if key in call), call)
+        arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, AttributeError):
+        return None
+    return usable_answer(arguments) if isinstance(arguments, dict) else None
+
+
+def _span(value: Any) -> Span | None:
+    try:
+        return Span.model_validate(value)
+    except ValidationError:
+        return None
 
 
 def cite(spans: Sequence[Span], results: Iterable[tuple[str, Any]]) -> list[CitedSpan]:

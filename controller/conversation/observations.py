@@ -6,14 +6,16 @@ leave its field.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from typing import Any
 
 from controller.conversation.replies import Problem, ToolCall
+from world_api.backends.chat.canonical import json_line, parse_json
 from world_api.core.faults import ErrorBody, ErrorRecord
 
 MAX_RESULT_CHARACTERS = 8_000
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
 
@@ -32,6 +34,7 @@ _SLIPS: dict[Problem, tuple[str, str]] = {
     "too_many_calls": ("too many calls in one reply; those beyond the limit did not run", "send fewer calls at once"),
     "bad_answer": ("the answer cannot be taken", "send {answer: text, spans: [{start_time, end_time}]} in seconds"),
     "second_answer": ("an answer was already given", "answer once"),
+    "call_after_answer": ("an answer was already given; this call did not run", "call what you need before you answer"),
 }
 
 
@@ -79,32 +82,49 @@ def tool_message(
         body["cut"] = {"note": cut, "hint": hint}
     if notice is not None:
         body["notice"] = notice
-    return {"role": "tool", "tool_call_id": call_id, "content": _dump(body)}
+    return {"role": "tool", "tool_call_id": call_id, "content": json_line(body)}
 
 
 def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], str]:
     """A result that fits ``limit`` characters of JSON, and what was left out (empty when nothing was).
 
     The largest list or text is halved, again and again, so that the shape stays and the first entries (the best, or
-    the earliest) survive.
+    the earliest) survive. Where that is not enough, wide objects are halved too, and at last only what fits is kept.
     """
-    size = len(_dump(result))
+    size = len(json_line(result))
     if size <= limit:
         return result, ""
-    shown: dict[str, Any] = json.loads(_dump(result))
-    while len(_dump(shown)) > limit and _halve_largest(shown):
-        pass
-    return shown, f"{len(_dump(shown))} of {size} characters are shown; long lists and texts are cut at their end"
+    shown: dict[str, Any] = parse_json(json_line(result))
+    for weigh in (_list_or_text, _wide_object):
+        while len(json_line(shown)) > limit and _halve_largest(shown, weigh):
+            pass
+    if len(json_line(shown)) > limit:
+        shown = _what_fits(shown, limit)
+    return shown, f"{len(json_line(shown))} of {size} characters are shown; long lists and texts are cut at their end"
 
 
-def _halve_largest(root: dict[str, Any]) -> bool:
-    """Halve the largest list of more than one entry, or long text; False when there is none."""
+def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
+    """The entries that fit, in order; of one that does not, its name if that fits."""
+    shown: dict[str, Any] = {}
+    left = limit - len("{}")
+    for key, value in result.items():
+        for kept in (value, "..."):
+            length = len(json_line({key: kept})) - len("{}") + len(",")
+            if length <= left:
+                shown[key] = kept
+                left -= length
+                break
+    return shown
+
+
+def _halve_largest(root: dict[str, Any], weigh: Callable[[Any], int]) -> bool:
+    """Halve what weighs most; False when nothing weighs anything."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:
         node = nodes.pop()
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-            weight = _weight(value)
+            weight = weigh(value)
             if weight and (best is None or weight > best[0]):
                 best = (weight, node, key)
             if isinstance(value, dict | list):
@@ -113,18 +133,24 @@ def _halve_largest(root: dict[str, Any]) -> bool:
         return False
     _, holder, key = best
     value = holder[key]
-    kept = value[: len(value) // 2]
-    holder[key] = kept + "..." if isinstance(value, str) else kept
+    holder[key] = _first_half(value)
     return True
 
 
-def _weight(value: Any) -> int:
+def _first_half(value: Any) -> Any:
+    half = len(value) // 2
+    if isinstance(value, dict):
+        return dict(list(value.items())[:half])
+    return value[:half] + "..." if isinstance(value, str) else value[:half]
+
+
+def _list_or_text(value: Any) -> int:
     if isinstance(value, str):
         return len(value) if len(value) > _SHORTEST_TEXT else 0
     if isinstance(value, list) and len(value) > 1:
-        return len(_dump(value))
+        return len(json_line(value))
     return 0
 
 
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _wide_object(value: Any) -> int:
+    return len(json_line(value)) if isinstance(value, dict) and len(value) > _WIDE else 0

@@ -7,9 +7,10 @@ answer a call without one; that is named and counted too.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,12 +34,15 @@ Problem = Literal[
     "too_many_calls",
     "bad_answer",
     "second_answer",
+    "call_after_answer",
+    "cut_reply",
 ]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FENCE = re.compile(r"^```(?:json)?|```$")
 #: How families of open models mark a call in their text, when the server's parser for them is off.
 _CALL_MARKUP = re.compile(r"^\s*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)")
+_Written = tuple[str, str, str]  #: a call as it came: id, tool, arguments
 _UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "arguments_not_object"})
 
 
@@ -85,8 +89,10 @@ class Reply:
         return message
 
 
-def read_reply(reply: Mapping[str, Any], *, tools: frozenset[str], round_number: int) -> Reply:
-    """Read a Chat Completions reply. ``tools`` are the names that may be called."""
+def read_reply(
+    reply: Mapping[str, Any], *, tools: frozenset[str], round_number: int, used_ids: Set[str] = frozenset()
+) -> Reply:
+    """Read a Chat Completions reply. ``tools`` are the names that may be called, ``used_ids`` the calls' so far."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
         return Reply(content="", calls=(), fault="no_choices")
@@ -94,7 +100,7 @@ def read_reply(reply: Mapping[str, Any], *, tools: frozenset[str], round_number:
     if not isinstance(message, dict):
         return Reply(content="", calls=(), fault="bad_message")
     content = _text(message.get("content"))
-    calls = _read_calls(message.get("tool_calls"), tools=tools, round_number=round_number)
+    calls = _read_calls(message.get("tool_calls"), tools=tools, ids=_Ids(used_ids, round_number))
     fault: Problem | None = None
     if not calls:
         fault = "empty_reply" if not content else "call_in_text" if _holds_a_call(content, tools) else None
@@ -126,39 +132,64 @@ def _holds_a_call(content: str, tools: frozenset[str]) -> bool:
     return isinstance(named, str) and named in tools
 
 
-def _read_calls(raw_calls: Any, *, tools: frozenset[str], round_number: int) -> tuple[ToolCall, ...]:
+class _Ids:
+    """Gives each call of a reply an id that no other call of the conversation has."""
+
+    def __init__(self, used: Set[str], round_number: int) -> None:
+        self._used = set(used)
+        self._round_number = round_number
+
+    def take(self, given: Any, position: int) -> tuple[str, Problem | None]:
+        """The id a call came with, or a spare one and why."""
+        if not isinstance(given, str) or not given:
+            return self.spare(position), "missing_call_id"
+        if given in self._used:
+            return self.spare(position), "duplicate_call_id"
+        self._used.add(given)
+        return given, None
+
+    def spare(self, position: int) -> str:
+        """An id that is still free."""
+        name = f"call_r{self._round_number}_{position}"
+        spare = next(item for item in _numbered(name) if item not in self._used)
+        self._used.add(spare)
+        return spare
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))
+
+
+def _read_calls(raw_calls: Any, *, tools: frozenset[str], ids: _Ids) -> tuple[ToolCall, ...]:
     if not isinstance(raw_calls, list):
         return ()
     calls: list[ToolCall] = []
+    seen: set[_Written] = set()
     for position, raw in enumerate(raw_calls[:MAX_CALLS_IN_A_REPLY]):
-        calls.append(_read_call(raw, earlier=calls, tools=tools, spare_id=f"call_r{round_number}_{position}"))
+        calls.append(_read_call(raw, earlier=seen, tools=tools, ids=ids, position=position))
     if len(raw_calls) > MAX_CALLS_IN_A_REPLY:
-        spare_id = f"call_r{round_number}_{MAX_CALLS_IN_A_REPLY}"
+        spare_id = ids.spare(MAX_CALLS_IN_A_REPLY)
         calls.append(ToolCall(id=spare_id, tool="more_calls", arguments={}, written="{}", fault="too_many_calls"))
     return tuple(calls)
 
 
-def _read_call(raw: Any, *, earlier: list[ToolCall], tools: frozenset[str], spare_id: str) -> ToolCall:
+def _read_call(raw: Any, *, earlier: set[_Written], tools: frozenset[str], ids: _Ids, position: int) -> ToolCall:
+    """Read one call; ``earlier`` are those of the same reply, and this one is added."""
     function = raw.get("function") if isinstance(raw, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
-        return ToolCall(id=spare_id, tool="unnamed", arguments={}, written=raw, fault="bad_call")
+        return ToolCall(id=ids.spare(position), tool="unnamed", arguments={}, written=raw, fault="bad_call")
     tool, written = function["name"], function.get("arguments")
     arguments, fault = _read_arguments(written)
-    call_id, note = _read_id(raw.get("id"), earlier=earlier, spare_id=spare_id)
+    call_id, note = ids.take(raw.get("id"), position)
     if tool not in tools:
         # What cannot be parsed stays unreadable in the conversation, whatever the tool is called.
         fault = fault or "unknown_tool"
-    if note == "duplicate_call_id" and any((call.tool, call.written) == (tool, written) for call in earlier):
+    same = (str(raw.get("id")), tool, repr(written))
+    if note == "duplicate_call_id" and same in earlier:
         fault = fault or "repeated_call"
+    earlier.add(same)
     return ToolCall(id=call_id, tool=tool, arguments=arguments, written=written, fault=fault, note=note)
-
-
-def _read_id(given: Any, *, earlier: list[ToolCall], spare_id: str) -> tuple[str, Problem | None]:
-    if not isinstance(given, str) or not given:
-        return spare_id, "missing_call_id"
-    if any(call.id == given for call in earlier):
-        return spare_id, "duplicate_call_id"
-    return given, None
 
 
 def _read_arguments(written: Any) -> tuple[dict[str, Any], Problem | None]:

@@ -70,20 +70,25 @@ def hold(stepping_clock: Any) -> Hold:
     """Runs an episode on scripted replies."""
 
     def run(
-        *replies: Any, budget: Budget | None = None, tools: FakeTools | None = None, clock: Any = None, **task: Any
+        *replies: Any,
+        budget: Budget | None = None,
+        tools: FakeTools | None = None,
+        clock: Any = None,
+        model: Any = None,
+        **task: Any,
     ) -> Conversation:
         from dataclasses import replace
 
-        model, used = ScriptedChatModel(replies), tools or FakeTools()
+        scripted, used = ScriptedChatModel(replies), tools or FakeTools()
         episode = run_episode(
             replace(TASK, **task),
-            model=model,
+            model=model or scripted,
             tools=used,
             budget=budget or Budget(),
             clock=clock or stepping_clock(),
             prompts=Prompts(),
         )
-        return Conversation(episode, model, used)
+        return Conversation(episode, scripted, used)
 
     return run
 

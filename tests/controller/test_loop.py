@@ -39,11 +39,13 @@ def test_an_answer_in_prose_is_taken_and_told_apart(hold: Any, replies: Any) -> 
     assert (episode.outcome, episode.answer, episode.spans) == ("prose", "It rains at 12 s.", [])
 
 
-def test_a_call_beside_the_answer_still_runs(hold: Any, replies: Any) -> None:
+def test_calls_run_before_the_answer_of_the_same_reply_and_not_after_it(hold: Any, replies: Any) -> None:
     answer = Call(tool="submit_answer", arguments={"answer": "yes", "spans": []}, id="end")
-    held = hold(replies.calls(answer, Call(tool="find", arguments={"query": "x"}, id="late")))
-    assert held.tools.called == [("find", {"query": "x"})]
-    assert held.episode.answer == "yes"
+    early, late = (Call(tool="find", arguments={"query": text}, id=text) for text in ("early", "late"))
+    held = hold(replies.calls(early, answer, late))
+    assert held.tools.called == [("find", {"query": "early"})]
+    assert held.observation("late")["error"]["code"] == "call_after_answer"
+    assert (held.episode.answer, held.episode.slips) == ("yes", {"call_after_answer": 1})
 
 
 def test_a_fault_of_a_tool_is_an_observation_and_no_slip(hold: Any, replies: Any) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from controller.conversation.observations import shorten, tool_message
 from controller.conversation.prompting import Prompts
+from world_api.backends.chat.canonical import json_line
 
 results = st.dictionaries(
     st.sampled_from("abcdef"),
@@ -32,6 +34,45 @@ def test_a_cut_result_is_json_of_the_same_shape(result: dict[str, Any], limit: i
     assert json.dumps(result) == before
     assert shown.keys() == result.keys()
     assert bool(note) == (shown != result)
+
+
+_anything = st.recursive(
+    st.integers() | st.text(max_size=400) | st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=60), inner, max_size=40),
+    max_leaves=120,
+)
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(result=st.dictionaries(st.text(max_size=60), _anything, max_size=40), limit=st.integers(20, 400))
+def test_whatever_a_tool_returns_fits_the_limit(result: dict[str, Any], limit: int) -> None:
+    shown, note = shorten(result, limit)
+    assert len(json_line(shown)) <= limit
+    assert bool(note) == (shown != result)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {f"k{n}": "v" * 150 for n in range(3_000)},
+        {"status": "ok", "outputs": {f"k{n}": "v" * 150 for n in range(3_000)}},
+        {"a": [{f"k{n}": n for n in range(9_000)}]},
+        {"k" * 90_000: 1, "b": 2},
+        {f"{n}": [["x" * 190]] for n in range(900)},
+        {"error": {"code": "x", "message": "m", "hint": {f"k{n}": "v" for n in range(9_000)}}},
+        functools.reduce(lambda inner, _: {"deep" * 30: inner}, range(100), {}),
+    ],
+)
+def test_no_observation_is_beyond_the_limit(result: dict[str, Any]) -> None:
+    content = tool_message("c", result, is_data=True)["content"]
+    assert len(content) < 8_500
+    assert "cut" in json.loads(content)
+
+
+def test_of_a_wide_object_the_first_entries_stay() -> None:
+    shown, _ = shorten({"status": "ok", "outputs": {f"k{n}": "v" * 150 for n in range(3_000)}}, 8_000)
+    assert shown["status"] == "ok"
+    assert list(shown["outputs"])[:2] == ["k0", "k1"]
 
 
 def test_a_result_that_fits_is_shown_as_it_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from world_api.core.faults import BackendFault
 
 _PUBLIC_URL = "https://api.openai.com/v1"
+_SHORTEST_KEY = 8  #: characters; a shorter one would be found in words
 _NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client insists on sending something
 
 
@@ -78,8 +80,12 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """The text with the key blotted out, in case a server repeats it."""
-        return text.replace(self.api_key, "[key]") if len(self.api_key) >= 8 and self.api_key != _NO_KEY else text
+        """The text with the key blotted out, in case a server repeats it; also as JSON spells it inside a text."""
+        if len(self.api_key) < _SHORTEST_KEY or self.api_key == _NO_KEY:
+            return text
+        for spelling in (self.api_key, json.dumps(self.api_key)[1:-1], self.api_key.replace("/", "\\/")):
+            text = text.replace(spelling, "[key]")
+        return text
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:

@@ -26,6 +26,7 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT = 0.5  #: seconds before the second try; doubled each time
 _LONGEST_WAIT = 30.0
+_SPREAD = 0.25  #: of a wait
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -39,13 +40,26 @@ class _Failure:
 
 
 class OpenAIChatModel:
-    """A model on an endpoint. ``name`` is the model's name as the server knows it."""
+    """A model on an endpoint. ``name`` is the model's name as the server knows it.
 
-    def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
+    ``chance`` gives numbers from 0 to 1; they lengthen the waits between tries by up to a quarter, so that clients
+    that failed together do not come back together.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        chance: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.name = model
         self._endpoint = endpoint
         self._clock = clock
         self._sleep = sleep
+        self._chance = chance
         self._client = _client(endpoint)
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +75,7 @@ class OpenAIChatModel:
             outcome = self._try(request, left=deadline - self._clock.monotonic())
             if not isinstance(outcome, _Failure):
                 return outcome
-            wait = _wait(outcome, tries)
+            wait = _wait(outcome, tries) * (1 + _SPREAD * self._chance())
             tries += 1
             late = self._clock.monotonic() + wait >= deadline
             if not outcome.passing or tries > self._endpoint.retries or late:
@@ -69,9 +83,8 @@ class OpenAIChatModel:
             self._sleep(wait)
 
     def _try(self, request: dict[str, Any], *, left: float) -> dict[str, Any] | _Failure:
-        from httpx2 import (
-            HTTPError,
-        )  # what the client itself is built on; it does not wrap errors in the midst of a body
+        # The client does not wrap the errors that come in the midst of a body; they are those of its HTTP library.
+        from httpx2 import HTTPError
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         seconds = max(_SHORTEST_ATTEMPT, min(self._endpoint.timeout, left))
@@ -103,9 +116,9 @@ class OpenAIChatModel:
     def _read(self, body: bytes) -> dict[str, Any] | _Failure:
         if len(body) > MAX_REPLY_BYTES:
             return _Failure(fault=not_an_answer(self._endpoint, f"over {MAX_REPLY_BYTES} bytes"), passing=False)
-        text = self._endpoint.without_key(body.decode("utf-8", errors="replace"))
         try:
-            reply = _without_surrogates(parse_json(text))
+            # The key is blotted out only after parsing: JSON can spell it in many ways.
+            reply = _with_texts(parse_json(body.decode("utf-8", errors="replace")), self._clean)
         except ValueError as error:
             return _Failure(fault=not_an_answer(self._endpoint, f"not JSON ({error})"), passing=True)
         if not isinstance(reply, dict):
@@ -114,6 +127,10 @@ class OpenAIChatModel:
             # Some gateways report an error with status 200.
             return _Failure(fault=not_an_answer(self._endpoint, str(reply["error"])[:500]), passing=False)
         return reply
+
+    def _clean(self, text: str) -> str:
+        """Text that can be sent back and stored: Unicode, and without the key."""
+        return self._endpoint.without_key(text.encode("utf-8", errors="replace").decode())
 
     def _refusal(self, error: APIStatusError) -> _Failure:
         headers = error.response.headers
@@ -158,12 +175,12 @@ def _retry_after(value: str | None, clock: Clock) -> float | None:
         return None
 
 
-def _without_surrogates(value: Any) -> Any:
-    """The value with text that is not Unicode replaced, so that it can be sent back and stored."""
+def _with_texts(value: Any, clean: Callable[[str], str]) -> Any:
+    """The value with each of its texts cleaned, keys too."""
     if isinstance(value, str):
-        return value.encode("utf-8", errors="replace").decode()
+        return clean(value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_with_texts(item, clean) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {clean(key): _with_texts(item, clean) for key, item in value.items()}
     return value

@@ -161,16 +161,30 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
         exchange = Exchange(
             request=record["request"], reply=record["reply"], fault=record["fault"], seconds=record["seconds"]
         )
-        intact = exchange.request_hash == record["request_hash"]
+        intact = _is_whole(exchange) and exchange.request_hash == record["request_hash"]
     except KeyError:
         intact = False
     if not intact:
         raise EpisodeFault(
             "recording_damaged",
-            f"an exchange in {path.name} does not match its hash",
+            f"an exchange in {path.name} is not whole or does not match its hash",
             hint="restore the file from a copy; records are never repaired",
         )
     return exchange
+
+
+def _is_whole(exchange: Exchange) -> bool:
+    """Whether what was read is of the declared types; it comes from a file that anything may have written."""
+    request: Any = exchange.request
+    reply: Any = exchange.reply
+    fault: Any = exchange.fault
+    seconds: Any = exchange.seconds
+    told = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
+    return (
+        isinstance(request, dict)
+        and ((isinstance(reply, dict) and fault is None) or (reply is None and told))
+        and isinstance(seconds, int | float)
+    )
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path) -> None:

@@ -29,7 +29,7 @@ def waits() -> list[float]:
 def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callable[..., OpenAIChatModel]:
     """Makes a model on the loopback server; sleeping only moves the clock."""
 
-    def make(**settings: Any) -> OpenAIChatModel:
+    def make(*, chance: Callable[[], float] = lambda: 0.0, **settings: Any) -> OpenAIChatModel:
         clock = stepping_clock()
 
         def sleep(seconds: float) -> None:
@@ -37,7 +37,7 @@ def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callab
             clock.sleep(seconds)
 
         endpoint = Endpoint(**{"base_url": chat_server.url, "api_key": KEY, **settings})
-        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep)
+        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep, chance=chance)
 
     return make
 
@@ -75,6 +75,32 @@ def test_the_key_is_in_no_representation() -> None:
 def test_a_server_that_repeats_the_key_in_a_reply_is_blotted_out(chat_server: Any, connect: Any) -> None:
     chat_server.play(completion(model="m", content=f"your key is {KEY}"))
     assert connect().complete(REQUEST)["choices"][0]["message"]["content"] == "your key is [key]"
+
+
+@pytest.mark.parametrize(
+    "spelt", ["sk-a/key/seen", "sk-a\\/key\\/seen", "\\u0073k-a/key/seen", "sk-\\u0061/key\\/seen"]
+)
+def test_the_key_is_found_however_json_spells_it(chat_server: Any, connect: Any, spelt: str) -> None:
+    body = f'{{"choices": [{{"message": {{"content": "it is {spelt}", "{spelt}": [1]}}}}]}}'
+    chat_server.play(chat_server.raw(body.encode()))
+    message = connect(api_key="sk-a/key/seen").complete(REQUEST)["choices"][0]["message"]
+    assert message == {"content": "it is [key]", "[key]": [1]}
+
+
+def test_the_key_in_the_arguments_of_a_call_is_blotted_out(chat_server: Any, connect: Any) -> None:
+    written = '{"query": "sk-a\\/key\\/seen"}'
+    chat_server.play(completion(model="m", calls=[Call(tool="look", arguments=written)]))
+    [call] = connect(api_key="sk-a/key/seen").complete(REQUEST)["choices"][0]["message"]["tool_calls"]
+    assert call["function"]["arguments"] == '{"query": "[key]"}'
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_the_key_is_in_no_fault_however_it_is_spelt(chat_server: Any, connect: Any, status: int) -> None:
+    for body in (b'{"error": {"message": "sk-a\\/key\\/seen"}}', b'no JSON: "sk-a\\/key\\/seen"'):
+        chat_server.play(replace(chat_server.raw(body), status=status))
+        with pytest.raises(BackendFault) as caught:
+            connect(api_key="sk-a/key/seen", retries=0).complete(REQUEST)
+        assert "seen" not in str(caught.value)
 
 
 def test_nobody_listening_is_unreachable_after_some_tries(connect: Any, waits: list[float]) -> None:
@@ -119,6 +145,15 @@ def test_a_server_error_is_tried_again(chat_server: Any, connect: Any, waits: li
     chat_server.play(chat_server.refusal(500, "oops"), chat_server.refusal(503, "busy"), GOOD)
     assert connect().complete(REQUEST) == GOOD
     assert waits == [0.5, 1.0]
+
+
+def test_waits_are_spread_by_chance_and_never_shorter_than_asked(
+    chat_server: Any, connect: Any, waits: list[float]
+) -> None:
+    chat_server.play(chat_server.refusal(500, "oops"), chat_server.refusal(429, "slow", Retry_After="8"), GOOD)
+    chances = iter([1.0, 0.5])
+    assert connect(chance=lambda: next(chances)).complete(REQUEST) == GOOD
+    assert waits == [0.625, 9.0]
 
 
 def test_a_server_that_keeps_failing_is_an_error_by_name(chat_server: Any, connect: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from world_api.backends.chat.canonical import content_hash
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import (
     Exchange,
@@ -102,6 +103,25 @@ def test_an_edited_exchange_is_refused(stepping_clock: Any, tmp_path: Path) -> N
     entry = record([FIRST], [completion(model="m")], stepping_clock())[0].record()
     entry["request"]["messages"][0]["content"] = "something else"
     path.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(EpisodeFault, match="recording_damaged"):
+        read_exchanges(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"reply": None},
+        {"reply": [1]},
+        {"reply": None, "fault": {"code": "x"}},
+        {"reply": None, "fault": "oops"},
+        {"seconds": None},
+        {"request": 5, "request_hash": content_hash(5)},
+    ],
+)
+def test_an_exchange_that_is_not_whole_is_refused(stepping_clock: Any, tmp_path: Path, damage: dict[str, Any]) -> None:
+    path = tmp_path / "r.jsonl"
+    entry = record([FIRST], [completion(model="m")], stepping_clock())[0].record()
+    append_line(path, entry | damage)
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         read_exchanges(path)
 
