@@ -27,7 +27,7 @@ Times = NDArray[np.float64]
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is read again within this time.
-TEXT_STAYS = 10.0
+TEXT_STAYS = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
