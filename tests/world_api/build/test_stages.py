@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api.build import code
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, Records, Stage, StageSpec, clip_span
+from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks, look_of
@@ -24,7 +23,6 @@ from world_api.build.stages.stitches import Stitches
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.core.spans import TimeSpan
-from world_api.recipes import recipe_for
 from world_api.world.disk.storage import rows_from_records
 
 pytestmark = pytest.mark.media
@@ -324,35 +322,3 @@ def test_looks_are_one_a_second(make_frames: MakeFrames) -> None:
         3,
         4,
     ]
-
-
-def test_what_changes_the_rows_changes_the_key() -> None:
-    spec = Cuts().spec
-    key = spec.key(source_hash="a", upstream={})
-    assert key != spec.key(source_hash="b", upstream={})
-    assert len(key) == 16
-    needs = SceneCuts().spec
-    upstream = {"cuts": "1", "looks": "2"}
-    assert needs.key(source_hash="a", upstream=upstream) != needs.key(
-        source_hash="a", upstream={**upstream, "cuts": "9"}
-    )
-
-
-def test_the_code_that_makes_the_rows_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "made_for_keys"
-    package.mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    keys = []
-    for step in ("LIMIT = 1", "LIMIT = 2"):
-        (package / "__init__.py").touch()
-        (package / "step.py").write_text(step)
-        code._hash_module.cache_clear()
-        for module in ("made_for_keys", "made_for_keys.step"):
-            spec = StageSpec(name="made", version=1, tables=("cuts",), modules=(module,))
-            keys.append(spec.key(source_hash="a", upstream={}))
-    assert len(set(keys)) == 4
-
-
-def test_every_stage_names_the_code_it_is_made_of(tmp_path: Path) -> None:
-    for stage in recipe_for("classical").stages(tmp_path / "film.mp4"):
-        assert any(type(stage).__module__.startswith(name) for name in stage.spec.modules), stage.spec.name
