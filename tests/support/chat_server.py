@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-
 _DRIP_SECONDS = 0.02
 
 
