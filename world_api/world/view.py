@@ -107,7 +107,9 @@ class View:
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""
         table = self.world.rows(name)
-        return table if self.as_of is None else table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+        if self.as_of is None or self.as_of >= self.world.manifest.video.duration:
+            return table  # all of the video has been seen, so all that follows from it is known
+        return table.filter(pc.less_equal(table.column("known_at"), self.as_of))
 
     @cached_property
     def shots(self) -> list[TimeSpan]:
