@@ -56,7 +56,7 @@ def test_a_bug_below_a_tool_is_an_observation_too(toolset: Any, world: Any) -> N
 
     assert observed["error"]["code"] == "internal_fault"
     assert "KeyError" in observed["error"]["message"]
-    assert "somebody" not in observed["error"]["message"]
+    assert "film.mp4" not in observed["error"]["message"]
 
 
 def test_arguments_that_are_no_json_are_an_observation(toolset: Any) -> None:
