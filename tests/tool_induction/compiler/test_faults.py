@@ -293,3 +293,12 @@ def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed: dict[str,
 
 def test_the_planted_faults_use_known_codes() -> None:
     assert {case[3] for case in FAULTS} <= CODES
+
+
+@pytest.mark.parametrize("name", ["x\n", "x\n\n", "\nx"])
+def test_a_name_with_a_line_break_is_no_name(document: Any, codes: Any, name: str) -> None:
+    step = {"type": "set", "value": 1, "save_as": name}
+
+    assert ("E_NAME", "$.steps[1].save_as") in codes(compile_document(document(step)))
+    assert ("E_NAME", "$.tool_name") in codes(compile_document(document(name=name)))
+    assert "E_NAME" in {code for code, _ in codes(compile_document(document(inputs={name: "int"})))}

@@ -149,3 +149,9 @@ def test_the_limits_are_the_documented_ones() -> None:
     parse_expression(" + ".join("1" for _ in range(12)))
     with pytest.raises(ExpressionFault):
         parse_value("[" + ",".join("{{ a }}" for _ in range(65)) + "]")
+
+
+@pytest.mark.parametrize("text", ['{{ "\\ud800" }}', '{{ x["\\udfff"] }}', 'a {{ "\\ud83d" }}'])
+def test_an_escape_that_is_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionFault, match="Unicode"):
+        parse_value(text)
