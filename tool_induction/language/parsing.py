@@ -249,7 +249,8 @@ def _item(node: Any) -> Expr:
     base = _convert(node.node)
     key = node.arg
     negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
-    value = -key.node.value if negative and isinstance(key.node.value, int) else getattr(key, "value", None)
+    whole = negative and isinstance(key.node.value, int) and not isinstance(key.node.value, bool)
+    value = -key.node.value if whole else getattr(key, "value", None)
     if isinstance(value, str):
         return Field(base, _plain_key(value))
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:
