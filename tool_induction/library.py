@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.compiler.decode import decode
 from tool_induction.language import limits
 from tool_induction.language.canonical import content_hash
-from tool_induction.language.diagnostics import closest
+from tool_induction.language.diagnostics import Findings, closest
 from tool_induction.language.model import Call, walk_steps
+from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import is_name
 from world_api.operations import OPERATIONS
@@ -71,7 +73,7 @@ def find_library(named: str | Path) -> Traversable:
         ToolFault: ``no_such_library``.
     """
     path = Path(named)
-    if str(named).strip() and (path.is_file() or path.is_dir()):
+    if str(named).strip() and _is_there(path):
         return path
     packaged = packaged_libraries()
     if str(named) in packaged:
@@ -82,6 +84,13 @@ def find_library(named: str | Path) -> Traversable:
         f"there is no library or file {str(named)[:200]!r}",
         hint=f"did you mean {near!r}?" if near else "give a file, a folder, or one of: " + ", ".join(packaged),
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except OSError:  # a name no file system takes
+        return False
 
 
 def packaged_libraries() -> list[str]:
@@ -110,13 +119,9 @@ def _load_folder(folder: Traversable) -> ToolLibrary:
     manifest = _manifest(folder)
     document = _json(folder, TOOLS_FILE)
     _check_operations(manifest)
-    if content_hash(document) != manifest["content_hash"]:
-        raise ToolFault(
-            "library_changed",
-            f"{folder.name}: {TOOLS_FILE} is not what was frozen ({content_hash(document)[:19]}, "
-            f"manifest {str(manifest['content_hash'])[:19]})",
-            hint="a frozen library is immutable; check the file by itself, or freeze it under a new name",
-        )
+    _check_hashes(folder, manifest, document)
+    if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
+        raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
     tools = compile_document(document).require()
     for item, stored in zip(tools.values(), document["tools"], strict=True):
         if item.frozen != stored:
@@ -125,7 +130,30 @@ def _load_folder(folder: Traversable) -> ToolLibrary:
                 f"{folder.name}: this version of the compiler reads {item.name!r} differently",
                 hint="freeze it again under a new name",
             )
+    used = operations_used(tools)
+    if used != sorted(manifest["operations"]):
+        raise ToolFault(
+            "bad_library",
+            f"{folder.name}: {MANIFEST_FILE} vouches for {', '.join(manifest['operations']) or 'no operations'}; "
+            f"the tools call {', '.join(used) or 'none'}",
+        )
     return ToolLibrary(name=manifest["name"], hash=manifest["content_hash"], tools=tools, manifest=manifest)
+
+
+def _check_hashes(folder: Traversable, manifest: Mapping[str, Any], document: object) -> None:
+    """Tools and manifest must be what was frozen, to the letter."""
+    rest = {key: value for key, value in manifest.items() if key != "manifest_hash"}
+    for name, value, stored in (
+        (TOOLS_FILE, document, manifest["content_hash"]),
+        (MANIFEST_FILE, rest, manifest["manifest_hash"]),
+    ):
+        found = content_hash(value)
+        if found != stored:
+            raise ToolFault(
+                "library_changed",
+                f"{folder.name}: {name} is not what was frozen ({found[:19]}, manifest {stored[:19]})",
+                hint="a frozen library is immutable; check the file by itself, or freeze it under a new name",
+            )
 
 
 def _manifest(folder: Traversable) -> dict[str, Any]:
@@ -138,7 +166,7 @@ def _manifest(folder: Traversable) -> dict[str, Any]:
             f"{folder.name}: schema version {manifest.get('schema_version')!r}; this program reads {SCHEMA_VERSION}",
             hint="freeze the library again with this version",
         )
-    wanted = {"name": str, "content_hash": str, "operations": dict}
+    wanted = {"name": str, "content_hash": str, "manifest_hash": str, "operations": dict}
     missing = [key for key, kind in wanted.items() if not isinstance(manifest.get(key), kind)]
     if missing:
         raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} lacks {', '.join(missing)}")
@@ -146,10 +174,12 @@ def _manifest(folder: Traversable) -> dict[str, Any]:
 
 
 def _json(folder: Traversable, name: str) -> Any:
-    try:
-        return json.loads(read_bytes(folder / name))
-    except (ValueError, RecursionError) as error:
-        raise ToolFault("bad_library", f"{folder.name}/{name} is not JSON: {error}") from None
+    """A file of a library, as strictly read as any document: no key twice, every number finite, text valid."""
+    findings = Findings()
+    value = decode(read_bytes(folder / name), findings)
+    if findings.errors:
+        raise ToolFault("bad_library", f"{folder.name}/{name}: {findings.items[0].message}")
+    return value
 
 
 def _check_operations(manifest: Mapping[str, Any]) -> None:
@@ -164,6 +194,12 @@ def _check_operations(manifest: Mapping[str, Any]) -> None:
             f"{manifest['name']} was frozen against other operations: " + ", ".join(differences),
             hint="check its library.json against the operations of this version and freeze it again",
         )
+
+
+def operations_used(tools: Mapping[str, CompiledTool]) -> list[str]:
+    """The operations that some tools call, sorted."""
+    steps = (step for item in tools.values() for step in walk_steps(item.tool.steps))
+    return sorted({step.target for step in steps if isinstance(step, Call) and step.kind == "api"})
 
 
 @lru_cache(maxsize=64)
@@ -197,35 +233,42 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
     """Write compiled tools as a library folder, the manifest last.
 
     Raises:
-        ToolFault: ``bad_library_name``; ``library_exists``: a frozen library is never overwritten.
+        ToolFault: ``bad_library_name``; ``bad_origin``; ``library_exists``: a frozen library is never overwritten.
     """
     if not is_name(name.lower()):
         raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")
     if folder.exists():
         raise ToolFault("library_exists", f"{folder} is there already", hint="frozen libraries are immutable")
-    used = sorted(
-        {
-            step.target
-            for item in tools.values()
-            for step in walk_steps(item.tool.steps)
-            if isinstance(step, Call) and step.kind == "api"
-        }
-    )
     document = _document(tools)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "name": name,
         "content_hash": content_hash(document),
-        "operations": {operation: operation_hash(operation) for operation in used},
+        "operations": {operation: operation_hash(operation) for operation in operations_used(tools)},
         "origin": origin.how,
         "date": origin.date,
         "domain": origin.domain,
-        **origin.details,
     }
+    manifest = _sealed(manifest, origin.details)
     folder.mkdir(parents=True)
     _write(folder / TOOLS_FILE, document)
     _write(folder / MANIFEST_FILE, manifest)
     return ToolLibrary(name=name, hash=content_hash(document), tools=tools, manifest=manifest)
+
+
+def _sealed(manifest: dict[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with what an induction knows about itself, and with its own hash."""
+    taken = sorted(details.keys() & {*manifest, "manifest_hash"})
+    if taken:
+        raise ToolFault(
+            "bad_origin", f"the details of a library cannot be called {', '.join(taken)}", hint="rename them"
+        )
+    whole = manifest | dict(details)
+    try:
+        check_json(whole)
+    except Unfit as why:
+        raise ToolFault("bad_origin", f"the details of a library cannot be written down: {why}") from None
+    return whole | {"manifest_hash": content_hash(whole)}
 
 
 def _write(path: Path, value: object) -> None:

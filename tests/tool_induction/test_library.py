@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction.compiler.compiling import compile_document
+from tool_induction.language.canonical import content_hash
 from tool_induction.library import (
     Origin,
     find_library,
@@ -14,6 +15,7 @@ from tool_induction.library import (
     operation_hash,
     packaged_libraries,
 )
+from toollibs.refreeze import refreeze
 from world_api.core.faults import ToolFault
 
 BY_HAND = Origin(how="hand-written", date="2026-01-01", domain="A", details={"split": "none"})
@@ -35,6 +37,19 @@ def refused(named: Any) -> Any:
 
 def edit(path: Any, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def seal(folder: Any, **changes: Any) -> None:
+    """As somebody would who knows how a manifest is hashed."""
+    edit(folder / "manifest.json", **changes)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["manifest_hash"]
+    edit(folder / "manifest.json", manifest_hash=content_hash(manifest))
+
+
+def replace_tools(folder: Any, document: Any) -> None:
+    (folder / "library.json").write_text(json.dumps(document))
+    seal(folder, content_hash=content_hash(document))
 
 
 def test_the_packaged_library_loads_by_name_and_by_path_as_the_same() -> None:
@@ -108,8 +123,20 @@ def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch)
         (lambda folder: edit(folder / "manifest.json", schema_version=99), "other_schema_version"),
         (lambda folder: edit(folder / "manifest.json", content_hash=None), "bad_library"),
         (lambda folder: edit(folder / "manifest.json", operations=[]), "bad_library"),
+        (lambda folder: edit(folder / "manifest.json", manifest_hash=None), "bad_library"),
+        (lambda folder: edit(folder / "manifest.json", origin="induced"), "library_changed"),
+        (lambda folder: edit(folder / "manifest.json", operations={}), "library_changed"),
+        (lambda folder: edit(folder / "manifest.json", model="other"), "library_changed"),
+        (lambda folder: seal(folder, operations={}), "bad_library"),
+        (lambda folder: (folder / "library.json").write_text('{"tools": [NaN]}'), "bad_library"),
+        (lambda folder: (folder / "library.json").write_text('{"tools": ["\\ud800"]}'), "bad_library"),
+        (lambda folder: (folder / "library.json").write_text('{"tools": [], "tools": []}'), "bad_library"),
+        (lambda folder: replace_tools(folder, []), "bad_library"),
+        (lambda folder: replace_tools(folder, {"tools": 1}), "bad_library"),
+        (lambda folder: replace_tools(folder, {"tools": [], "more": 1}), "bad_library"),
+        (lambda folder: replace_tools(folder, {"tools": []}), "bad_tools"),
     ],
-    ids=range(8),
+    ids=range(20),
 )
 def test_a_damaged_library_is_a_named_fault(frozen: Any, spoil: Any, code: str) -> None:
     spoil(frozen)
@@ -130,7 +157,7 @@ def test_a_bad_name_is_refused(tmp_path: Path, seed_text: str, name: str) -> Non
     assert fault.value.code == "bad_library_name"
 
 
-@pytest.mark.parametrize("named", ["hand_a", "nothing", "../../no-such-library", "", "a\x00b"])
+@pytest.mark.parametrize("named", ["hand_a", "nothing", "../../no-such-library", "", "a\x00b", "a" * 5000])
 def test_a_library_that_is_not_there_is_named_with_what_is(named: Any) -> None:
     fault = refused(named)
 
@@ -149,3 +176,29 @@ def test_a_copy_of_a_library_loads_from_anywhere(frozen: Any, tmp_path: Path) ->
     copy = shutil.copytree(frozen, tmp_path / "elsewhere" / "copy")
 
     assert load_library(copy).hash == load_library(frozen).hash
+
+
+@pytest.mark.parametrize(
+    "details", [{"content_hash": "sha256:0"}, {"name": "x"}, {"manifest_hash": ""}, {"cost": 1e999}]
+)
+def test_details_that_would_change_what_a_manifest_vouches_for_are_refused(
+    tmp_path: Path, seed_text: str, details: Any
+) -> None:
+    with pytest.raises(ToolFault) as fault:
+        freeze_library(
+            compile_document(seed_text).tools,
+            tmp_path / "new",
+            name="new",
+            origin=Origin(how="induced", date="2026-01-01", details=details),
+        )
+    assert fault.value.code == "bad_origin"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_library_is_frozen_again_against_other_operations(frozen: Any) -> None:
+    seal(frozen, operations={"detect_objects": "sha256:other", "search_segments_by_text": "sha256:other"})
+    assert refused(frozen).code == "other_operations"
+
+    refreeze(frozen)
+
+    assert load_library(frozen).manifest["split"] == "none"

@@ -49,14 +49,14 @@ def test_results_are_remembered_between_calls(toolset: Any, world: Any) -> None:
 
 def test_a_bug_below_a_tool_is_an_observation_too(toolset: Any, world: Any) -> None:
     def broken(*_: Any) -> Any:
-        raise KeyError("film.mp4")
+        raise KeyError("somebody/film.mp4")
 
     world._search_segments_by_text = broken
     observed = toolset.call_tool("locate_first_appearance", {"video_id": "film", "person_query": "red"})
 
     assert observed["error"]["code"] == "internal_fault"
     assert "KeyError" in observed["error"]["message"]
-    assert "film.mp4" not in observed["error"]["message"]
+    assert "somebody" not in observed["error"]["message"]
 
 
 def test_arguments_that_are_no_json_are_an_observation(toolset: Any) -> None:

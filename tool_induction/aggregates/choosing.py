@@ -63,13 +63,13 @@ def nth(items: Sequence[Item], n: int) -> Json:
 
 
 def next_after(items: Sequence[Item], time: float) -> Json:
-    """The first item that starts at ``time`` or later."""
-    return pick_earliest([item for item in items if (span := span_of(item)) and span.start >= time])
+    """The first item that starts after ``time``; so one that starts there is not its own successor."""
+    return pick_earliest([item for item in items if (span := span_of(item)) and span.start > time])
 
 
 def previous_before(items: Sequence[Item], time: float) -> Json:
-    """The last item that ends at ``time`` or before."""
-    return pick_latest([item for item in items if (span := span_of(item)) and span.end <= time])
+    """The last item that started before ``time`` and was over by then."""
+    return pick_latest([item for item in items if (span := span_of(item)) and span.start < time and span.end <= time])
 
 
 def _sortable(value: Json) -> tuple[int, float, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
 from tool_induction.language import limits
@@ -191,18 +191,18 @@ def concat_text(
     max_chars: int = 2000,
     with_times: bool = False,
 ) -> str:
-    """The texts of the items, joined; what does not fit is left out whole and said so."""
+    """The texts of the items, joined; whole texts are left out, and counted, so that it has at most ``max_chars``."""
     lines: list[str] = []
-    length = 0
-    for place, item in enumerate(items):
+    for item in items:
         text = as_text(value_at(item, key)).strip()
         span = span_of(item) if with_times else None
-        if not text:
-            continue
-        line = text if span is None else f"[{span.start:.1f}-{span.end:.1f} s] {text}"
-        length += len(line) + (len(sep) if lines else 0)
-        if length > max_chars:
-            lines.append(f"(+{len(items) - place} more)" if lines else line[:max_chars])
-            break
-        lines.append(line)
-    return sep.join(lines)
+        if text:
+            lines.append(text if span is None else f"[{span.start:.1f}-{span.end:.1f} s] {text}")
+    lengths = list(accumulate(len(line) + len(sep) for line in lines))
+    if not lines or lengths[-1] - len(sep) <= max_chars:
+        return sep.join(lines)
+    for kept in range(len(lines) - 1, 0, -1):
+        more = f"(+{len(lines) - kept} more)"
+        if lengths[kept - 1] + len(more) <= max_chars:
+            return sep.join([*lines[:kept], more])
+    return lines[0][: max(0, max_chars)]

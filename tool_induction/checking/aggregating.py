@@ -11,7 +11,7 @@ from tool_induction.checking.narrowing import Environment
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.checking.wanting import Wanted, want, want_list
-from tool_induction.language.diagnostics import did_you_mean
+from tool_induction.language.diagnostics import Findings, did_you_mean
 from tool_induction.language.model import Aggregate
 from tool_induction.language.syntax import Compare, Const, Expr, Filtered, JsonList, JsonRecord, to_text
 from tool_induction.language.types import (
@@ -172,7 +172,11 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
 def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
     """A list whose nulls count: each place is asked about."""
     if isinstance(inputs, JsonRecord):
-        inputs = JsonList(tuple(value for _, value in inputs.entries))
+        for key, value in inputs.entries:
+            with at.at(key):
+                at.infer(value)  # whatever is wrong with it is said where it stands
+        quiet = Inference(at.environment, Findings(), at.path)
+        return _slots(JsonList(tuple(value for _, value in inputs.entries)), quiet)
     typed = at.infer(inputs) if isinstance(inputs, JsonList) else want_list(at, inputs, "the aggregate")
     if not isinstance(typed.type, ListType):
         return typed.expr, [ListType(item=ANY)]

@@ -125,6 +125,8 @@ class _Compiler:
             )
             for name, tool in self._models.items()
         }
+        unread = ToolParameters(names=(), required=frozenset(), is_faulty=True)
+        parameters |= {name: unread for name in self._names if name not in parameters}
         for name in compile_order(self._models, self._findings):
             self._compile(self._models[name], parameters, self._findings[name])
         if self._compiled:
@@ -144,8 +146,10 @@ class _Compiler:
         raw = normalise_blocks(raw, findings, path)
         if not check_shape(raw, path, findings):
             return
-        if name in self._models:
-            findings.add("E_NAME", (*path, "tool_name"), f"two tools are called {name!r}", found=name)
+        if name in self._models:  # neither can be meant
+            first = (*self._models[name].path, "tool_name")
+            for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):
+                one.add("E_NAME", where, f"two tools are called {name!r}", found=name)
             return
         self._models[name] = read_tool(raw, path, findings)
         self._findings[name] = findings

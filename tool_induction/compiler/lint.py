@@ -12,7 +12,7 @@ from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import RecordType, plain
 
-MAX_REQUIRED_INPUTS = 6
+MAX_INPUTS = 6
 MIN_DESCRIPTION_WORDS = 6
 #: identifiers only an earlier call can give
 _ID_INPUTS = ("entity_id", "segment_id", "scene_id", "memory_id", "event_ids")
@@ -28,15 +28,14 @@ def lint(tool: Tool, findings: Findings) -> None:
             f"the tool only wraps {calls[0].target}; the caller can call that itself",
             found=calls[0].target,
         )
-    required = [item for item in tool.inputs if item.required]
-    if len(required) > MAX_REQUIRED_INPUTS:
+    if len(tool.inputs) > MAX_INPUTS:
         findings.add(
             "L_TOO_MANY_INPUTS",
             (*tool.path, "inputs"),
-            f"{len(required)} required inputs are more than a caller fills in well",
-            found=str(len(required)),
-            expected=f"at most {MAX_REQUIRED_INPUTS}",
-            suggestion='give some a "default"',
+            f"{len(tool.inputs)} inputs are more than a caller fills in well",
+            found=str(len(tool.inputs)),
+            expected=f"at most {MAX_INPUTS}",
+            suggestion="write into the steps what a question does not say",
         )
     for item in tool.inputs:
         if item.name in _ID_INPUTS:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
+from tool_induction.aggregates.suggestions import INSTEAD
 from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
@@ -20,6 +21,7 @@ class ToolParameters:
 
     names: tuple[str, ...]
     required: frozenset[str]
+    is_faulty: bool = False  #: it could not even be read; nothing is known of its inputs
 
 
 def resolve(tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings) -> Tool:
@@ -73,6 +75,10 @@ def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findi
         if step.target in OPERATIONS:
             suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
         _unknown("E_UNKNOWN_TOOL", "tool", step.target, (*step.path, "tool"), tools, suggestion, findings)
+        return
+    if target.is_faulty:
+        message = f"{step.target!r} cannot be called before its own faults are mended"
+        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target)
         return
     _check_parameters(step, list(target.names), target.required, findings)
 
@@ -132,44 +138,8 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
     return replace(step, operation=name, inputs=inputs)
 
 
-#: what models often ask for as an aggregate -> what does it
-_INSTEAD = {
-    "filter": 'use a step of type "filter" with "where"',
-    "filter_non_empty": "loops already leave out empty results; count the list instead",
-    "map": 'use a step of type "project"',
-    "project": 'use a step of type "project"',
-    "get_field": 'use a step of type "set" with "{{ name.field }}"',
-    "compute": 'use a step of type "set"',
-    "compare": "no aggregate judges; return both sides, or use concat_text",
-    "summarize": "no aggregate writes prose; concat_text joins the texts in order",
-    "infer": "no aggregate judges; return the material in order",
-    "flatten": "loops already flatten lists; concat_lists joins several",
-    "zip": "join_nearest_in_time pairs two lists; or give a loop a 'do' block",
-    "max_by": "pick_best with a key",
-    "argmax": "pick_best with a key",
-    "min_by": "sort_by with a key, then first",
-    "select_top": "top_k",
-    "unique": "dedupe_by with a key",
-    "filter_by_time_range": "filter_in_interval with an interval",
-    "merge_and_sort_by_time": "concat_lists, then sort_by",
-    "merge_timeline": "concat_lists, then sort_by",
-    "merge_and_deduplicate": "concat_lists, then dedupe_overlaps",
-    "union_dedup": "concat_lists, then dedupe_overlaps",
-    "compare_times": "order_check on a list of the two items",
-    "most_common": "mode with a key",
-    "most_common_pattern": "mode with a key",
-    "mean_score": "avg with a key",
-    "take_first_of_each": 'a loop with a "do" block that ends in first',
-    "extract_similarities": "no aggregate judges; return both sides",
-    "extract_differences": "no aggregate judges; return both sides",
-    "limit": "top_k",
-    "reverse": "sort_by with descending",
-    "distinct": "dedupe_by with a key",
-}
-
-
 def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
-    suggestion = _INSTEAD.get(step.operation) or did_you_mean(step.operation, AGGREGATES)
+    suggestion = INSTEAD.get(step.operation) or did_you_mean(step.operation, AGGREGATES)
     path = (*step.path, "operation")
     _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
 

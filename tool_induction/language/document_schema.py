@@ -28,8 +28,9 @@ LOOP_KEYS = ("loop_over", "as", "max_items", "until")
 LOOPING = ("call_world_api", "call_tool", "loop")
 STOP_STATUSES = ("empty", "ambiguous", "partial", "error", "ok")
 ON_ERROR = ("fail", "skip", "null")
-NAME = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
-TOOL_NAME = r"^[a-z][a-z0-9_]{0,63}$"
+# Python lets "$" stand before a last line break as well; "\Z" is not in every reader of JSON Schema.
+NAME = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
+TOOL_NAME = r"^[a-z][a-z0-9_]{0,63}$(?!\n)"
 
 _VALUE = {"description": "a constant, a string with {{ expressions }}, a record or a list of values"}
 #: words of the expression language, and the loop's own name

@@ -219,6 +219,8 @@ def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
 def _constant(value: object) -> Const:
     if isinstance(value, float) and not math.isfinite(value):
         raise ExpressionFault("E_EXPR_FORBIDDEN", "a number is not finite")
+    if isinstance(value, str):
+        _check_unicode(value)
     if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
         raise ExpressionFault("E_EXPR_SIZE", f"a number is larger than {limits.MAX_NUMBER:g}")
     return Const(cast("str | int | float | bool | None", value))
@@ -228,7 +230,14 @@ def _negation(value: Expr) -> Expr:
     return IsNone(value.value, negated=not value.negated) if isinstance(value, IsNone) else Not(value)
 
 
+def _check_unicode(text: str) -> None:
+    """Jinja reads escapes, and some escapes stand for half a character."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape stands for half a character")
+
+
 def _plain_key(key: str) -> str:
+    _check_unicode(key)
     if key.startswith("_"):
         raise ExpressionFault("E_EXPR_FORBIDDEN", f"{key!r}: names that begin with '_' are not allowed")
     return key
@@ -240,7 +249,8 @@ def _item(node: Any) -> Expr:
     base = _convert(node.node)
     key = node.arg
     negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
-    value = -key.node.value if negative and isinstance(key.node.value, int) else getattr(key, "value", None)
+    whole = negative and isinstance(key.node.value, int) and not isinstance(key.node.value, bool)
+    value = -key.node.value if whole else getattr(key, "value", None)
     if isinstance(value, str):
         return Field(base, _plain_key(value))
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:

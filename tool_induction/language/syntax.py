@@ -272,16 +272,20 @@ def to_json(expr: Expr) -> object:
         case JsonRecord(entries):
             return {key: to_json(value) for key, value in entries}
         case Text(parts):
-            return "".join(
-                part.value
-                if isinstance(part, Const) and isinstance(part.value, str) and not _looks_like_template(part.value)
-                else f"{{{{ {to_text(part)} }}}}"
-                for part in parts
-            )
+            last = len(parts) - 1
+            return "".join(_text_part(part, is_last=place == last) for place, part in enumerate(parts))
         case Broken(source):
             return source
         case _:
             return f"{{{{ {to_text(expr)} }}}}"
+
+
+def _text_part(part: Expr, *, is_last: bool) -> str:
+    """A part of a text; a brace that would open an expression together with what follows is written as one."""
+    plain = isinstance(part, Const) and isinstance(part.value, str) and not _looks_like_template(part.value)
+    if plain and isinstance(part, Const) and (is_last or not str(part.value).endswith("{")):
+        return str(part.value)
+    return f"{{{{ {to_text(part)} }}}}"
 
 
 def _looks_like_template(text: str) -> bool:

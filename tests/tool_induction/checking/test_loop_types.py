@@ -71,7 +71,10 @@ def test_the_centre_of_a_stretch_that_may_be_missing_may_be_missing(document: An
         ({**DETECT, "loop_over": "hits", "as": "seg", "save_as": "seg"}, "$.steps[1].as"),
         (block({**DETECT, "save_as": "rows"}), "$.steps[1].do[0].save_as"),
         (block({**DETECT, "save_as": "seg"}), "$.steps[1].do[0].save_as"),
-        (block(block({**DETECT, "save_as": "rows"}, **{"as": "one", "save_as": "y"})), "$.steps[1].do[0].do[0].save_as"),
+        (
+            block(block({**DETECT, "save_as": "rows"}, **{"as": "one", "save_as": "y"})),
+            "$.steps[1].do[0].do[0].save_as",
+        ),
     ],
 )
 def test_the_names_of_a_loop_cannot_be_bound_again_inside_it(document: Any, codes: Any, step: Any, path: str) -> None:

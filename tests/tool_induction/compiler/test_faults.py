@@ -293,3 +293,34 @@ def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed: dict[str,
 
 def test_the_planted_faults_use_known_codes() -> None:
     assert {case[3] for case in FAULTS} <= CODES
+
+
+@pytest.mark.parametrize("name", ["x\n", "x\n\n", "\nx"])
+def test_a_name_with_a_line_break_is_no_name(document: Any, codes: Any, name: str) -> None:
+    step = {"type": "set", "value": 1, "save_as": name}
+
+    assert ("E_NAME", "$.steps[1].save_as") in codes(compile_document(document(step)))
+    assert ("E_NAME", "$.tool_name") in codes(compile_document(document(name=name)))
+    assert "E_NAME" in {code for code, _ in codes(compile_document(document(inputs={name: "int"})))}
+
+
+def test_of_two_tools_with_one_name_neither_can_run(document: Any, codes: Any) -> None:
+    compilation = compile_document([document(), document()])
+
+    assert codes(compilation) == {("E_NAME", "$[0].tool_name"), ("E_NAME", "$[1].tool_name")}
+    assert [item["ok"] for item in compilation.record()["tools"]] == [False, False]
+
+
+def test_a_tool_that_could_not_be_read_is_not_called_unknown(document: Any) -> None:
+    call = {"type": "call_tool", "tool": "bad", "params": {"video_id": "a", "query": "b"}, "save_as": "y"}
+    found = compile_document([document(name="bad") | {"steps": []}, document(call, name="caller")])
+
+    assert [item.message for item in found.diagnostics if item.code == "E_UNKNOWN_TOOL"] == [
+        "'bad' cannot be called before its own faults are mended"
+    ]
+
+
+def test_a_fault_in_named_slots_is_told_under_its_name(document: Any, codes: Any) -> None:
+    step = {"type": "aggregate", "operation": "order_check", "inputs": {"a": "hits", "b": "hits.no"}, "save_as": "x"}
+
+    assert codes(compile_document(document(step, outputs={"x": "record"}))) == {("E_TYPE", "$.steps[1].inputs.b")}

@@ -149,3 +149,22 @@ def test_the_limits_are_the_documented_ones() -> None:
     parse_expression(" + ".join("1" for _ in range(12)))
     with pytest.raises(ExpressionFault):
         parse_value("[" + ",".join("{{ a }}" for _ in range(65)) + "]")
+
+
+@pytest.mark.parametrize("text", ['{{ "\\ud800" }}', '{{ x["\\udfff"] }}', 'a {{ "\\ud83d" }}'])
+def test_an_escape_that_is_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionFault, match="Unicode"):
+        parse_value(text)
+
+
+def test_a_boolean_is_no_index() -> None:
+    for text in ("{{ x[-true] }}", "{{ x[true] }}"):
+        with pytest.raises(ExpressionFault, match="index"):
+            parse_value(text)
+
+
+@pytest.mark.parametrize("text", ["{{ '{' }}{{ x }}", "a{{ '{' }}{{ x }}{{ '{' }}b", "{{ x }} {", "{ {{ x }}"])
+def test_braces_in_a_text_can_be_written_and_read_again(text: str) -> None:
+    value = parse_value(text)
+
+    assert evaluate(parse_value(str(to_json(value))), {"x": 1}) == evaluate(value, {"x": 1})

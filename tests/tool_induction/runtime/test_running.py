@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from tool_induction.aggregates.choosing import next_after, previous_before
+from tool_induction.aggregates.spans import concat_text
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calling import Memo
 from tool_induction.runtime.running import run_tool
@@ -210,3 +212,57 @@ def test_the_trace_is_a_tree_of_tools_steps_and_calls(run: Any, document: Any, i
     assert [node.name for node in outer.children] == ["search_segments_by_text as hits", "inner as hit"]
     assert outer.children[1].children[0].name == "inner"
     assert outer.children[1].path == "$[1].steps[1]"
+
+
+def test_what_follows_an_item_is_never_that_item(run: Any, document: Any) -> None:
+    def beside(operation: str, time: str) -> Any:
+        first = {"type": "aggregate", "operation": "sort_by", "inputs": "hits", "params": {"key": "start_time"}}
+        step = {"type": "aggregate", "operation": operation, "inputs": "hits", "params": {"time": time}}
+        steps = ({**first, "save_as": "rows"}, {**step, "save_as": "other"})
+        return run(document(*steps, outputs={"t": {"type": "Time?", "from": "{{ other.start_time }}"}}))
+
+    assert beside("next_after", "{{ rows[0].start_time | default(0) }}")["outputs"]["t"] == 30
+    assert beside("previous_before", "{{ rows[1].start_time | default(0) }}")["outputs"]["t"] == 10
+    assert previous_before([10.0, 20.0], 20.0) == 10.0
+    assert next_after([10.0, 20.0], 10.0) == 20.0
+
+
+@pytest.mark.parametrize("most", [0, 1, 9, 10, 17, 18, 19, 30, 1000])
+def test_a_text_of_items_is_never_longer_than_was_asked_for(most: int) -> None:
+    text = concat_text(["aaaaaaaaa", "bbbbbbbbb", "cccc", "d"], max_chars=most)
+
+    assert len(text) <= most
+    assert concat_text(["aaaaaaaaa", "bbbbbbbbb", "cccc"], max_chars=20) == "aaaaaaaaa\n(+2 more)"
+    assert concat_text(["ab", None, "cd"], max_chars=5) == "ab\ncd"
+
+
+@pytest.mark.parametrize("status", ["ok", "partial", "empty", "ambiguous", "error"])
+def test_a_require_that_stops_a_called_tool_stops_its_caller_with_its_status(
+    run: Any, document: Any, status: str
+) -> None:
+    stop = {"type": "require", "condition": "{{ hits | length > 99 }}", "status": status, "reason": "too few"}
+    outcome = run(
+        document(stop, name="inner", outputs={"center_time": {"type": "Time", "from": "{{ 1 }}"}}), called(document, [])
+    )
+
+    assert (outcome["status"], outcome["outputs"]) == (status, {"t": None})
+
+
+def test_a_fault_that_leaves_a_called_tool_something_to_say_is_still_a_fault_of_its_caller(
+    run: Any, document: Any, world: Any
+) -> None:
+    world.fails = [1]
+    look = {**DETECT, "params": {**DETECT["params"], "timestamp": 1}}
+    del look["loop_over"]
+    inner = document(look, name="inner", outputs={"center_time": {"type": "int", "from": "{{ hits | length }}"}})
+
+    alone, within = run(inner), run(inner, called(document, []))
+
+    assert (alone["status"], alone["outputs"]) == ("partial", {"center_time": 3})
+    assert (within["status"], within["error"]["code"]) == ("error", "frame_unreadable")
+
+
+def test_a_field_that_is_only_called_parent_is_shown(run: Any, document: Any) -> None:
+    step = {"type": "set", "value": {"parent": "Bob", "evidence": "a letter", "age": 3}, "save_as": "x"}
+
+    assert run(document(step, outputs={"x": "record"}))["outputs"]["x"] == step["value"]

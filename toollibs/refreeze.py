@@ -1,0 +1,36 @@
+"""Freezes a packaged library again, after the schemas of the operations it calls have changed.
+
+``python -m toollibs.refreeze hand_A`` in a checkout. The tools must compile without faults; what the manifest says of
+their origin stays.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
+
+_MADE = ("schema_version", "name", "content_hash", "manifest_hash", "operations", "origin", "date", "domain")
+
+
+def refreeze(folder: Path) -> None:
+    """Replace the library in a folder by itself, frozen against the operations of this version."""
+    tools = compile_document((folder / TOOLS_FILE).read_bytes()).require()
+    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    details = {key: value for key, value in manifest.items() if key not in _MADE}
+    origin = Origin(how=manifest["origin"], date=manifest["date"], domain=manifest["domain"], details=details)
+    with tempfile.TemporaryDirectory() as room:
+        made = Path(room) / folder.name
+        freeze_library(tools, made, name=manifest["name"], origin=origin)
+        for name in (TOOLS_FILE, MANIFEST_FILE):
+            shutil.copyfile(made / name, folder / name)
+
+
+if __name__ == "__main__":
+    for library in sys.argv[1:]:
+        refreeze(Path(__file__).parent / library)
