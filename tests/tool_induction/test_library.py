@@ -15,7 +15,7 @@ from tool_induction.library import (
     operation_hash,
     packaged_libraries,
 )
-from toollibs.refreeze import refreeze
+from tool_induction.refreeze import refreeze
 from world_api.core.faults import ToolFault
 
 BY_HAND = Origin(how="hand-written", date="2026-01-01", domain="A", details={"split": "none"})

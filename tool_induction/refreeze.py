@@ -1,6 +1,6 @@
 """Freezes a packaged library again, after the schemas of the operations it calls have changed.
 
-``python -m toollibs.refreeze hand_A`` in a checkout. The tools must compile without faults; what the manifest says of
+``python -m tool_induction.refreeze hand_A`` at the root of a checkout. The tools must compile without faults; what the manifest says of
 their origin stays.
 """
 
@@ -33,4 +33,4 @@ def refreeze(folder: Path) -> None:
 
 if __name__ == "__main__":
     for library in sys.argv[1:]:
-        refreeze(Path(__file__).parent / library)
+        refreeze(Path("toollibs") / library)
