@@ -1,7 +1,7 @@
 """Freezes a packaged library again, after the schemas of the operations it calls have changed.
 
-``python -m tool_induction.refreeze hand_A`` at the root of a checkout. The tools must compile without faults; what the manifest says of
-their origin stays.
+``python -m tool_induction.refreeze hand_A`` at the root of a checkout. The tools must compile without faults; what the
+manifest says of their origin stays.
 """
 
 from __future__ import annotations

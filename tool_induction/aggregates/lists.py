@@ -12,8 +12,9 @@ from tool_induction.language.evaluation import Json
 
 def _token(value: Json) -> str:
     """A value as something that can be looked up; 1 and 1.0 are one value, 1 and true are two."""
-    whole = isinstance(value, float) and value.is_integer()
-    return json.dumps(int(value) if whole else value, sort_keys=True, ensure_ascii=False)  # type: ignore[arg-type]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _tokens(items: Sequence[Item], key: str | None) -> list[str | None]:

@@ -60,6 +60,9 @@ _SHOWN = 120
 _SENTENCE = 500
 
 
+_SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Diagnostic:
     """One finding. ``path`` starts at the root of the file and exists in the document."""
@@ -75,7 +78,7 @@ class Diagnostic:
     @property
     def severity(self) -> Severity:
         """Read off the code."""
-        return {"E": "error", "W": "warning", "L": "lint"}[self.code[0]]  # type: ignore[return-value]
+        return _SEVERITIES[self.code[0]]
 
     @property
     def json_path(self) -> str:

@@ -105,16 +105,17 @@ def _record(value: dict[str, Json], wanted: RecordType, place: str) -> Json:
 
 
 def _scalar(value: Json, name: str, place: str) -> Json:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    right = {
-        "null": value is None,
-        "bool": isinstance(value, bool),
-        "string": isinstance(value, str),
-        "int": number and float(value).is_integer(),  # type: ignore[arg-type]  # a number, as asked just before
-    }.get(name, number)
+    if name in {"null", "bool", "string"}:
+        right = {"null": value is None, "bool": isinstance(value, bool), "string": isinstance(value, str)}[name]
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        right = False
+    elif name == "int" and float(value).is_integer():
+        return int(value)
+    else:
+        right = name != "int"
     if not right:
         raise _unfit(value, "a whole number" if name == "int" else name, place)
-    return int(value) if name == "int" else value  # type: ignore[arg-type]  # a number, as asked just before
+    return value
 
 
 def _unfit(value: Json, wanted: str, place: str) -> Unfit:
