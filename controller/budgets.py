@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
-from world_api.backends.chat.canonical import canonical
+from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import Clock
 

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from controller.budgets import Budget, Usage
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
-from controller.last_resort import INTERNAL_FAULT
 from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.core.last_resort import INTERNAL_FAULT
 
 SCHEMA_VERSION = 2
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from controller.episode import Episode, Task, episode_from_record
-from world_api.backends.chat.canonical import content_hash
 from world_api.backends.chat.recording import (
     Exchange,
     append_line,
@@ -25,6 +24,7 @@ from world_api.backends.chat.recording import (
     read_exchanges,
     read_lines,
 )
+from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault
 
 SCHEMA_VERSION = 1

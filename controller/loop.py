@@ -23,11 +23,11 @@ from controller.conversation.observations import budget_spent, call_slip, slip, 
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.last_resort import as_stored, internal_fault, observed
 from controller.toolsets import Toolset, split_result
-from world_api.backends.chat.canonical import canonical, content_hash
 from world_api.backends.chat.completions import checked_reply
+from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.core.last_resort import as_stored, internal_fault, observed
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 

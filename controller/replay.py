@@ -19,9 +19,9 @@ from controller.loop import run_episode
 from controller.systems import ToolUser
 from controller.toolsets import TRACE
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.canonical import content_hash, json_line
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.clocks import RecordingClock, ReplayClock
+from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 from world_api.world.sessions.session import Session

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
@@ -21,7 +21,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.world.sessions.session import Session
 
 SystemName = Literal["flat", "hier"]
-SYSTEMS: tuple[SystemName, ...] = get_args(SystemName)
 
 
 class System(Protocol):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from controller.last_resort import observed
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
+from world_api.core.last_resort import observed
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
 from world_api.world.sessions.session import Session

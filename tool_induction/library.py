@@ -17,10 +17,10 @@ from typing import Any
 from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.compiler.decode import decode
 from tool_induction.language import limits
-from tool_induction.language.canonical import content_hash
 from tool_induction.language.diagnostics import Findings, closest
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
+from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import is_name
 from world_api.operations import OPERATIONS

@@ -13,7 +13,7 @@ from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calling import Caller, Memo, WorldState
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
-from world_api.core.faults import ToolFault, VideoWorldError
+from world_api.core.last_resort import observed
 
 if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
@@ -73,8 +73,8 @@ class LibraryTools:
         A traced toolset puts what was done under ``trace``, for whoever records it.
         """
         trace = Trace()
-        try:
-            result = run_tool(
+        result = observed(
+            lambda: run_tool(
                 self._tools,
                 name,
                 arguments,
@@ -84,20 +84,7 @@ class LibraryTools:
                 limits=self._limits,
                 trace=trace,
             )
-        except VideoWorldError as fault:
-            return {**fault.record()}
-        except Exception as unexpected:  # noqa: BLE001
-            # The one place that catches what nobody named: an episode is worth more than one call, so a bug of the
-            # runtime (or of whatever answers the operations) becomes an observation too. The kind of the exception
-            # is told for whoever mends it; its text may hold paths and is not.
-            return _internal_fault(name, type(unexpected).__name__)
+        )
+        if "error" in result:
+            return result
         return {**result, "trace": trace.root.record()} if self._traced else result
-
-
-def _internal_fault(name: str, kind: str) -> dict[str, Any]:
-    fault = ToolFault(
-        "internal_fault",
-        f"{name}: the program itself failed ({kind}); nothing was found out",
-        hint="try another tool, or other arguments",
-    )
-    return {**fault.record()}

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.canonical import parse_json
+from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan, round_time
 from world_api.exposure.schemas import plain_schema
 

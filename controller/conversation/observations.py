@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.conversation.replies import Problem, ToolCall
-from world_api.backends.chat.canonical import json_line, parse_json
+from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import ErrorBody, ErrorRecord
 
 MAX_RESULT_CHARACTERS = 8_000

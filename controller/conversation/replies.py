@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from world_api.backends.chat.canonical import parse_json
+from world_api.core.canonical import parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000
 MAX_CALLS_IN_A_REPLY = 64

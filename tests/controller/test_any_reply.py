@@ -12,10 +12,10 @@ from controller.budgets import Budget
 from controller.episode import episode_from_record
 from controller.journal import Entry
 from controller.replay import replay_entry
-from world_api.backends.chat.canonical import json_line, parse_json
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import RecordingClock
+from world_api.core.canonical import json_line, parse_json
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
 _ids = st.sampled_from(["c1", "c2", "call_r1_0", "call_r1_1", "call_r2_0", "call_r2_0_2"])

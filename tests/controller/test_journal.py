@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.journal import Journal
-from world_api.backends.chat.canonical import json_line, parse_json
+from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault
 
 

@@ -13,7 +13,7 @@ from jinja2 import UndefinedError
 
 from controller.conversation.observations import shorten, tool_message
 from controller.conversation.prompting import Prompts
-from world_api.backends.chat.canonical import json_line
+from world_api.core.canonical import json_line
 
 results = st.dictionaries(
     st.sampled_from("abcdef"),

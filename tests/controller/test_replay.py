@@ -15,13 +15,13 @@ from controller.journal import Journal
 from controller.replay import answer_recorded, replay_recorded
 from controller.systems import BUILDERS
 from tool_induction.library import ToolLibrary, load_library
-from world_api.backends.chat.canonical import json_line
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.recording import read_lines
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
+from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 
 QUESTION = "When does the person in red first appear?"

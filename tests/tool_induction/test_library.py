@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.canonical import content_hash
 from tool_induction.library import (
     Origin,
     find_library,
@@ -16,6 +15,7 @@ from tool_induction.library import (
     packaged_libraries,
 )
 from tool_induction.refreeze import refreeze
+from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 
 BY_HAND = Origin(how="hand-written", date="2026-01-01", domain="A", details={"split": "none"})

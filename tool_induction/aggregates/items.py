@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeGuard
 
-from tool_induction.language.canonical import canonical_json, weight
 from tool_induction.language.evaluation import Json
+from tool_induction.language.weighing import weight
+from world_api.core.canonical import canonical
 from world_api.core.spans import TimeSpan, round_time
 
 Item: TypeAlias = Json
@@ -85,7 +86,7 @@ def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]
     """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
     found: dict[str, Json] = {}
     for piece in islice(_pieces(items), most):
-        found.setdefault(canonical_json(piece), piece)
+        found.setdefault(canonical(piece), piece)
     return list(found.values())
 
 

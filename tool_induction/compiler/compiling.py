@@ -19,11 +19,11 @@ from tool_induction.compiler.reading import read_tool
 from tool_induction.compiler.resolve import ToolParameters, resolve
 from tool_induction.compiler.scope import check_scope
 from tool_induction.compiler.shape import check_shape, name_of, normalise_blocks, split_document
-from tool_induction.language.canonical import content_hash
 from tool_induction.language.diagnostics import Diagnostic, Findings
 from tool_induction.language.model import Tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
 from tool_induction.language.syntax import located
+from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tool_induction.compiler.frozen import frozen_form
-from tool_induction.language.canonical import canonical_json
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import RecordType, plain
+from world_api.core.canonical import canonical
 
 MAX_INPUTS = 6
 MIN_DESCRIPTION_WORDS = 6
@@ -75,7 +75,7 @@ def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) ->
     """Note tools that do what another one of the library does."""
     seen: dict[str, str] = {}
     for name, tool in tools.items():
-        plan = canonical_json(_plan(tool))
+        plan = canonical(_plan(tool))
         if plan in seen:
             findings[name].add(
                 "L_DUPLICATE", (*tool.path, "steps"), f"these are the steps of {seen[plan]!r}", found=seen[plan]

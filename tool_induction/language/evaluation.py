@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from tool_induction.language import limits
-from tool_induction.language.canonical import weight
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -35,6 +34,7 @@ from tool_induction.language.syntax import (
     Text,
     to_text,
 )
+from tool_induction.language.weighing import weight
 from world_api.core.faults import ToolFault
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

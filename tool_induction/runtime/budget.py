@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tool_induction.language.canonical import depth_within, weight
 from tool_induction.language.limits import MAX_VALUE_DEPTH
+from tool_induction.language.weighing import depth_within, weight
 from world_api.core.faults import ToolFault
 
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.items import span_of
 from tool_induction.checking.unwrapping import list_field
-from tool_induction.language.canonical import canonical_json
 from tool_induction.language.evaluation import Json
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.types import INT, RecordType, plain
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json
+from world_api.core.canonical import canonical
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import TimeSpan
@@ -115,7 +115,7 @@ class OperationCalls:
             check_json(result)
         except Unfit as why:
             raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
-        self._meter.result(len(canonical_json(result)))
+        self._meter.result(len(canonical(result)))
         return _with_item_evidence(name, result)
 
     def _key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
@@ -125,7 +125,7 @@ class OperationCalls:
             return None
         world = "" if self._world is None else self._world.memo_key
         revision = self._writes if self._world is None else self._world.revision
-        return canonical_json([world, name, dict(arguments), revision if operation.depends_on_session else None])
+        return canonical([world, name, dict(arguments), revision if operation.depends_on_session else None])
 
 
 @lru_cache(maxsize=64)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tool_induction.aggregates.items import evidence_of
-from tool_induction.language.canonical import weight
 from tool_induction.language.evaluation import Json, evaluate
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, plain
+from tool_induction.language.weighing import weight
 from tool_induction.runtime.inheriting import completed
 from tool_induction.runtime.presenting import text_of
 from world_api.core.faults import ToolFault, VideoWorldError

@@ -6,11 +6,12 @@ from collections.abc import Collection
 
 from tool_induction.aggregates.items import is_evidence
 from tool_induction.language import limits
-from tool_induction.language.canonical import canonical_json, weight
 from tool_induction.language.evaluation import Json, as_text
 from tool_induction.language.model import Output
 from tool_induction.language.types import ListType, plain
+from tool_induction.language.weighing import weight
 from tool_induction.runtime.budget import RunLimits
+from world_api.core.canonical import canonical
 
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 
@@ -104,6 +105,6 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
-            where = canonical_json([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
+            where = canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
             kept.setdefault(where, piece)
     return list(kept.values())[:most]

@@ -114,7 +114,7 @@ def build_world(
             if {stage.name: stage.key for stage in existing.stages} == keys:
                 _remember_source(folder, video)
                 return _report(existing, changed=False, shelf=None, seconds=clock.monotonic() - started)
-        shelf = Shelf(folder, source, keys, stages, reuse=not force)
+        shelf = Shelf(folder, source, keys, reuse=not force)
         decode = DecodePass(source=source)
         run_pass(stages, decode, shelf, progress)
         run_on_rows(stages, decode.duration, shelf, progress)

@@ -7,7 +7,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from world_api.world.disk.hashing import hash_bytes, hash_json
+from world_api.core.canonical import content_hash
+from world_api.world.disk.hashing import hash_bytes
 
 
 def hash_code(modules: Iterable[str]) -> str:
@@ -16,12 +17,12 @@ def hash_code(modules: Iterable[str]) -> str:
     Raises:
         ModuleNotFoundError: for a name that is no module.
     """
-    return hash_json({name: _hash_module(name) for name in sorted(set(modules))})
+    return content_hash({name: _hash_module(name) for name in sorted(set(modules))})
 
 
 @cache
 def _hash_module(name: str) -> str:
-    return hash_json({path.name: hash_bytes(_source(path)) for path in _files(name)})
+    return content_hash({path.name: hash_bytes(_source(path)) for path in _files(name)})
 
 
 def _files(name: str) -> Iterator[Path]:

@@ -20,13 +20,10 @@ from world_api.world.disk.tables import TABLES
 class Shelf:
     """Rows of a recipe's stages by clip. With ``reuse`` clips that are already there under their key are kept."""
 
-    def __init__(
-        self, folder: Path, source: Probe, keys: Mapping[str, str], stages: list[Stage], *, reuse: bool
-    ) -> None:
+    def __init__(self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool) -> None:
         self._folder = folder
         self._source = source
         self._keys = keys
-        self._writer = {table: stage.spec.name for stage in stages for table in stage.spec.tables}
         self._reuse = reuse
         self._files: dict[tuple[str, int], FileEntry] = {}
         self.written = 0

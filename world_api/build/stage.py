@@ -22,8 +22,8 @@ import pyarrow as pa
 from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
+from world_api.core.canonical import content_hash
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.hashing import hash_json
 
 CLIP_SECONDS = 30.0
 
@@ -85,7 +85,7 @@ class StageSpec:
             "code": hash_code(self.modules if sampling is None else (*self.modules, *_FRAMES)),
             "upstream": {name: upstream[name] for name in self.needs},
         }
-        return hash_json(facts)[:16]
+        return content_hash(facts)[:16]
 
 
 @dataclass(frozen=True, kw_only=True)

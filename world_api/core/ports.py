@@ -37,12 +37,16 @@ class DetectedObject:
 
 
 class TextReader(Protocol):
-    """Optical character recognition."""
+    """Optical character recognition, with a quick look before the reading."""
 
     producer: str
 
     def read(self, image: Image) -> Sequence[TextLine]:
         """All lines of text in the image, top to bottom."""
+        ...
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        """Where lines of text may be (pixels of the image); much cheaper than reading."""
         ...
 
 

@@ -2,9 +2,9 @@ import json
 from typing import Any
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.canonical import content_hash
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
+from world_api.core.canonical import content_hash
 
 NAME = "locate_first_appearance"
 ARGUMENTS = {"video_id": "film", "person_query": "a person in red"}

@@ -49,7 +49,7 @@ class CountingWorker:
 def passed(video: Path, folder: Path, stage: Counting) -> Shelf:
     stages: list[Stage] = [stage]
     source = probe(video)
-    shelf = Shelf(folder, source, {"counting": "key"}, stages, reuse=True)
+    shelf = Shelf(folder, source, {"counting": "key"}, reuse=True)
     run_pass(stages, DecodePass(source=source), shelf, Silent())
     return shelf
 

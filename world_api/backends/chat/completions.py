@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from world_api.backends.chat.canonical import canonical
+from world_api.core.canonical import canonical
 from world_api.core.faults import BackendFault
 
 

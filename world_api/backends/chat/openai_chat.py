@@ -13,9 +13,9 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from world_api.backends.chat.canonical import parse_json
 from world_api.backends.chat.deadlines import GivenUp, within
 from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused, unreachable
+from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 

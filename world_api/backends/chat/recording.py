@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from world_api.backends.chat.canonical import content_hash, json_line, parse_json
 from world_api.backends.chat.completions import checked_reply
+from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import cv2
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.boxes import Box
-from world_api.core.ports import Image, TextLine
+from world_api.core.ports import Image, TextReader
 from world_api.core.spans import known_time, round_time
 
 _FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
@@ -43,24 +42,10 @@ class _Reading:
     fruitless: bool
 
 
-class GlancingReader(Protocol):
-    """A text reader that can first have a quick look."""
-
-    producer: str
-
-    def read(self, image: Image) -> Sequence[TextLine]:
-        """All lines of text in the image."""
-        ...
-
-    def locate(self, image: Image) -> Sequence[Box]:
-        """Where lines of text may be; much cheaper than reading."""
-        ...
-
-
 class ScreenTexts:
     """Text on the screen, read by what ``reader`` gives; it loads its models when the first frame needs them."""
 
-    def __init__(self, reader: Callable[[], GlancingReader]) -> None:
+    def __init__(self, reader: Callable[[], TextReader]) -> None:
         self._reader = reader
         self.spec = StageSpec(
             name="screen_texts",
@@ -92,7 +77,7 @@ class ScreenTexts:
 class ScreenTextsWorker:
     """Chooses and reads frames of one clip."""
 
-    def __init__(self, clip: Clip, reader: Callable[[], GlancingReader], producer: str) -> None:
+    def __init__(self, clip: Clip, reader: Callable[[], TextReader], producer: str) -> None:
         self._reader = reader
         self._producer = producer
         self._glanced: tuple[float, Image] | None = None

@@ -1,4 +1,4 @@
-"""Hashes of content: bytes, files, JSON, and the canonical rows of a table.
+"""Hashes of content: bytes, files, and the canonical rows of a table.
 
 Two worlds are equal when their canonical rows are: the hash covers values in key order, column by column, so
 neither the clip a row was stored in, nor Arrow's chunks, nor its file format change it.
@@ -7,7 +7,6 @@ neither the clip a row was stored in, nor Arrow's chunks, nor its file format ch
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,6 @@ def hash_file(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def hash_json(value: Any) -> str:
-    """SHA-256 of a JSON value in canonical form (sorted keys, no spaces, UTF-8)."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hash_bytes(text.encode())
 
 
 def canonical(table: pa.Table, name: str) -> pa.Table:

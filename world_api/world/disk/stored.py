@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.disk.hashing import canonical, hash_file, hash_json, hash_rows
+from world_api.world.disk.hashing import canonical, hash_file, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.tables import TABLES
@@ -104,4 +105,4 @@ def check_world(world: World) -> list[str]:
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
     """The hash of a world: its video's facts and the canonical rows of every table."""
     rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
-    return hash_json({"video": video.model_dump(mode="json"), "rows": rows})
+    return content_hash({"video": video.model_dump(mode="json"), "rows": rows})

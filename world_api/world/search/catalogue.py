@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
 from world_api.world.disk.files import not_writable
-from world_api.world.disk.hashing import hash_json
 from world_api.world.disk.manifest import Manifest, read_manifest
 from world_api.world.disk.stored import list_worlds, open_world, world_folder
 from world_api.world.disk.tables import SESSION_TABLES
@@ -141,7 +141,7 @@ def _rows(view: View) -> pa.Table:
 def _built(manifest: Manifest) -> str:
     """What the segments come from: the files of rows, without those that sessions committed."""
     files = [[entry.path, entry.sha256] for entry in manifest.files if entry.table not in SESSION_TABLES]
-    return hash_json(sorted(files))[:32]
+    return content_hash(sorted(files))[:32]
 
 
 def _write(store: Path, rows: pa.Table) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_session_name, is_name
-from world_api.world.disk.hashing import hash_json
 from world_api.world.disk.locking import world_lock
 from world_api.world.disk.manifest import FileEntry, read_manifest, write_manifest
 from world_api.world.disk.storage import rows_from_records, write_rows
@@ -139,7 +139,7 @@ def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityR
 
 
 def _store(folder: Path, table: str, clip: int, records: list[dict[str, Any]]) -> FileEntry:
-    key = hash_json(records)[:16]
+    key = content_hash(records)[:16]
     return write_rows(folder, table=table, clip=clip, key=key, rows=rows_from_records(table, records))
 
 

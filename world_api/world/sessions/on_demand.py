@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from world_api.core.boxes import Box
+from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.ports import DetectedObject, FrameSource, ObjectDetector
 from world_api.core.spans import round_time
 from world_api.world.disk.files import write_atomically
-from world_api.world.disk.hashing import hash_json
 
 
 class FrameLooker:
@@ -52,7 +52,7 @@ class FrameLooker:
     def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
             return None
-        key = hash_json([self._detector.producer, "detect", round_time(time), category])
+        key = content_hash([self._detector.producer, "detect", round_time(time), category])
         return self._cache / self._world_hash[:16] / f"{key[:32]}.json"
 
 

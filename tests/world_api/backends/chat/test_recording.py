@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from world_api.backends.chat.canonical import content_hash
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import (
     Exchange,
@@ -19,6 +18,7 @@ from world_api.backends.chat.recording import (
     read_lines,
 )
 from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 
 FIRST = {"model": "m", "messages": [{"role": "user", "content": "一"}]}

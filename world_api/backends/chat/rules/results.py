@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
-from world_api.backends.chat.canonical import parse_json
+from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 
 _SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from world_api.backends.chat.canonical import json_line, parse_json
+from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, VideoWorldError
 
 INTERNAL_FAULT = "internal_fault"
