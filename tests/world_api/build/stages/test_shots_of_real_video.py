@@ -65,3 +65,20 @@ def test_the_certain_cuts_are_found_to_the_frame_and_no_others(
     unlabelled = [TimeSpan(start=start + WITHIN, end=end - WITHIN) for start, end in truth["cuts_unlabelled_between"]]
     found = [time for time in composite["cuts"] if not any(span.contains(time) for span in unlabelled)]
     assert f1(found, truth["cuts_certain"]) >= 0.95
+
+
+def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float]], truth: dict[str, Any]) -> None:
+    starts = composite["scene_cuts"]
+    for part in truth["parts"][1:]:
+        assert min(abs(time - part["start"]) for time in starts) <= WITHIN, part
+    # The low-resolution film among the parts is one sequence; the first is an opening of four unlike shots.
+    assert [time for time in starts if 30.0 < time] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
+
+
+def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(shared_data: Path, tmp_path: Path) -> None:
+    found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path)
+    assert len(found["cuts"]) > 100
+    assert 8 <= len(found["scene_cuts"]) <= len(found["cuts"]) / 5
+    # The last shot after the credits, the credits, and the squirrel's flight stand apart for every eye.
+    for time in (581.0, 488.75, 381.25):
+        assert min(abs(start - time) for start in found["scene_cuts"]) < 0.5, time
