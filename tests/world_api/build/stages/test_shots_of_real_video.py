@@ -72,7 +72,7 @@ def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float
     for part in truth["parts"][1:]:
         assert min(abs(time - part["start"]) for time in starts) <= WITHIN, part
     # The low-resolution film among the parts is one sequence; the first is an opening of four unlike shots.
-    assert [time for time in starts if 30.0 < time] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
+    assert [time for time in starts if time > 30.0] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
 
 
 def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(shared_data: Path, tmp_path: Path) -> None:
