@@ -6,6 +6,7 @@ This is the one place where adapters are chosen; the rooms below know only the p
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,10 @@ def build_world(
     clock: Clock,
     video_id: str | None = None,
     profile: str = "classical",
+    without: Collection[str] = (),
     force: bool = False,
 ) -> BuildReport:
-    """Build a world and enter it into the store's catalogue.
+    """Build a world and enter it into the store's catalogue. ``without`` names stages that are left out.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
@@ -48,7 +50,7 @@ def build_world(
         video,
         store,
         video_id=video_id,
-        recipe=recipes.recipe_for(profile),
+        recipe=recipes.recipe_for(profile, without=without),
         force=force,
         progress=progress,
         clock=clock,

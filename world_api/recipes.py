@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.recipe import Recipe
+from world_api.build.recipe import Recipe, leave_out
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
 
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from world_api.backends.classical.ocr import RapidOcrReader
 
 
-def recipe_for(profile: str) -> Recipe:
-    """The recipe of a profile.
+def recipe_for(profile: str, *, without: Collection[str] = ()) -> Recipe:
+    """The recipe of a profile, without the stages of those names.
 
     Raises:
-        BackendFault: ``no_such_profile``, ``profile_not_ready``.
+        BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
+            are made.
     """
-    if profile == "classical":
-        return Recipe(profile=profile, stages=_classical)
-    if profile == "oracle":
-        return Recipe(profile=profile, stages=_oracle)
+    made = {"classical": _classical, "oracle": _oracle}.get(profile)
+    if made is not None:
+        return Recipe(profile=profile, stages=lambda video: leave_out(made(video), without))
     if profile == "neural":
         # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
         raise BackendFault(

@@ -31,6 +31,10 @@ def build(
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
     ] = False,
@@ -43,7 +47,7 @@ def build(
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            reports.append(_build_one(video, store, video_id, profile, force))
+            reports.append(_build_one(video, store, video_id, profile, without or [], force))
         except VideoWorldError as fault:
             faults.append(fault)
             if len(videos) > 1:
@@ -58,7 +62,9 @@ def build(
         raise typer.Exit(1)
 
 
-def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
+def _build_one(
+    video: str, store: Path, video_id: str | None, profile: Profile, without: list[str], force: bool
+) -> dict[str, Any]:
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import build_world
@@ -69,6 +75,7 @@ def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, 
             store,
             video_id=video_id,
             profile=profile.value,
+            without=without,
             force=force,
             progress=bars,
             clock=SystemClock(),
