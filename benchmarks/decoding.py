@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 #: The size in pixels (longer side) that shots are found in.
-_SIDE = 192
+_SIDE = 128
 
 
 def decode(video: Path) -> dict[str, float]:
