@@ -10,7 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.core.ports import Image
 
 Draw = Callable[[float], Image]
@@ -70,7 +70,7 @@ def sampled(draw: Draw, *, start: float, end: float, rate: float = 5.0) -> list[
     frames = []
     for number in range(round(start * rate), round(end * rate)):
         raw = av.VideoFrame.from_ndarray(np.ascontiguousarray(draw(number / rate)), format="bgr24")
-        frames.append(Frame(raw, time=number / rate, scaler=scaler))
+        frames.append(decoded_frame(raw, time=number / rate, scaler=scaler))
     return frames
 
 

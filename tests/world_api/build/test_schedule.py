@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from world_api.build.media.frames import DecodePass, Frame
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.frames import Frame
+from world_api.build.media.limits import DEFAULT_LIMITS
+from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import probe
-from world_api.build.schedule import run_pass
+from world_api.build.schedule import Schedule
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec
+from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec, no_sound
 from world_api.core.ports import Image
 
 
 class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         """Nobody watches."""
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
 
 
 class Counting:
@@ -49,8 +55,13 @@ class CountingWorker:
 def passed(video: Path, folder: Path, stage: Counting) -> Shelf:
     stages: list[Stage] = [stage]
     source = probe(video)
-    shelf = Shelf(folder, source, {"counting": "key"}, reuse=True)
-    run_pass(stages, DecodePass(source=source), shelf, Silent())
+    shelf = Shelf(folder, source, {"counting": "key"}, reuse=True, hear=no_sound)
+    schedule = Schedule(stages=stages, shelf=shelf, progress=Silent(), expected=0.0)
+    decode = VideoPass(source=source, limits=DEFAULT_LIMITS, wants=[lane.want(None) for lane in schedule.lanes])
+    schedule.run_pass(decode)
+    assert decode.final is not None
+    schedule.finish(DecodePass(source=source, go_on_from=decode.final).duration)
+    schedule.stop()
     return shelf
 
 
@@ -71,4 +82,4 @@ def test_a_clip_that_no_frame_reaches_is_not_made_again(
     first, second = Counting(), Counting()
     assert passed(video, tmp_path / "world", first).written == 2
     again = passed(video, tmp_path / "world", second)
-    assert (again.written, again.reused, second.finished) == (0, 2, [])
+    assert (again.written, again.reused(2), second.finished) == (0, 2, [])
