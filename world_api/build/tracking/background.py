@@ -32,7 +32,8 @@ _STEP = 0.55
 #: The gap (of 255) beyond which a pixel says nothing about noise.
 _NOISE_LIMIT = 12
 #: The exposure is compared on a grid this coarse (pixels); factors nearer to 1 than this are none.
-_GRID, _SAME_LIGHT = 8, 0.012
+_GRID, _SAME_LIGHT = 12, 0.012
+_SUM = np.ones(3, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,11 +116,12 @@ def _largest_gap(one: Image, other: Image) -> Mask:
 
 def _without_shadow(weak: Mask, picture: Image, expected: Image) -> Mask:
     """What stands out without the places where the light changed and the colour did not."""
-    places = np.flatnonzero(weak)
-    now = picture.reshape(-1, 3)[places].astype(np.float32).T
-    then = expected.reshape(-1, 3)[places].astype(np.float32).T
-    factor = (now[0] + now[1] + now[2] + 3.0) / (then[0] + then[1] + then[2] + 3.0)
-    off_colour = np.abs(now - then * factor).max(axis=0)
+    places = np.flatnonzero((weak & 1).view(np.bool_))
+    now = picture.reshape(-1, 3)[places].astype(np.float32)
+    then = expected.reshape(-1, 3)[places].astype(np.float32)
+    factor = (now @ _SUM + 3.0) / (then @ _SUM + 3.0)
+    off = np.abs(now - then * factor[:, None])
+    off_colour = np.maximum(np.maximum(off[:, 0], off[:, 1]), off[:, 2])
     shadow = (factor > _SHADOW_DARKEST) & (factor < _SHADOW_LIGHTEST) & (off_colour < _SHADOW_COLOUR)
     solid = weak.copy()
     solid.reshape(-1)[places[shadow]] = 0

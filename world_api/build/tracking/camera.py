@@ -178,4 +178,5 @@ def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
 
 def _changed_share(previous: Image, current: Image, levels: int) -> float:
     changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
-    return cv2.countNonZero(changed) / changed.size
+    share: float = cv2.countNonZero(changed) / changed.size
+    return share

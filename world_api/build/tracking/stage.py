@@ -9,7 +9,6 @@ import numpy as np
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.build.tracking.appearance import light_gains
 from world_api.build.tracking.background import Background, Mask
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch
@@ -26,6 +25,8 @@ _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
 #: Nothing has changed where fewer pixels than this share are off by more than so many levels; believed for so long (s).
 _SAME_SHARE, _SAME_LEVELS, _SAME_FOR = 3e-4, 7, 0.95
+#: While the camera moves, one picture in so many seconds is enough.
+_UNSTEADY_STEP = 0.35
 #: A real thing that has not moved at all for this long (seconds) becomes background: a person, anything else.
 _PERSON_STAYS, _THING_STAYS = 60.0, 25.0
 #: A ghost: the background has so much more edge along the outline than the frame has, this often in a row.
@@ -71,7 +72,6 @@ class MovingThingsWorker:
         self._notes = Notes(clip, people, producer)
         self._camera: list[Record] = []
         self._background: Background | None = None
-        self._gains = np.ones(3, dtype=np.float32)
         self._last_time: float | None = None
         self._shot_start = 0.0
         self._ghosts: list[tuple[Box, int]] = []
@@ -91,10 +91,12 @@ class MovingThingsWorker:
         self._note_camera(frame.time)
         if broke or self._background is None:
             self._begin_shot(self._look_closely(frame, glance), frame.time)
-        elif not self._is_same(glance, frame.time):
+        elif not self._watch.is_steady(frame.time):
+            self._keep_up(frame, glance, self._background)
+        elif self._is_same(glance, frame.time):
+            self._step(frame, self._background)
+        else:
             self._follow(frame, glance, self._background)
-        elif self._watch.is_steady(frame.time):
-            self._step(frame)
 
     def finish(self) -> Records:
         """The rows of the clip's span."""
@@ -109,7 +111,7 @@ class MovingThingsWorker:
         if self._glance is None or time - self._close_time > _SAME_FOR:
             return False
         changed = cv2.threshold(cv2.absdiff(glance, self._glance), _SAME_LEVELS, 1, cv2.THRESH_BINARY)[1]
-        return cv2.countNonZero(changed) <= _SAME_SHARE * changed.size
+        return bool(cv2.countNonZero(changed) <= _SAME_SHARE * changed.size)
 
     def _look_closely(self, frame: Frame, glance: Image) -> Image:
         self._glance, self._close_time = glance, frame.time
@@ -124,20 +126,23 @@ class MovingThingsWorker:
         if self._watch.background_failed(difference.share, frame.time):
             self._begin_shot(picture, frame.time)
             return
-        if not self._watch.is_steady(frame.time):
-            self._tracker.clear()
-            self._blobs = []
-            background.follow(picture, np.zeros_like(difference.weak), 10 * elapsed)
-            return
         self._blobs = self._without_ghosts(find_blobs(difference), picture)
-        self._gains = light_gains(background.picture)
-        self._step(frame)
+        self._step(frame, background)
         background.follow(picture, _places(self._blobs, difference.weak), elapsed)
 
-    def _step(self, frame: Frame) -> None:
+    def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
+        """While the camera moves: no tracks, and a background that follows fast."""
+        self._tracker.clear()
+        self._blobs = []
+        elapsed = frame.time - self._close_time
+        if elapsed >= _UNSTEADY_STEP:
+            picture = self._look_closely(frame, glance)
+            background.follow(picture, np.zeros(picture.shape[:2], dtype=np.uint8), 10 * elapsed)
+
+    def _step(self, frame: Frame, background: Background) -> None:
         """Give the blobs to the tracks."""
         moment = Moment(
-            time=frame.time, picture=self._picture, gains=self._gains, shape=frame.shape, larger=frame.picture
+            time=frame.time, picture=self._picture, scene=background.picture, shape=frame.shape, larger=frame.picture
         )
         for track in self._tracker.step(self._blobs, frame.time):
             self._note(track, moment)
