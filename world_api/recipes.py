@@ -38,6 +38,7 @@ def recipe_for(profile: str) -> Recipe:
 def _classical(video: Path) -> list[Stage]:
     from world_api.build.stages.cuts import Cuts
     from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.look_links import LookLinks
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
     from world_api.build.stages.screen_texts import ScreenTexts
@@ -53,6 +54,7 @@ def _classical(video: Path) -> list[Stage]:
         ScreenTexts(_reader),
         SceneCuts(),
         Stitches(),
+        LookLinks(),
         Subtitles(video),
     ]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from world_api.core.boxes import Box
 
 Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
+Vector = NDArray[np.float32]  #: one of unit length
 Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
 
 

@@ -83,7 +83,7 @@ def test_a_world_of_another_schema_version_is_refused_with_what_to_do(make_world
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"not json", b"[]", b'{"schema_version": 1}', b'{"schema_version": 1, "video_id": 3}']
+    "content", [b"", b"not json", b"[]", b'{"schema_version": 2}', b'{"schema_version": 2, "video_id": 3}']
 )
 def test_a_damaged_manifest_is_named(make_world: Any, content: bytes) -> None:
     (make_world().folder / MANIFEST).write_bytes(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,11 +50,11 @@ class PersonVotes:
         """Whether it should be looked at again."""
         return time >= self.next_look
 
-    def look(self, scorer: PersonScorer, image: Image, box: Box, time: float) -> None:
-        """Vote on one sighting (``box`` in pixels of ``image``)."""
+    def look(self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float) -> None:
+        """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed)."""
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
         upright = _BROADEST <= box.height / max(box.width, 1.0) <= _SLIMMEST
-        hit = upright and scorer.person_score(image, box) > 0.0
+        hit = upright and scorer.person_score(image(), box) > 0.0
         self.standing = min(_HIGHEST, max(_LOWEST, self.standing + (_HIT if hit else _MISS)))
         self.was_person = self.is_person
