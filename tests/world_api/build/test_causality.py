@@ -135,7 +135,7 @@ def test_links_know_no_future(before: list[tuple[int, ...]], after: list[tuple[i
 
 
 class Reader:
-    """Reads a line wherever the top left corner is white."""
+    """Reads a line wherever a title stands."""
 
     producer = "made/1"
 
