@@ -185,7 +185,7 @@ def test_a_likeness_is_known_when_both_were_looked_at() -> None:
 
 
 class Reader:
-    """Reads a line wherever the top left corner is white."""
+    """Reads a line wherever a title stands."""
 
     producer = "made/1"
 
