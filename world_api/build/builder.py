@@ -7,7 +7,7 @@ world grows beside the old one until its manifest takes the old one's place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ from world_api.build.media.decoding import DecodePass
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import probe_apart
+from world_api.build.media.worker import VideoSound, probe_apart
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Stage, clip_count, no_sound
+from world_api.build.stage import Stage, clip_count
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.world.disk.hashing import hash_file
@@ -134,9 +134,11 @@ def build_locked(job: Job, source: Probe, stages: list[Stage], *, source_hash: s
         if existing.complete and {stage.name: stage.key for stage in existing.stages} == keys:
             remember_source(folder, job.video)
             return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
-    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound)
+    sound = VideoSound(source, limits=job.limits)
+    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=sound)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=not job.force)
-    decode = _work(job, source, stages, shelf, log)
+    with closing(sound):
+        decode = _work(job, source, stages, shelf, log)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,
         files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
@@ -162,7 +164,7 @@ def _work(job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: Decod
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
-                noted=log.note,
+                stops=known is not None, noted=log.note,
             )  # fmt: skip
             schedule.run_pass(decode)
             if decode.final is not None:

@@ -19,13 +19,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.media.wants import is_sampled
 from world_api.core.canonical import content_hash
+from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
 
 CLIP_SECONDS = 30.0
@@ -93,7 +93,6 @@ class StageSpec:
         return content_hash(facts)[:16]
 
 
-Samples = NDArray[np.float32]  #: mono sound, 16,000 samples a second, -1 to 1
 Hear = Callable[[TimeSpan], Samples]
 
 

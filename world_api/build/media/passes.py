@@ -81,7 +81,7 @@ class VideoPass:
     """Iterates the frames of a probed video once. Whoever is shown a frame lets it go with :func:`let_go`.
 
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
-    many seconds. ``noted`` is told of states on the way, ``final`` is the one at the end of the video (None where the pass
+    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way, ``final`` is the one at the end of the video (None where the pass
     stopped because nobody wanted more), ``lost`` what was lost with a process that died.
     """
 
@@ -90,6 +90,7 @@ class VideoPass:
     wants: Sequence[Want]
     go_on_from: PassState | None = None
     settled: float | None = None
+    stops: bool = False
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
@@ -134,7 +135,7 @@ class VideoPass:
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
-            "settled": self.settled,
+            "settled": self.settled, "stops": self.stops,
         }  # fmt: skip
         for message, _ in run.process.ask(request):
             if "too_large" in message:

@@ -13,7 +13,8 @@ from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe
 from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
+from world_api.core.ports import Image, Samples
+from world_api.core.spans import TimeSpan
 
 
 class MediaWorker:
@@ -73,6 +74,29 @@ def probe_apart(path: Path, limits: Limits = DEFAULT_LIMITS, *, settled: float |
     finally:
         worker.close()
     return Probe.restored(message["probe"])
+
+
+class VideoSound:
+    """The sound of one video by stretches of project time, read in a process of its own."""
+
+    def __init__(self, source: Probe, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._source = source
+        self._worker = MediaWorker(limits)
+
+    def __call__(self, span: TimeSpan) -> Samples:
+        """The samples of a span; empty where the video has no sound.
+
+        Raises:
+            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+        """
+        start = self._source.start
+        request = {"do": "audio", "start": span.start + start, "end": span.end + start}
+        _, payload = self._worker.ask(request, self._source.path)
+        return np.frombuffer(payload, dtype=np.float32)
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
 
 
 class VideoFrames:

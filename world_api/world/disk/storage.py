@@ -51,8 +51,16 @@ def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table)
     data = sink.getvalue().to_pybytes()
     digest = hash_bytes(data)
     path = rows_path(table, clip, key, digest)
-    write_atomically(folder / path, data)
+    if not _is_there(folder / path, digest):
+        write_atomically(folder / path, data)
     return FileEntry(path=path, sha256=digest, table=table, clip=clip, rows=fitted.num_rows)
+
+
+def _is_there(path: Path, digest: str) -> bool:
+    try:
+        return hash_file(path) == digest
+    except OSError:
+        return False
 
 
 def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:

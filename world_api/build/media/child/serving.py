@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, cast
 
+from world_api.build.media.audio import read_audio
 from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
 from world_api.build.media.child.wire import Message, Wire
@@ -34,6 +36,7 @@ class Server:
             "probe": self._probe,
             "decode": self._decode,
             "frame": self._frame,
+            "audio": self._audio,
         }
 
     def answer(self, request: Message) -> None:
@@ -61,6 +64,10 @@ class Server:
         picture = self._finders[path].frame_played_at(request["seconds"])
         self._wire.send({"shape": picture.shape}, picture.tobytes())
 
+    def _audio(self, request: Message) -> None:
+        samples = read_audio(Path(request["path"]), request["start"], request["end"])
+        self._wire.send({"samples": len(samples)}, samples.tobytes())
+
     def _decode(self, request: Message) -> None:
         source, settled = Probe.restored(request["source"]), request.get("settled")
         state = request["state"]
@@ -74,15 +81,15 @@ class Server:
         )
         wants = [Want.restored(record) for record in request["wants"]]
         try:
-            self._tell_frames(decode, wants, after=request["after"])
+            enough = last_end(wants) if request["stops"] else math.inf
+            self._tell_frames(decode, wants, after=request["after"], enough=enough)
         finally:
             if file is not None:
                 file.close()
 
-    def _tell_frames(self, decode: DecodePass, wants: list[Want], *, after: float) -> None:
-        """Tell of every frame later than ``after``; lay the wanted ones into slots."""
+    def _tell_frames(self, decode: DecodePass, wants: list[Want], *, after: float, enough: float) -> None:
+        """Tell of every frame later than ``after`` up to ``enough``; lay the wanted ones into slots."""
         previous = decode.last_time if decode.frames else None
-        enough = last_end(wants)
         noted = decode.last_time
         for frame in decode:
             if frame.time > after:
