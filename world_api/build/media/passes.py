@@ -81,8 +81,9 @@ class VideoPass:
     """Iterates the frames of a probed video once. Whoever is shown a frame lets it go with :func:`let_go`.
 
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
-    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way, ``final`` is the one at the end of the video (None where the pass
-    stopped because nobody wanted more), ``lost`` what was lost with a process that died.
+    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
+    ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
+    process that died.
     """
 
     source: Probe
