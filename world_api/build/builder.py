@@ -121,11 +121,13 @@ def build_world(
     )  # fmt: skip
     stages = list(recipe.stages(video))
     with lock_of(job):
-        return build_locked(job, source, stages, source_hash=hash_file(video), started=started)
+        return build_locked(job, source, stages, source_hash=hash_file(video), started=started, reuse=not force)
 
 
-def build_locked(job: Job, source: Probe, stages: list[Stage], *, source_hash: str, started: float) -> BuildReport:
-    """Build a world whose lock is held."""
+def build_locked(
+    job: Job, source: Probe, stages: list[Stage], *, source_hash: str, started: float, reuse: bool
+) -> BuildReport:
+    """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
     folder, keys = job.folder, keys_of(stages, source_hash)
     old = find_predecessor(folder, job.video, force=job.force)
     existing = old.manifest
@@ -135,8 +137,8 @@ def build_locked(job: Job, source: Probe, stages: list[Stage], *, source_hash: s
             remember_source(folder, job.video)
             return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
     sound = VideoSound(source, limits=job.limits)
-    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=sound)
-    log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=not job.force)
+    shelf = Shelf(folder, source, keys, reuse=reuse, hear=sound)
+    log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     with closing(sound):
         decode = _work(job, source, stages, shelf, log)
     manifest = describe(

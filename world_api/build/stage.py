@@ -68,6 +68,8 @@ class StageSpec:
     needs: tuple[str, ...] = ()  #: names of the stages whose rows it reads
     #: For a stage without sampling: how far past the end of a clip (seconds) the rows reach that it reads.
     rows_ahead: float = 0.0
+    #: Whether it reads the whole file, not frames or rows: of a video that grows it works on nothing before the end.
+    whole_file: bool = False
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
     #: Names of the modules whose code makes the rows; a package stands for all its modules.
     modules: tuple[str, ...] = ()

@@ -96,6 +96,7 @@ class VideoPass:
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
     last_time: float = -1.0
+    told: int = 0  #: how many frames have come
     _last_note: PassState | None = None
     _since_note: int = 0
     _run: _Run | None = None
@@ -144,6 +145,7 @@ class VideoPass:
             elif "t" in message:
                 self.last_time = float(message["t"])
                 self._since_note += 1
+                self.told += 1
                 yield self._frame(run, message)
             elif "state" in message:
                 self._note(PassState(**message["state"]))

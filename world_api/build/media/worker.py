@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import closing
 from pathlib import Path
 from threading import Lock
 
@@ -68,11 +69,8 @@ def probe_apart(path: Path, limits: Limits = DEFAULT_LIMITS, *, settled: float |
     Raises:
         MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
     """
-    worker = MediaWorker(limits)
-    try:
+    with closing(MediaWorker(limits)) as worker:
         message, _ = worker.ask({"do": "probe", "settled": settled}, path)
-    finally:
-        worker.close()
     return Probe.restored(message["probe"])
 
 
