@@ -13,13 +13,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from world_api.build.media.frames import DecodePass
+from world_api.build.media.frames import DecodePass, LossNote
 from world_api.build.media.probe import Probe, probe
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor
 from world_api.build.schedule import Progress, run_on_rows, run_pass
 from world_api.build.shelf import Shelf
-from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
+from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, losses_told_by
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.world.disk.files import write_atomically
@@ -120,7 +120,7 @@ def build_world(
         run_on_rows(stages, decode.duration, shelf, progress)
         manifest = _manifest(
             folder, name, recipe.profile, decode, shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
-            stages=_stage_facts(stages, keys), source_hash=source_hash, built_at=clock.now(),
+            stages=_stage_facts(stages, keys), told=losses_told_by(stages), source_hash=source_hash, built_at=clock.now(),
         )  # fmt: skip
         # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
         notes = old.set_sessions_aside(source_hash)
@@ -138,6 +138,7 @@ def _manifest(
     files: list[FileEntry],
     *,
     stages: list[StageFacts],
+    told: list[LossNote],
     source_hash: str,
     built_at: str,
 ) -> Manifest:
@@ -161,7 +162,7 @@ def _manifest(
         stages=stages,
         losses=[
             Loss(code=loss.code, message=loss.message, start_time=loss.start_time, end_time=loss.end_time)
-            for loss in decode.losses()
+            for loss in [*decode.losses(), *told]
         ],
         files=files,
         images=_images(folder, files),

@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from world_api.build.media.audio import read_audio
 from world_api.build.media.probe import Probe
 from world_api.build.stage import CLIP_SECONDS, Clip, Records, Stage, clip_span
+from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.hashing import hash_rows
 from world_api.world.disk.manifest import FileEntry
@@ -47,8 +49,9 @@ class Shelf:
     def clip(self, number: int) -> Clip:
         """A clip as its stages see it."""
         return Clip(
-            number=number, span=clip_span(number), source=self._source, rows=self.rows, keep_image=self._keep_image
-        )
+            number=number, span=clip_span(number), source=self._source, rows=self.rows, keep_image=self._keep_image,
+            audio=self._audio,
+        )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
@@ -78,6 +81,10 @@ class Shelf:
                 return there
             key = f"{key}-{hash_rows([(table, rows)])[:8]}"
         return write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
+
+    def _audio(self, span: TimeSpan) -> Samples:
+        start = self._source.start
+        return read_audio(self._source.path, start + span.start, start + span.end)
 
     def _keep_image(self, jpeg: bytes) -> str:
         return write_image(self._folder, jpeg)

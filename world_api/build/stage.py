@@ -12,17 +12,19 @@ video.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from world_api.build.code import hash_code
-from world_api.build.media.frames import Frame
+from world_api.build.media.frames import Frame, LossNote
 from world_api.build.media.probe import Probe
 from world_api.core.canonical import content_hash
+from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
 
 CLIP_SECONDS = 30.0
@@ -88,12 +90,16 @@ class StageSpec:
         return content_hash(facts)[:16]
 
 
+def _no_sound(span: TimeSpan) -> Samples:
+    return np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Clip:
     """One clip as a stage sees it.
 
     ``rows(table, span)`` reads stored rows of earlier stages whose time lies in a span; ``keep_image`` stores an encoded
-    JPEG and returns its path inside the world.
+    JPEG and returns its path inside the world; ``audio(span)`` is the sound of a span, empty where the video has none.
     """
 
     number: int
@@ -101,6 +107,7 @@ class Clip:
     source: Probe
     rows: Callable[[str, TimeSpan], pa.Table]
     keep_image: Callable[[bytes], str]
+    audio: Callable[[TimeSpan], Samples] = _no_sound
 
 
 class Worker(Protocol):
@@ -126,6 +133,21 @@ class Stage(Protocol):
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip; it must not share state with another."""
         ...
+
+
+@runtime_checkable
+class TellsLosses(Protocol):
+    """A stage that knows of something it could not take from its source."""
+
+    @property
+    def losses(self) -> Sequence[LossNote]:
+        """What was lost."""
+        ...
+
+
+def losses_told_by(stages: Iterable[Stage]) -> list[LossNote]:
+    """What the stages could not take from their sources."""
+    return [loss for stage in stages if isinstance(stage, TellsLosses) for loss in stage.losses]
 
 
 def clip_span(number: int) -> TimeSpan:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DESCRIPTOR_DIMENSION = 128
 
 _TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer", pa.string(), nullable=False)]
@@ -75,6 +75,16 @@ TABLES: dict[str, TableSpec] = {
             ("speaker", _TEXT),
             ("language", _TEXT),
             ("source", _TEXT),
+            ("confidence", _F32),
+        ),
+        # A recognised word of the spoken line that starts at line_start.
+        _table(
+            "words",
+            ("start", "end", "word", "line_start"),
+            ("line_start", _F64),
+            ("start", _F64),
+            ("end", _F64),
+            ("word", _TEXT),
             ("confidence", _F32),
         ),
         # A sentence about a stretch, from a captioner or from truth.
