@@ -24,7 +24,7 @@ from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Stage, clip_count
+from world_api.build.stage import Stage, clip_count, losses_told_by
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.world.disk.hashing import hash_file
@@ -144,7 +144,8 @@ def build_locked(
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,
         files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
-        lost=log.lost, stages=stages, keys=keys, source_hash=source_hash, built_at=job.clock.now(),
+        lost=[*log.lost, *losses_told_by(stages)], stages=stages, keys=keys, source_hash=source_hash,
+        built_at=job.clock.now(),
     )  # fmt: skip
     # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
     notes = old.set_sessions_aside(source_hash)

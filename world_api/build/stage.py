@@ -12,16 +12,17 @@ video.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame
+from world_api.build.media.losses import LossNote
 from world_api.build.media.probe import Probe
 from world_api.build.media.wants import is_sampled
 from world_api.core.canonical import content_hash
@@ -143,6 +144,21 @@ class Stage(Protocol):
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip; it must not share state with another."""
         ...
+
+
+@runtime_checkable
+class TellsLosses(Protocol):
+    """A stage that knows of something it could not take from its source."""
+
+    @property
+    def losses(self) -> Sequence[LossNote]:
+        """What was lost."""
+        ...
+
+
+def losses_told_by(stages: Iterable[Stage]) -> list[LossNote]:
+    """What the stages could not take from their sources."""
+    return [loss for stage in stages if isinstance(stage, TellsLosses) for loss in stage.losses]
 
 
 def clip_span(number: int) -> TimeSpan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ def reading(time: float, text: str, *, y: float = 10.0, confidence: float = 0.9)
 
 def joined(*rows: dict[str, Any], shots: tuple[float, ...] = ()) -> list[ScreenText]:
     edges = [0.0, *shots, WHOLE.end]
-    spans = [TimeSpan(start=a, end=b) for a, b in zip(edges, edges[1:], strict=False)]
+    spans = [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
     return join_readings(rows_from_records("screen_texts", list(rows)), spans, WHOLE)
 
 

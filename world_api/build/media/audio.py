@@ -35,16 +35,27 @@ def read_audio(path: Path, start: float, end: float) -> Samples:
         MediaFault: as :func:`world_api.build.media.probe.probe`, where the file cannot be opened.
     """
     with open_video(path) as container:
-        stream = container.streams.best("audio")
-        if stream is None or stream.codec_context is None:
+        stream = _best_stream(container)
+        if stream is None:
             return np.zeros(0, np.float32)
         track = _Track(start=start, samples=np.zeros(max(0, round((end - start) * SAMPLE_RATE)), np.float32))
         for frame in _frames(container, stream, start - _RUN_IN):
-            if frame.pts is not None and frame.time_base is not None and float(frame.pts * frame.time_base) >= end:
+            time = _time_of(frame)
+            if time is not None and time >= end:
                 break
             track.add(frame)
         track.close()
         return track.samples
+
+
+def has_sound(path: Path) -> bool:
+    """Whether a file has a sound stream.
+
+    Raises:
+        MediaFault: as :func:`world_api.build.media.probe.probe`, where the file cannot be opened.
+    """
+    with open_video(path) as container:
+        return bool(container.streams.audio)
 
 
 class _Track:
@@ -62,8 +73,8 @@ class _Track:
         """Take the next frame."""
         if not frame.sample_rate or not frame.samples:
             return
-        known = frame.pts is not None and frame.time_base is not None
-        time = float(frame.pts * frame.time_base) if known else self._next
+        known = _time_of(frame)
+        time = self._next if known is None else known
         kind = (frame.sample_rate, frame.layout.name, frame.format.name)
         if self._resampler is None or kind != self._kind or abs(time - self._next) > _GAP:
             self._begin(time, kind)
@@ -101,6 +112,16 @@ class _Track:
                 piece = values[first - self._place : last - self._place]
                 self.samples[first:last] = np.clip(np.nan_to_num(piece), -1.0, 1.0)
             self._place += len(values)
+
+
+def _best_stream(container: InputContainer) -> AudioStream | None:
+    best = container.streams.best("audio")
+    streams = [stream for stream in container.streams.audio if stream.codec_context is not None]
+    return next((stream for stream in streams if best is not None and stream.index == best.index), None)
+
+
+def _time_of(frame: AudioFrame) -> float | None:
+    return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base is not None else None
 
 
 def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Iterator[AudioFrame]:

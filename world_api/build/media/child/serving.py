@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, cast
 
-from world_api.build.media.audio import read_audio
+from world_api.build.media.audio import has_sound, read_audio
 from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
 from world_api.build.media.child.wire import Message, Wire
@@ -17,6 +19,7 @@ from world_api.build.media.frames import DecodedPixels, Frame
 from world_api.build.media.limits import Limits
 from world_api.build.media.probe import Probe, probe
 from world_api.build.media.seek import FrameFinder
+from world_api.build.media.subtitles.sources import find_embedded, read_stream
 from world_api.build.media.wants import Want, last_end
 
 #: Seconds of video between two notes of where a pass stands.
@@ -37,6 +40,8 @@ class Server:
             "decode": self._decode,
             "frame": self._frame,
             "audio": self._audio,
+            "texts": self._texts,
+            "cues": self._cues,
         }
 
     def answer(self, request: Message) -> None:
@@ -67,6 +72,16 @@ class Server:
     def _audio(self, request: Message) -> None:
         samples = read_audio(Path(request["path"]), request["start"], request["end"])
         self._wire.send({"samples": len(samples)}, samples.tobytes())
+
+    def _texts(self, request: Message) -> None:
+        sources, language = find_embedded(Path(request["path"]))
+        told = [{**asdict(source), "path": str(source.path)} for source in sources]
+        self._wire.send({"sources": told, "language": language, "sound": has_sound(Path(request["path"]))})
+
+    def _cues(self, request: Message) -> None:
+        read = read_stream(Path(request["path"]), request["stream"])
+        cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
+        self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
 
     def _decode(self, request: Message) -> None:
         source, settled = Probe.restored(request["source"]), request.get("settled")
