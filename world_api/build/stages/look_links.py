@@ -126,7 +126,12 @@ class LookLinksWorker:
             seen = thing.seen(moment)
             if seen is None:
                 continue
-            stamp = {"later": thing.track, "time": seen.start, "known_at": known_time(moment), "producer": self._producer}
+            stamp = {
+                "later": thing.track,
+                "time": seen.start,
+                "known_at": known_time(moment),
+                "producer": self._producer,
+            }
             for earlier, score in gallery.most_alike(thing, moment):
                 rows.append({"earlier": earlier, "score": round(score, 3), **stamp})
         return {"look_links": rows}
