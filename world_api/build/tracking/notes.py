@@ -71,6 +71,11 @@ class Notes:
         """What is noted about the thing of that number."""
         return self._followed.setdefault(number, Followed())
 
+    def next_name(self) -> str:
+        """The next free track name of the clip."""
+        self._names += 1
+        return f"t{self._clip.number:04d}_{self._names:02d}"
+
     def vote(self, number: int, blob: Blob, moment: Moment) -> None:
         """Vote on whether it is a person, when that is due."""
         votes = self.of(number).votes
@@ -103,9 +108,7 @@ class Notes:
         followed = self.of(number)
         if not followed.pending:
             return
-        if not followed.name:
-            self._names += 1
-            followed.name = f"t{self._clip.number:04d}_{self._names:02d}"
+        followed.name = followed.name or self.next_name()
         votes = followed.votes
         stamp = {"track": followed.name, "known_at": known_time(time), "producer": self._producer}
         judged = {"category": "person" if votes.is_person else "moving_object", "confidence": votes.confidence}

@@ -13,6 +13,7 @@ from world_api.build.tracking.background import Background, Mask
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch
 from world_api.build.tracking.notes import Moment, Notes
+from world_api.build.tracking.people import People
 from world_api.build.tracking.tracker import Candidate, Tracker
 from world_api.build.tracking.votes import PersonScorer
 from world_api.core.boxes import Box
@@ -70,6 +71,7 @@ class MovingThingsWorker:
         self._watch = CameraWatch()
         self._tracker = Tracker()
         self._notes = Notes(clip, people, producer)
+        self._people = People(clip, people, producer, self._notes.next_name)
         self._camera: list[Record] = []
         self._background: Background | None = None
         self._last_time: float | None = None
@@ -100,7 +102,11 @@ class MovingThingsWorker:
 
     def finish(self) -> Records:
         """The rows of the clip's span."""
-        return {"sightings": self._notes.sightings, "track_looks": self._notes.looks, "camera": self._camera}
+        return {
+            "sightings": [*self._notes.sightings, *self._people.sightings],
+            "track_looks": self._notes.looks,
+            "camera": self._camera,
+        }
 
     def _is_skipped(self, time: float) -> bool:
         early = time < self._clip.span.start - _WARM_TRACKING
@@ -131,13 +137,15 @@ class MovingThingsWorker:
         background.follow(picture, _places(self._blobs, difference.weak), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """While the camera moves: no tracks, and a background that follows fast."""
+        """While the camera moves: people that a detector finds, and a background that follows fast."""
         self._tracker.clear()
         self._blobs = []
         elapsed = frame.time - self._close_time
         if elapsed >= _UNSTEADY_STEP:
             picture = self._look_closely(frame, glance)
             background.follow(picture, np.zeros(picture.shape[:2], dtype=np.uint8), 10 * elapsed)
+        if frame.time >= self._clip.span.start - _WARM_TRACKING and self._people.is_due(frame.time):
+            self._people.look(frame.picture(_MAX_SIDE), frame.time, frame.shape, self._watch)
 
     def _step(self, frame: Frame, background: Background) -> None:
         """Give the blobs to the tracks."""
@@ -153,6 +161,7 @@ class MovingThingsWorker:
         self._shot_start = time
         self._blobs = []
         self._tracker.clear()
+        self._people.clear()
 
     def _settle(self, picture: Image, time: float) -> None:
         """Hand over to the background what is no moving thing: things left behind, things at rest for long."""
