@@ -17,6 +17,8 @@ from world_api.core.spans import known_time, round_time
 #: Seconds between two looks that are kept of a thing: at first, and once it has been looked at often enough.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
 
+#: Seconds for which the colour words of a thing hold.
+_COLOURS = 0.35
 #: What is this tall (pixels) in the small picture is judged there, anything else in one of this longer side.
 _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
@@ -51,6 +53,7 @@ class Followed:
     name: str = ""
     looks: int = 0
     next_look: float = 0.0
+    next_colours: float = 0.0
     last_blob: Blob | None = None
     colours: list[str] = field(default_factory=list)
 
@@ -94,7 +97,9 @@ class Notes:
         """Note one sighting of the clip's span; a blob that was seen before has kept its colours."""
         followed = self.of(number)
         if blob is not followed.last_blob:
-            followed.colours = colour_words(moment.picture[blob.place], blob.mask)
+            if moment.time >= followed.next_colours:
+                followed.colours = colour_words(moment.picture[blob.place], blob.mask)
+                followed.next_colours = moment.time + _COLOURS
             if moment.time >= followed.next_look and not _cut_off(blob, moment.picture):
                 self._look(followed, blob, moment)
         followed.last_blob = blob

@@ -22,7 +22,7 @@ from world_api.core.ports import DetectedObject, Image
 from world_api.core.spans import known_time, round_time
 
 #: Seconds between two looks for people, and after which one who is not found again has gone.
-PEOPLE_STEP, _GONE = 0.6, 2.0
+PEOPLE_STEP, _GONE = 0.8, 2.5
 #: A find counts from this confidence on; a person is real after so many, and never surer than this.
 _CLEAR, _HITS, _SUREST = 0.5, 4, 0.6
 #: A find belongs to a person when the boxes overlap so much, or the middles lie so near (share of the height).

@@ -24,8 +24,11 @@ _FPS, _MAX_SIDE, _GLANCE_SIDE = 5.0, 320, 160
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 #: The warm-up is seen at full rate only in its last part; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
-#: Nothing has changed where fewer pixels than this share are off by more than so many levels; believed for so long (s).
-_SAME_SHARE, _SAME_LEVELS, _SAME_FOR = 3e-4, 7, 0.95
+#: What was made of the last close look holds where no more than a share of the pixels has changed since, for so long (s):
+#: where nothing changed, and where hardly anything did.
+_SAME, _NEARLY_SAME = (3e-4, 0.95), (2e-3, 0.35)
+#: A pixel has changed when it is off by more than so many levels.
+_SAME_LEVELS = 7
 #: While the camera moves, one picture in so many seconds is enough.
 _UNSTEADY_STEP = 0.35
 #: A real thing that has not moved at all for this long (seconds) becomes background: a person, anything else.
@@ -114,10 +117,12 @@ class MovingThingsWorker:
 
     def _is_same(self, glance: Image, time: float) -> bool:
         """Whether all that was made of the last close look still holds."""
-        if self._glance is None or time - self._close_time > _SAME_FOR:
+        age = time - self._close_time
+        if self._glance is None or age > _SAME[1]:
             return False
         changed = cv2.threshold(cv2.absdiff(glance, self._glance), _SAME_LEVELS, 1, cv2.THRESH_BINARY)[1]
-        return bool(cv2.countNonZero(changed) <= _SAME_SHARE * changed.size)
+        share, _ = _SAME if age > _NEARLY_SAME[1] else _NEARLY_SAME
+        return bool(cv2.countNonZero(changed) <= share * changed.size)
 
     def _look_closely(self, frame: Frame, glance: Image) -> Image:
         self._glance, self._close_time = glance, frame.time
