@@ -23,7 +23,7 @@ from world_api.build.stages.screen_texts import ScreenTexts
 from world_api.build.stages.stitches import Stitches
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
-from world_api.core.ports import Image, TextLine
+from world_api.core.ports import DetectedObject, Image, TextLine
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
 from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
@@ -203,6 +203,9 @@ class Judge:
 
     def person_score(self, image: Image, box: Box) -> float:
         return 1.0
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        return [DetectedObject(category="person", box=Box(x1=40, y1=40, x2=80, y2=140), confidence=0.9)]
 
 
 def stages_on_frames() -> list[Stage]:

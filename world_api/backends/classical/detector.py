@@ -32,6 +32,8 @@ _PERSON_WINDOWS = tuple(
 #: Raw scores at which a detection counts as quite sure (they become 1.0).
 _SURE_PERSON, _SURE_FACE = 2.0, 8.0
 _OVERLAP = 0.4
+#: The factor between two sizes at which people are looked for.
+_FINE, _COARSE = 1.06, 1.12
 
 
 class ClassicalDetector:
@@ -47,8 +49,11 @@ class ClassicalDetector:
         """Objects of that category in a BGR picture, the surest first; none for a category it does not know."""
         if category not in self.categories() or min(image.shape[:2]) < 16:
             return []
-        found = self._people(image) if category == "person" else self._faces(image)
-        return _without_overlaps(sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)))
+        return _surest(self._people(image, _FINE) if category == "person" else self._faces(image))
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        """The people in a BGR picture, the surest first; quicker than ``detect`` and less thorough."""
+        return _surest(self._people(image, _COARSE)) if min(image.shape[:2]) >= 16 else []
 
     @cached_property
     def _hog(self) -> Any:
@@ -96,7 +101,7 @@ class ClassicalDetector:
 
         return cv2.CascadeClassifier(str(Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"))
 
-    def _people(self, image: Image) -> list[DetectedObject]:
+    def _people(self, image: Image, step: float) -> list[DetectedObject]:
         import cv2
 
         height, width = image.shape[:2]
@@ -108,7 +113,7 @@ class ClassicalDetector:
         # Windows are larger than people: without an edge around it, nobody who fills the picture would be found.
         edge = int(_EDGE * resized.shape[0])
         framed = cv2.copyMakeBorder(resized, edge, edge, edge, edge, cv2.BORDER_REPLICATE)
-        windows, scores = self._hog.detectMultiScale(framed, winStride=(8, 8), padding=(0, 0), scale=1.06)
+        windows, scores = self._hog.detectMultiScale(framed, winStride=(8, 8), padding=(0, 0), scale=step)
         found = []
         for (x, y, w, h), score in zip(windows, np.ravel(scores), strict=True):
             # The trained windows leave a margin around the person.
@@ -135,6 +140,10 @@ class ClassicalDetector:
 
 def _found(category: str, box: Box, confidence: float) -> DetectedObject:
     return DetectedObject(category=category, box=box, confidence=round(min(1.0, max(0.0, confidence)), 3))
+
+
+def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
+    return _without_overlaps(sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)))
 
 
 def _without_overlaps(ordered: Sequence[DetectedObject]) -> list[DetectedObject]:

@@ -200,7 +200,12 @@ def _reason(error: Exception) -> str:
 def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
     import av
 
-    for packet in container.demux(stream):
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets)
+        except (StopIteration, av.FFmpegError):
+            break
         try:
             frames = packet.decode()
         except av.FFmpegError:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import cv2
+import numpy as np
+from numpy.typing import NDArray
 
 from world_api.build.tracking.flow import Flow, Look, Motion
 from world_api.core.ports import Image
@@ -84,6 +86,8 @@ class CameraWatch:
             self._moving_until = time + _SETTLE
         while self._seen and time - self._seen[0].time > _OLDEST:
             self._seen.popleft()
+        while self._steps and time - self._steps[0].start > _OLDEST:
+            self._steps.popleft()
         self._seen.append(look)
         return broke
 
@@ -98,14 +102,36 @@ class CameraWatch:
         """Whether tracks made at this time mean anything."""
         return time >= self._moving_until
 
+    def motion_since(self, time: float, width: int) -> NDArray[np.float64] | None:
+        """How the camera moved the picture (2 x 3, in pixels of a picture that wide) since a time; None if not known."""
+        steps = [step for step in self._steps if step.start >= time - 1e-6]
+        if not self._seen or sum(step.end - step.start for step in steps) < 0.7 * (self._seen[-1].time - time):
+            return None
+        whole = np.eye(3)
+        for step in steps:
+            if step.motion is not None:
+                whole = np.vstack([step.motion.matrix, [0.0, 0.0, 1.0]]) @ whole
+        whole[:2, 2] *= width / self._seen[-1].gray.shape[1]
+        return whole[:2]
+
+    def changes(self) -> Image | None:
+        """Where the last two pictures differ beyond the camera's own motion (0 or 1, as large as they); None if not known."""
+        if len(self._seen) < 2 or not self._steps or self._steps[-1].end < self._seen[-1].time:
+            return None
+        before, now, motion = self._seen[-2].gray, self._seen[-1].gray, self._steps[-1].motion
+        if motion is not None:
+            size = (now.shape[1], now.shape[0])
+            before = cv2.warpAffine(before, motion.matrix, size, borderMode=cv2.BORDER_TRANSPARENT, dst=now.copy())
+        found: Image = cv2.threshold(cv2.absdiff(before, now), _CHANGED, 1, cv2.THRESH_BINARY)[1]
+        return found
+
     def move(self, time: float) -> CameraMove | None:
         """What the camera did in the second up to a time; None where that cannot be told."""
-        while self._steps and self._steps[0].start < time - _TOLD - 1e-6:
-            self._steps.popleft()
-        known = sum(step.end - step.start for step in self._steps)
+        steps = [step for step in self._steps if step.start >= time - _TOLD - 1e-6]
+        known = sum(step.end - step.start for step in steps)
         if known < 0.7 * _TOLD:
             return None
-        told = _told([step.motion for step in self._steps], known)
+        told = _told([step.motion for step in steps], known)
         if told is None or told.kind != "still" or self._drift is None or time - self._drift.end > _TOLD:
             return told
         return _told([self._drift.motion], self._drift.end - self._drift.start)

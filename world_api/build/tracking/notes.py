@@ -17,6 +17,8 @@ from world_api.core.spans import known_time, round_time
 #: Seconds between two looks that are kept of a thing: at first, and once it has been looked at often enough.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
 
+#: Seconds for which the colour words of a thing hold.
+_COLOURS = 0.35
 #: What is this tall (pixels) in the small picture is judged there, anything else in one of this longer side.
 _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
@@ -51,6 +53,7 @@ class Followed:
     name: str = ""
     looks: int = 0
     next_look: float = 0.0
+    next_colours: float = 0.0
     last_blob: Blob | None = None
     colours: list[str] = field(default_factory=list)
 
@@ -71,6 +74,11 @@ class Notes:
         """What is noted about the thing of that number."""
         return self._followed.setdefault(number, Followed())
 
+    def next_name(self) -> str:
+        """The next free track name of the clip."""
+        self._names += 1
+        return f"t{self._clip.number:04d}_{self._names:02d}"
+
     def vote(self, number: int, blob: Blob, moment: Moment) -> None:
         """Vote on whether it is a person, when that is due."""
         votes = self.of(number).votes
@@ -89,7 +97,9 @@ class Notes:
         """Note one sighting of the clip's span; a blob that was seen before has kept its colours."""
         followed = self.of(number)
         if blob is not followed.last_blob:
-            followed.colours = colour_words(moment.picture[blob.place], blob.mask)
+            if moment.time >= followed.next_colours:
+                followed.colours = colour_words(moment.picture[blob.place], blob.mask)
+                followed.next_colours = moment.time + _COLOURS
             if moment.time >= followed.next_look and not _cut_off(blob, moment.picture):
                 self._look(followed, blob, moment)
         followed.last_blob = blob
@@ -103,9 +113,7 @@ class Notes:
         followed = self.of(number)
         if not followed.pending:
             return
-        if not followed.name:
-            self._names += 1
-            followed.name = f"t{self._clip.number:04d}_{self._names:02d}"
+        followed.name = followed.name or self.next_name()
         votes = followed.votes
         stamp = {"track": followed.name, "known_at": known_time(time), "producer": self._producer}
         judged = {"category": "person" if votes.is_person else "moving_object", "confidence": votes.confidence}

@@ -13,6 +13,7 @@ from world_api.build.tracking.background import Background, Mask
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch
 from world_api.build.tracking.notes import Moment, Notes
+from world_api.build.tracking.people import People
 from world_api.build.tracking.tracker import Candidate, Tracker
 from world_api.build.tracking.votes import PersonScorer
 from world_api.core.boxes import Box
@@ -23,8 +24,11 @@ _FPS, _MAX_SIDE, _GLANCE_SIDE = 5.0, 320, 160
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 #: The warm-up is seen at full rate only in its last part; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
-#: Nothing has changed where fewer pixels than this share are off by more than so many levels; believed for so long (s).
-_SAME_SHARE, _SAME_LEVELS, _SAME_FOR = 3e-4, 7, 0.95
+#: What was made of the last close look holds where no more than a share of the pixels has changed since, for so long (s):
+#: where nothing changed, and where hardly anything did.
+_SAME, _NEARLY_SAME = (3e-4, 0.95), (2e-3, 0.35)
+#: A pixel has changed when it is off by more than so many levels.
+_SAME_LEVELS = 7
 #: While the camera moves, one picture in so many seconds is enough.
 _UNSTEADY_STEP = 0.35
 #: A real thing that has not moved at all for this long (seconds) becomes background: a person, anything else.
@@ -70,6 +74,7 @@ class MovingThingsWorker:
         self._watch = CameraWatch()
         self._tracker = Tracker()
         self._notes = Notes(clip, people, producer)
+        self._people = People(clip, people, producer, self._notes.next_name)
         self._camera: list[Record] = []
         self._background: Background | None = None
         self._last_time: float | None = None
@@ -100,7 +105,11 @@ class MovingThingsWorker:
 
     def finish(self) -> Records:
         """The rows of the clip's span."""
-        return {"sightings": self._notes.sightings, "track_looks": self._notes.looks, "camera": self._camera}
+        return {
+            "sightings": [*self._notes.sightings, *self._people.sightings],
+            "track_looks": self._notes.looks,
+            "camera": self._camera,
+        }
 
     def _is_skipped(self, time: float) -> bool:
         early = time < self._clip.span.start - _WARM_TRACKING
@@ -108,10 +117,12 @@ class MovingThingsWorker:
 
     def _is_same(self, glance: Image, time: float) -> bool:
         """Whether all that was made of the last close look still holds."""
-        if self._glance is None or time - self._close_time > _SAME_FOR:
+        age = time - self._close_time
+        if self._glance is None or age > _SAME[1]:
             return False
         changed = cv2.threshold(cv2.absdiff(glance, self._glance), _SAME_LEVELS, 1, cv2.THRESH_BINARY)[1]
-        return bool(cv2.countNonZero(changed) <= _SAME_SHARE * changed.size)
+        share, _ = _SAME if age > _NEARLY_SAME[1] else _NEARLY_SAME
+        return bool(cv2.countNonZero(changed) <= share * changed.size)
 
     def _look_closely(self, frame: Frame, glance: Image) -> Image:
         self._glance, self._close_time = glance, frame.time
@@ -131,13 +142,15 @@ class MovingThingsWorker:
         background.follow(picture, _places(self._blobs, difference.weak), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """While the camera moves: no tracks, and a background that follows fast."""
+        """While the camera moves: people that a detector finds, and a background that follows fast."""
         self._tracker.clear()
         self._blobs = []
         elapsed = frame.time - self._close_time
         if elapsed >= _UNSTEADY_STEP:
             picture = self._look_closely(frame, glance)
             background.follow(picture, np.zeros(picture.shape[:2], dtype=np.uint8), 10 * elapsed)
+        if frame.time >= self._clip.span.start - _WARM_TRACKING and self._people.is_due(frame.time):
+            self._people.look(frame.picture(_MAX_SIDE), frame.time, frame.shape, self._watch)
 
     def _step(self, frame: Frame, background: Background) -> None:
         """Give the blobs to the tracks."""
@@ -153,6 +166,7 @@ class MovingThingsWorker:
         self._shot_start = time
         self._blobs = []
         self._tracker.clear()
+        self._people.clear()
 
     def _settle(self, picture: Image, time: float) -> None:
         """Hand over to the background what is no moving thing: things left behind, things at rest for long."""
