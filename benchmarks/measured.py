@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from world_api.backends.clocks import SystemClock
-from world_api.build.builder import build_world
+from world_api.build.builder import Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Records, Stage, StageSpec, Worker
@@ -129,6 +129,9 @@ def screen_text(video: Path) -> Figures:
 def _build(video: Path, recipe: Recipe) -> float:
     with tempfile.TemporaryDirectory() as store:
         report = build_world(
-            video, Path(store), video_id="measured", recipe=recipe, force=False, progress=Silent(), clock=SystemClock()
-        )
+            Job(
+                video=video, store=Path(store), name="measured", recipe=recipe, force=False, progress=Silent(),
+                clock=SystemClock(),
+            )
+        )  # fmt: skip
     return report.duration

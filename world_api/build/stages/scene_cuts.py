@@ -40,6 +40,7 @@ class SceneCuts:
         tables=("scene_cuts",),
         parameters={"horizon": _HORIZON, "return": _RETURN, "alike": _ALIKE, "shortest": _SHORTEST},
         needs=("cuts", "looks"),
+        rows_ahead=_RETURN,
         libraries=("numpy", "pyarrow"),
         modules=("world_api.build.stages.scene_cuts",),
     )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from world_api.build.media.frames import DecodePass
 from world_api.build.media.probe import probe
 from world_api.build.recipe import keys_of
-from world_api.build.schedule import run_on_rows, run_pass
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Stage
+from world_api.build.stage import Stage, no_sound
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.looks import Looks
 from world_api.build.stages.scene_cuts import SceneCuts
@@ -25,19 +23,13 @@ pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 WITHIN = 0.03
 
 
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
+RunStages = Callable[[Path, Sequence[Stage], Shelf], float]
 
 
-def found_in(video: Path, folder: Path) -> dict[str, list[float]]:
+def found_in(video: Path, folder: Path, run_stages: RunStages) -> dict[str, list[float]]:
     stages: list[Stage] = [Cuts(), Looks(), SceneCuts()]
-    source = probe(video)
-    shelf = Shelf(folder, source, keys_of(stages, "made"), reuse=False)
-    decode = DecodePass(source=source)
-    run_pass(stages, decode, shelf, Silent())
-    run_on_rows(stages, decode.duration, shelf, Silent())
-    whole = TimeSpan(start=0.0, end=decode.duration + 1.0)
+    shelf = Shelf(folder, probe(video), keys_of(stages, "made"), reuse=False, hear=no_sound)
+    whole = TimeSpan(start=0.0, end=run_stages(video, stages, shelf) + 1.0)
     return {table: shelf.rows(table, whole).column("time").to_pylist() for table in ("cuts", "scene_cuts")}
 
 
@@ -55,8 +47,10 @@ def truth(shared_data: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def composite(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    return found_in(shared_data / "video" / "composite_337s.mp4", tmp_path_factory.mktemp("composite"))
+def composite(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, run_stages: RunStages
+) -> dict[str, list[float]]:
+    return found_in(shared_data / "video" / "composite_337s.mp4", tmp_path_factory.mktemp("composite"), run_stages)
 
 
 def test_the_certain_cuts_are_found_to_the_frame_and_no_others(
@@ -75,8 +69,10 @@ def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float
     assert [time for time in starts if time > 30.0] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
 
 
-def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(shared_data: Path, tmp_path: Path) -> None:
-    found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path)
+def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(
+    shared_data: Path, tmp_path: Path, run_stages: RunStages
+) -> None:
+    found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path, run_stages)
     assert len(found["cuts"]) > 100
     assert 8 <= len(found["scene_cuts"]) <= len(found["cuts"]) / 5
     # The last shot after the credits, the credits, and the squirrel's flight stand apart for every eye.
