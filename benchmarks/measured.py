@@ -31,6 +31,9 @@ class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         """Nothing to draw."""
 
+    def say(self, text: str) -> None:
+        """Nobody to tell."""
+
 
 def left_out(video: Path) -> list[str]:
     """The stages of the classical profile that are measured apart."""
