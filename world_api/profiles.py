@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.ports import Clock, TextEmbedder
+from world_api.listening import Listening
 from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
 from world_api.world.sessions.commits import open_overlay
@@ -34,9 +35,10 @@ def build_world(
     clock: Clock,
     video_id: str | None = None,
     profile: str = "classical",
+    listening: Listening | None = None,
     force: bool = False,
 ) -> BuildReport:
-    """Build a world and enter it into the store's catalogue.
+    """Build a world and enter it into the store's catalogue. ``listening``: where the words that are said come from.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
@@ -48,7 +50,7 @@ def build_world(
         video,
         store,
         video_id=video_id,
-        recipe=recipes.recipe_for(profile),
+        recipe=recipes.recipe_for(profile, listening),
         force=force,
         progress=progress,
         clock=clock,
@@ -95,7 +97,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.seek import VideoFrames
+    from world_api.build.media.worker import VideoFrames
 
     return FrameLooker(
         frames=VideoFrames(source),
@@ -112,4 +114,5 @@ def source_path(world: World) -> Path | None:
         size = path.stat().st_size
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return path if size == world.manifest.source.bytes else None
+    known = world.manifest.source.bytes
+    return path if size == known or (size > known and not world.manifest.complete) else None

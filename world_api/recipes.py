@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
+from world_api.listening import Listening, speech_stage
 
 if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
 
 
-def recipe_for(profile: str) -> Recipe:
-    """The recipe of a profile.
+def recipe_for(profile: str, listening: Listening | None = None) -> Recipe:
+    """The recipe of a profile; ``listening`` says where words that are said come from.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``.
     """
     if profile == "classical":
-        return Recipe(profile=profile, stages=_classical)
+        return Recipe(profile=profile, stages=partial(_classical, listening=listening or Listening()))
     if profile == "oracle":
         return Recipe(profile=profile, stages=_oracle)
     if profile == "neural":
@@ -35,14 +36,13 @@ def recipe_for(profile: str) -> Recipe:
     )
 
 
-def _classical(video: Path) -> list[Stage]:
+def _classical(video: Path, *, listening: Listening) -> list[Stage]:
     from world_api.build.stages.cuts import Cuts
     from world_api.build.stages.key_frames import KeyFrames
     from world_api.build.stages.look_links import LookLinks
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
     from world_api.build.stages.screen_texts import ScreenTexts
-    from world_api.build.stages.speech import Subtitles
     from world_api.build.stages.stitches import Stitches
     from world_api.build.tracking.stage import MovingThings
 
@@ -55,7 +55,7 @@ def _classical(video: Path) -> list[Stage]:
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        Subtitles(video),
+        speech_stage(video, listening),
     ]
 
 

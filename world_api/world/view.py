@@ -22,14 +22,11 @@ from world_api.core.spans import TimeSpan
 from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
 from world_api.world.likeness import Likeness, likenesses
+from world_api.world.screen_texts import ScreenText, join_readings
 from world_api.world.segments import segment
 from world_api.world.tracks import Track, build_tracks, roots
 
 Times = NDArray[np.float64]
-
-#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
-#: Text that stays is read again within this time.
-TEXT_STAYS = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +51,6 @@ class Spoken:
     text: str
     speaker: str
     confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScreenText:
-    """Text read off the screen, from when to when it was seen there."""
-
-    span: TimeSpan
-    text: str
-    confidence: float
-    frame_time: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +138,8 @@ class View:
 
     @cached_property
     def screen_texts(self) -> list[ScreenText]:
-        """Texts read off the screen, one entry for each stretch in which the same text was read."""
-        return _join_readings(self.rows("screen_texts"), self.shots, self.span)
+        """Texts read off the screen, one entry for each stretch in which a text stood there."""
+        return join_readings(self.rows("screen_texts"), self.shots, self.span)
 
     @cached_property
     def captions(self) -> list[Said]:
@@ -220,44 +207,6 @@ def _tile(boundaries: Times, whole: TimeSpan) -> list[TimeSpan]:
     inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
     edges = [whole.start, *inner, whole.end]
     return [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
-
-
-def _join_readings(rows: pa.Table, shots: list[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Readings of the same text in one shot are one stretch; a text lasts until a later reading lacks it.
-
-    An empty text says that a frame was read and held none.
-    """
-    read_times = np.unique(rows.column("time").to_numpy())
-    starts = np.array([shot.start for shot in shots])
-    current: dict[tuple[int, str], ScreenText] = {}
-    closed: list[ScreenText] = []
-    for row in sorted(rows.to_pylist(), key=lambda row: (row["time"], row["y1"], row["x1"], row["text"])):
-        if not row["text"]:
-            continue
-        time = float(row["time"])
-        shot = max(0, int(np.searchsorted(starts, time, side="right")) - 1)
-        later = read_times[np.searchsorted(read_times, time, side="right") :]
-        stays = min(shots[shot].end, whole.end, time + TEXT_STAYS, float(later[0]) if len(later) else math.inf)
-        reading = ScreenText(
-            span=_span(time, max(stays, time)), text=row["text"], confidence=_two(row["confidence"]), frame_time=time
-        )
-        earlier = current.get((shot, row["text"]))
-        if earlier is not None and time > earlier.span.end + 1e-6:
-            closed.append(earlier)
-            earlier = None
-        current[shot, row["text"]] = _joined(earlier, reading)
-    return sorted([*closed, *current.values()], key=lambda item: (item.span.start, item.frame_time))
-
-
-def _joined(earlier: ScreenText | None, later: ScreenText) -> ScreenText:
-    if earlier is None:
-        return later
-    return ScreenText(
-        span=_span(earlier.span.start, later.span.end),
-        text=earlier.text,
-        confidence=max(earlier.confidence, later.confidence),
-        frame_time=earlier.frame_time,
-    )
 
 
 def _span(start: float, end: float) -> TimeSpan:

@@ -10,6 +10,7 @@ import typer
 
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+from world_api.listening import Listening
 
 app = command_app()
 reindex_app = command_app()
@@ -23,6 +24,15 @@ class Profile(StrEnum):
     ORACLE = "oracle"
 
 
+class Speech(StrEnum):
+    """What recognises speech."""
+
+    AUTO = "auto"
+    OFF = "off"
+    FASTER_WHISPER = "faster-whisper"
+    POCKETSPHINX = "pocketsphinx"
+
+
 @app.command()
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
@@ -31,6 +41,18 @@ def build(
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    subtitles: Annotated[
+        str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
+    ] = "auto",
+    speech: Annotated[
+        Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
+    ] = Speech.AUTO,
+    speech_model: Annotated[
+        str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
+    ] = "",
+    speech_language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that is spoken, if one is known.")
+    ] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
     ] = False,
@@ -39,11 +61,14 @@ def build(
     """Build worlds from video files."""
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    listening = Listening(
+        subtitles=subtitles, speech=speech.value, model=speech_model, language=speech_language.lower()
+    )
     reports: list[dict[str, Any]] = []
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            reports.append(_build_one(video, store, video_id, profile, force))
+            reports.append(_build_one(video, store, video_id, profile, listening, force))
         except VideoWorldError as fault:
             faults.append(fault)
             if len(videos) > 1:
@@ -58,7 +83,9 @@ def build(
         raise typer.Exit(1)
 
 
-def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
+def _build_one(
+    video: str, store: Path, video_id: str | None, profile: Profile, listening: Listening, force: bool
+) -> dict[str, Any]:
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import build_world
@@ -69,6 +96,7 @@ def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, 
             store,
             video_id=video_id,
             profile=profile.value,
+            listening=listening,
             force=force,
             progress=bars,
             clock=SystemClock(),

@@ -105,6 +105,16 @@ TABLES: dict[str, TableSpec] = {
             ("source", _TEXT),
             ("confidence", _F32),
         ),
+        # A recognised word of the spoken line that starts at line_start.
+        _table(
+            "words",
+            ("start", "end", "word", "line_start"),
+            ("line_start", _F64),
+            ("start", _F64),
+            ("end", _F64),
+            ("word", _TEXT),
+            ("confidence", _F32),
+        ),
         # A sentence about a stretch, from a captioner or from truth.
         _table(
             "captions", ("start", "end", "text"), ("start", _F64), ("end", _F64), ("text", _TEXT), ("confidence", _F32)
