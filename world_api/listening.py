@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
-    from world_api.build.media.frames import LossNote
+    from world_api.build.media.losses import LossNote
     from world_api.build.stage import Stage
     from world_api.core.ports import SpeechRecogniser, VoiceDetector
 
@@ -100,10 +101,11 @@ def _detector() -> Callable[[], VoiceDetector]:
 
 def _unheard(video: Path, fault: BackendFault) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
-    from world_api.build.media.audio import has_sound
-    from world_api.build.media.frames import LossNote
+    from world_api.build.media.losses import LossNote
+    from world_api.build.media.subtitles.apart import SubtitleReader
 
-    if not has_sound(video):
-        return []
+    with closing(SubtitleReader()) as reader:
+        if not reader.look_into(video).has_sound:
+            return []
     message = f"what is said was not written down: there are no subtitles, and {fault.message}"
     return [LossNote(code="speech_unheard", message=message)]

@@ -97,7 +97,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.seek import VideoFrames
+    from world_api.build.media.worker import VideoFrames
 
     return FrameLooker(
         frames=VideoFrames(source),
@@ -114,4 +114,5 @@ def source_path(world: World) -> Path | None:
         size = path.stat().st_size
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return path if size == world.manifest.source.bytes else None
+    known = world.manifest.source.bytes
+    return path if size == known or (size > known and not world.manifest.complete) else None

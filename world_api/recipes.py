@@ -39,6 +39,7 @@ def recipe_for(profile: str, listening: Listening | None = None) -> Recipe:
 def _classical(video: Path, *, listening: Listening) -> list[Stage]:
     from world_api.build.stages.cuts import Cuts
     from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.look_links import LookLinks
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
     from world_api.build.stages.screen_texts import ScreenTexts
@@ -53,6 +54,7 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
         ScreenTexts(_reader),
         SceneCuts(),
         Stitches(),
+        LookLinks(),
         speech_stage(video, listening),
     ]
 

@@ -16,6 +16,7 @@ from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
 
 Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
+Vector = NDArray[np.float32]  #: one of unit length
 Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
 Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
 SAMPLE_RATE = 16_000

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
 
+Side = Literal["left", "top", "right", "bottom"]
+Size = Literal["small", "medium", "large"]
+
 #: Sightings further apart than this (seconds) belong to two appearances.
 BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
@@ -27,6 +31,13 @@ COLOUR_SHARE = 0.3
 MAX_HINT_COLOURS = 3
 #: A box that the picture's edge cuts off, less than this share of its usual width or height, shows only a sliver.
 SLIVER = 0.5
+#: Shares of the picture from which a box is large, and under which it is small.
+LARGE_SHARE, SMALL_SHARE = 0.15, 0.02
+#: A box whose edge is within this share of the picture's width or height from a side is at that side.
+AT_SIDE = 0.04
+#: Seconds at an appearance's ends over which the side is looked for.
+SIDE_SECONDS = 0.7
+SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
 #: A box that comes this near to the picture's edge is cut off by it (share of the picture's side).
 AT_EDGE = 0.01
 
@@ -36,7 +47,7 @@ class Track:
     """One thing followed through time.
 
     ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n), ``slivers`` (n: cut off by the
-    picture's edge, so that little of it shows). ``colours`` are the words noted in enough
+    picture's edge, so that little of it shows). ``picture`` is its width and height. ``colours`` are the words noted in enough
     sightings, the one that covers most first.
     """
 
@@ -48,6 +59,7 @@ class Track:
     confidences: NDArray[np.float32]
     slivers: NDArray[np.bool_]
     producer: str
+    picture: tuple[int, int]
 
     @property
     def entity_id(self) -> str:
@@ -83,6 +95,46 @@ class Track:
             found.append(TimeSpan(start=float(self.times[a]), end=float(self.times[b])))
         return tuple(found)
 
+    @cached_property
+    def size(self) -> Size:
+        """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
+        sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
+        return size_in_words(float(sides[0] * sides[1]), *self.picture)
+
+    def enters_from(self, appearance: TimeSpan) -> Side | None:
+        """The side of the picture from which it came into one of its appearances; None where it came from none."""
+        run = self._run(appearance)
+        early = self.times[run] <= self.times[run.start] + SIDE_SECONDS
+        return self._side(run, self.boxes[run][early])
+
+    def leaves_to(self, appearance: TimeSpan) -> Side | None:
+        """The side of the picture to which it went out of one of its appearances; None for none."""
+        run = self._run(appearance)
+        late = self.times[run] >= self.times[run.stop - 1] - SIDE_SECONDS
+        return self._side(run, self.boxes[run][late])
+
+    def _run(self, appearance: TimeSpan) -> slice:
+        """The sightings of an appearance with the slivers at its ends."""
+        breaks = np.flatnonzero(np.diff(self.times) > BREAK) + 1
+        bounds = [0, *breaks.tolist(), len(self.times)]
+        inside = self.nearest(appearance.start)
+        return next(slice(a, b) for a, b in pairwise(bounds) if a <= inside < b)
+
+    def _side(self, run: slice, boxes: NDArray[np.float32]) -> Side | None:
+        """The side that boxes at an end of a run touch. A side that it touches most of the time says nothing."""
+        width, height = self.picture
+        far = np.array([width, height], dtype=np.float32)
+
+        def gaps(to: NDArray[np.float32]) -> NDArray[np.float32]:
+            found = np.concatenate([to[:, :2], far - to[:, 2:]], axis=1)
+            return (found / np.tile(far, 2)).astype(np.float32)
+
+        nearest = gaps(boxes).min(axis=0)
+        usually = (gaps(self.boxes[run]) <= AT_SIDE).mean(axis=0) >= 0.5
+        nearest[usually] = np.inf
+        best = int(nearest.argmin())
+        return SIDES[best] if nearest[best] <= AT_SIDE else None
+
     @property
     def span(self) -> TimeSpan:
         """From the first to the last sighting."""
@@ -113,12 +165,18 @@ class Track:
         return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
 
 
+def size_in_words(area: float, width: int, height: int) -> Size:
+    """``large``, ``medium`` or ``small``: an area's share (pixels) of a picture of that size."""
+    share = area / max(width * height, 1)
+    return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
+
+
 def build_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> list[Track]:
     """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links`` in a picture of that size."""
     if sightings.num_rows == 0:
         return []
     names = sightings.column("track").to_pylist()
-    root = _roots(links)
+    root = roots(links)
     owner = np.array([root.get(name, name) for name in names], dtype=object)
     order = np.lexsort((sightings.column("time").to_numpy(), owner.astype(str)))
     owners = owner[order]
@@ -154,6 +212,7 @@ class _Columns:
             confidences=self._confidences[part],
             slivers=self._slivers(self._boxes[part]),
             producer=self._producers[int(self._order[first])].as_py(),
+            picture=(self._width, self._height),
         )
 
     def _slivers(self, boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -167,20 +226,20 @@ class _Columns:
         return slivers
 
 
-def _roots(links: pa.Table) -> dict[str, str]:
+def roots(links: pa.Table) -> dict[str, str]:
     """Every stitched track's earliest ancestor. Links always point from the earlier to the later track."""
     parent: dict[str, str] = {}
     for row in links.select(["earlier", "later", "kind"]).to_pylist():
         if row["kind"] == "stitch":
             parent.setdefault(row["later"], row["earlier"])
-    roots: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name in parent:
         at, seen = name, {name}
         while at in parent and parent[at] not in seen:
             at = parent[at]
             seen.add(at)
-        roots[name] = at
-    return roots
+        found[name] = at
+    return found
 
 
 def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
+from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
+from world_api.world.likeness import Likeness, likenesses
 from world_api.world.screen_texts import ScreenText, join_readings
 from world_api.world.segments import segment
-from world_api.world.tracks import Track, build_tracks
+from world_api.world.tracks import Track, build_tracks, roots
 
 Times = NDArray[np.float64]
 
@@ -154,6 +156,19 @@ class View:
         """What was followed, in order of first sighting."""
         video = self.world.manifest.video
         return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
+
+    def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
+        """The entities that a build-time identity looks like, the most alike first. They are not merged."""
+        return self._likenesses.get(entity_id, ())
+
+    @cached_property
+    def _likenesses(self) -> dict[str, tuple[Likeness, ...]]:
+        return likenesses(self.rows("look_links"), self.tracks, roots(self.rows("track_links")))
+
+    @cached_property
+    def camera_movements(self) -> list[CameraMovement]:
+        """What the camera does beyond standing still, in time order."""
+        return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""

@@ -28,6 +28,9 @@ class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         assert 0 <= done <= total + 1e-6
 
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
 
 class StandingClock:
     def now(self) -> str:

@@ -29,6 +29,9 @@ class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         """Nobody watches."""
 
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
 
 class StandingClock:
     def now(self) -> str:

@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 import pytest
 
-from world_api.build.media.frames import DecodePass, Frame
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe, probe
 from world_api.build.stage import Clip, clip_span
 from world_api.build.stages.screen_texts import ScreenTexts

@@ -187,7 +187,18 @@ def test_a_scene_starts_where_nothing_looks_like_what_was_just_seen() -> None:
 
 def test_shot_and_countershot_are_one_scene() -> None:
     at = clip(0, stored_shots((0, 1), (6, 2), (9, 1), (12, 2), (15, 1), (30, 0)))
-    assert times(run(SceneCuts(), [], at), "scene_cuts") == [6]
+    assert times(run(SceneCuts(), [], at), "scene_cuts") == []
+
+
+def test_scenes_that_rush_by_are_held_by_the_first_of_them() -> None:
+    at = clip(0, stored_shots((0, 1), (10, 4), (11.5, 6), (22, 7), (30, 0)))
+    assert times(run(SceneCuts(), [], at), "scene_cuts") == [10, 22]
+
+
+def test_a_scene_over_a_join_is_judged_alike_on_both_sides() -> None:
+    shots = stored_shots((0, 1), (29, 4), (31, 6), (45, 4), (60, 0))
+    found = [times(run(SceneCuts(), [], clip(number, shots)), "scene_cuts") for number in (0, 1)]
+    assert found == [[29], []]
 
 
 def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: MakeFrames) -> None:

@@ -41,6 +41,7 @@ class RecognisedSpeech:
                 "after": _AFTER,
             },
             libraries=("av", "numpy"),
+            whole_file=True,
             modules=(
                 "world_api.build.stages.recognised_speech",
                 "world_api.build.stages.utterances",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from world_api.build.media.frames import Frame, LossNote
+from world_api.build.media.frames import Frame
+from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.choice import Subtitles
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.spans import known_time, round_time
@@ -30,6 +31,7 @@ class SubtitleLines:
                 "cues": subtitles.content_hash(),
             },
             libraries=("av",),
+            whole_file=taken is None or taken.kind == "embedded",
             modules=("world_api.build.stages.speech", "world_api.build.media.subtitles", "world_api.build.media.probe"),
         )
         self._subtitles = subtitles

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import categories_in, colours_in, unseen_words, words
-from world_api.core.spans import round_time
-from world_api.operations.declaring.results import Entity
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.answering.wording import has_ended
+from world_api.operations.declaring.results import Entity, LookAlike
 from world_api.world.sessions.session import Registration, Session
-from world_api.world.tracks import Track
+from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
 SAME_BOX = 0.5
@@ -90,6 +91,10 @@ def listed_entities(session: Session) -> list[Entity]:
                 first_time=round_time(track.span.start),
                 last_time=round_time(track.span.end),
                 appearances=len(track.appearances),
+                size=track.size,
+                enters_from=track.enters_from(track.appearances[0]),
+                leaves_to=side_left(session, track, track.appearances[-1]),
+                may_be=look_alikes(session, track.entity_id),
             )
         )
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
@@ -102,9 +107,22 @@ def listed_entities(session: Session) -> list[Entity]:
                 first_time=item.time,
                 last_time=item.time,
                 appearances=1,
+                size=None,
+                enters_from=None,
+                leaves_to=None,
             )
         )
     return listed
+
+
+def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
+    """The side to which a track went out of an appearance, once that is over."""
+    return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
+
+
+def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
+    """The entities that a build-time identity may be the same as."""
+    return [LookAlike(entity_id=item.entity_id, score=item.score) for item in session.view.may_be(entity_id)]
 
 
 def find_entity(session: Session, entity_id: str) -> Track | Registration:

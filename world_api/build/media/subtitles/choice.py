@@ -7,18 +7,18 @@ language of the sound; then the first, files before streams. Partial ones (force
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from world_api.build.media.frames import LossNote
+from world_api.build.media.losses import LossNote
+from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
 from world_api.build.media.subtitles.sources import (
     SUFFIXES,
     SubtitleSource,
-    find_embedded,
     find_sidecars,
     language_code,
-    read_source,
 )
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
@@ -49,18 +49,23 @@ def choose_subtitles(video: Path, wanted: str = AUTO) -> Subtitles:
     """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
 
     Raises:
-        MediaFault: ``no_such_subtitles``, where the named file or language is not there; as ``open_video``.
+        MediaFault: ``no_such_subtitles``, where the named file or language is not there; as probing names it.
     """
     if wanted == NONE:
         return Subtitles(source=None, cues=(), why="none were wanted")
+    with closing(SubtitleReader()) as reader:
+        return _chosen(video, wanted, reader)
+
+
+def _chosen(video: Path, wanted: str, reader: SubtitleReader) -> Subtitles:
     if _names_a_file(wanted):
-        return _named_file(Path(wanted).expanduser(), video)
+        return _named_file(Path(wanted).expanduser(), video, reader)
     sidecars, strangers = find_sidecars(video)
-    embedded, sound = find_embedded(video)
+    inside = reader.look_into(video)
     losses = [_not_followed(path) for path in strangers]
-    found = sorted([*sidecars, *embedded], key=lambda source: source.is_partial)
+    found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
-        return _first_with_cues(_in_order(found, sound), losses)
+        return _first_with_cues(_in_order(found, inside.language), losses, reader)
     language = language_code(wanted)
     fitting = [(source, "its language was wanted") for source in found if source.language == language]
     if not fitting:
@@ -70,19 +75,19 @@ def choose_subtitles(video: Path, wanted: str = AUTO) -> Subtitles:
             f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
             hint="name a language it has, a subtitle file, or 'none'",
         )
-    return _first_with_cues(fitting, losses)
+    return _first_with_cues(fitting, losses, reader)
 
 
 def _names_a_file(wanted: str) -> bool:
     return Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted
 
 
-def _named_file(path: Path, video: Path) -> Subtitles:
+def _named_file(path: Path, video: Path, reader: SubtitleReader) -> Subtitles:
     if not path.is_file():
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
     source = SubtitleSource(kind="sidecar", name=path.name, language=language, path=path)
-    return _first_with_cues([(source, "it was named")], [])
+    return _first_with_cues([(source, "it was named")], [], reader)
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
@@ -99,9 +104,11 @@ def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[Subtitl
     return [(source, why) for _, why, source in sorted(ranked, key=lambda item: item[0])]
 
 
-def _first_with_cues(order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote]) -> Subtitles:
+def _first_with_cues(
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader
+) -> Subtitles:
     for source, why in order:
-        read = read_source(source)
+        read = reader.read(source)
         if read.left_out:
             what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
             losses.append(

@@ -109,11 +109,6 @@ def find_embedded(video: Path) -> tuple[list[SubtitleSource], str]:
         ], language_code(audio.language if audio is not None else "")
 
 
-def read_source(source: SubtitleSource) -> CueList:
-    """Read one source. Whatever cannot be read is left out; no file is refused."""
-    return read_file(source.path) if source.kind == "sidecar" else read_stream(source.path, source.stream)
-
-
 def read_bytes(path: Path) -> tuple[bytes, bool]:
     """The first bytes of a file, at most so many, and whether there are more. Nothing for what is no regular file."""
     if not _is_regular(path):
