@@ -42,8 +42,8 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
     from world_api.build.stages.look_links import LookLinks
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
-    from world_api.build.stages.screen_texts import ScreenTexts
     from world_api.build.stages.stitches import Stitches
+    from world_api.build.stages.words.screen_texts import ScreenTexts
     from world_api.build.tracking.stage import MovingThings
 
     return [

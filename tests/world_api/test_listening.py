@@ -11,8 +11,8 @@ import pytest
 
 from world_api import listening
 from world_api.backends.speech import whisper
-from world_api.build.stages.recognised_speech import RecognisedSpeech
-from world_api.build.stages.speech import SubtitleLines
+from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+from world_api.build.stages.words.subtitle_lines import SubtitleLines
 from world_api.core.faults import BackendFault, MediaFault
 from world_api.core.ports import Samples, SpokenLine
 from world_api.listening import Listening, speech_stage

@@ -19,8 +19,8 @@ from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.look_links import LookLinks
 from world_api.build.stages.looks import Looks
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.screen_texts import ScreenTexts
 from world_api.build.stages.stitches import Stitches
+from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine

@@ -15,9 +15,9 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.subtitles.choice import Subtitles
 from world_api.build.media.subtitles.sources import SubtitleSource, read_file
 from world_api.build.stage import Clip, Records, Stage, clip_span
-from world_api.build.stages.recognised_speech import RecognisedSpeech
-from world_api.build.stages.speech import SubtitleLines
-from world_api.build.stages.utterances import LONGEST, cut_utterances
+from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+from world_api.build.stages.words.subtitle_lines import SubtitleLines
+from world_api.build.stages.words.utterances import LONGEST, cut_utterances
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
