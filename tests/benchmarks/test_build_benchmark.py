@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.cutting import copy_beginning
 from benchmarks.page import replace_section
-from world_api.build.media.frames import DecodePass
+from world_api.build.media.decoding import DecodePass
 from world_api.build.media.probe import probe
 
 pytestmark = [

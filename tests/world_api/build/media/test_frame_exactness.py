@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from world_api.build.media.frames import DecodePass
+from world_api.build.media.decoding import DecodePass
 from world_api.build.media.probe import probe
-from world_api.build.media.seek import VideoFrames
+from world_api.build.media.seek import FrameFinder
+from world_api.build.media.worker import VideoFrames
 from world_api.core.ports import Image
 
 pytestmark = pytest.mark.media
@@ -31,7 +32,7 @@ BEGUN = 5e-4
 def check_random_access(path: Path, *, asked: int) -> None:
     decode = DecodePass(source=probe(path))
     shown = [(frame.time, frame.picture()) for frame in decode]
-    frames, draw = VideoFrames(path), random.Random(path.name)
+    frames, draw = FrameFinder(path), random.Random(path.name)
     for _ in range(asked):
         time = draw.uniform(0.0, decode.duration + 0.2)
         number = max(0, sum(start <= time + BEGUN for start, _ in shown) - 1)

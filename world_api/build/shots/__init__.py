@@ -1,0 +1,1 @@
+"""Stages that see the picture as a whole: shots, scenes, looks, key frames."""
