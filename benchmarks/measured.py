@@ -32,7 +32,7 @@ class Silent:
         """Nothing to draw."""
 
     def say(self, text: str) -> None:
-        """Nothing to tell."""
+        """Nobody to tell."""
 
 
 def left_out(video: Path) -> list[str]:
@@ -114,7 +114,7 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical.ocr import RapidOcrReader
-    from world_api.build.stages.screen_texts import ScreenTexts
+    from world_api.build.stages.words.screen_texts import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now

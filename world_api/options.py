@@ -9,7 +9,7 @@ from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.listening import Listening
 
 if TYPE_CHECKING:
-    from world_api.build.following import Following
+    from world_api.build.growing.following import Following
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,8 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
-    from world_api.build import builder, following
+    from world_api.build import builder
+    from world_api.build.growing import following
 
     chosen = options or BuildOptions()
     video = video.expanduser()

@@ -40,13 +40,13 @@ def recipe_for(profile: str, listening: Listening | None = None, *, without: Col
 
 
 def _classical(video: Path, *, listening: Listening) -> list[Stage]:
-    from world_api.build.shots.cuts import Cuts
-    from world_api.build.shots.key_frames import KeyFrames
-    from world_api.build.shots.looks import Looks
-    from world_api.build.shots.scene_cuts import SceneCuts
-    from world_api.build.stages.look_links import LookLinks
-    from world_api.build.stages.screen_texts import ScreenTexts
-    from world_api.build.stages.stitches import Stitches
+    from world_api.build.linking.look_links import LookLinks
+    from world_api.build.linking.stitches import Stitches
+    from world_api.build.stages.cuts import Cuts
+    from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.looks import Looks
+    from world_api.build.stages.scene_cuts import SceneCuts
+    from world_api.build.stages.words.screen_texts import ScreenTexts
     from world_api.build.tracking.stage import MovingThings
 
     return [
@@ -63,8 +63,8 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
 
 
 def _oracle(video: Path) -> list[Stage]:
-    from world_api.build.shots.key_frames import KeyFrames
-    from world_api.build.shots.looks import Looks
+    from world_api.build.stages.key_frames import KeyFrames
+    from world_api.build.stages.looks import Looks
     from world_api.build.stages.oracle import Oracle
 
     return [Oracle(video), Looks(), KeyFrames()]

@@ -83,7 +83,7 @@ def build(
     as_json: JsonOption = False,
 ) -> None:
     """Build worlds from video files."""
-    from world_api.build.following import Following
+    from world_api.build.growing.following import Following
     from world_api.build.media.limits import Limits
     from world_api.listening import Listening
     from world_api.options import BuildOptions

@@ -12,10 +12,10 @@ import pytest
 from world_api.build.media.probe import probe
 from world_api.build.recipe import keys_of
 from world_api.build.shelf import Shelf
-from world_api.build.shots.cuts import Cuts
-from world_api.build.shots.looks import Looks
-from world_api.build.shots.scene_cuts import SceneCuts
 from world_api.build.stage import Stage, no_sound
+from world_api.build.stages.cuts import Cuts
+from world_api.build.stages.looks import Looks
+from world_api.build.stages.scene_cuts import SceneCuts
 from world_api.core.spans import TimeSpan
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.build.stages.text_places import Gray, likely_places, looks_same
+from world_api.build.stages.words.text_places import Gray, likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import TextReader
 from world_api.core.spans import known_time, round_time
@@ -65,8 +65,8 @@ class ScreenTexts:
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
             modules=(
-                "world_api.build.stages.screen_texts",
-                "world_api.build.stages.text_places",
+                "world_api.build.stages.words.screen_texts",
+                "world_api.build.stages.words.text_places",
                 "world_api.core.boxes",
                 type(reader()).__module__,
             ),

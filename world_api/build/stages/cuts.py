@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from world_api.build.media.frames import Frame
-from world_api.build.shots.looks import Look, look_of
-from world_api.build.shots.shot_changes import (
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.stages.looks import Look, look_of
+from world_api.build.stages.shot_changes import (
     ADAPTIVE_CONTENT,
     ADAPTIVE_RATIO,
     ADAPTIVE_WINDOW,
@@ -23,7 +24,6 @@ from world_api.build.shots.shot_changes import (
     ShotChanges,
     mean_of,
 )
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.spans import known_time, round_time
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class Cuts:
         },
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
         modules=(
-            "world_api.build.shots.cuts",
-            "world_api.build.shots.looks",
-            "world_api.build.shots.shot_changes",
+            "world_api.build.stages.cuts",
+            "world_api.build.stages.looks",
+            "world_api.build.stages.shot_changes",
         ),
     )
 

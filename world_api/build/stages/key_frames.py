@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import cv2
 
 from world_api.build.media.frames import Frame
-from world_api.build.shots.looks import LOOK_SIDE, Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.stages.looks import LOOK_SIDE, Look, look_of
 from world_api.core.spans import known_time, round_time
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class KeyFrames:
         },
         libraries=("opencv-python-headless", "av", "numpy"),
         modules=(
-            "world_api.build.shots.key_frames",
-            "world_api.build.shots.looks",
+            "world_api.build.stages.key_frames",
+            "world_api.build.stages.looks",
         ),
     )
 

@@ -14,8 +14,8 @@ from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe, probe
 from world_api.build.stage import Clip, clip_span
-from world_api.build.stages.screen_texts import ScreenTexts
-from world_api.build.stages.text_places import likely_places, looks_same
+from world_api.build.stages.words.screen_texts import ScreenTexts
+from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.world.disk.storage import rows_from_records

@@ -42,7 +42,7 @@ class SceneCuts:
         needs=("cuts", "looks"),
         rows_ahead=_RETURN,
         libraries=("numpy", "pyarrow"),
-        modules=("world_api.build.shots.scene_cuts",),
+        modules=("world_api.build.stages.scene_cuts",),
     )
 
     def open(self, clip: Clip) -> SceneCutsWorker:

@@ -37,7 +37,7 @@ class Looks:
         sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
         parameters={"max_side": LOOK_SIDE},
         libraries=("opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.shots.looks",),
+        modules=("world_api.build.stages.looks",),
     )
 
     def open(self, clip: Clip) -> LooksWorker:

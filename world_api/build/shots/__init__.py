@@ -1,1 +1,0 @@
-"""Stages that see the picture as a whole: shots, scenes, looks, key frames."""
