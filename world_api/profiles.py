@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.core.identifiers import check_session_name, is_name
+from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
-from world_api.listening import Listening
+from world_api.options import BuildOptions
 from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
 from world_api.world.sessions.commits import open_overlay
@@ -34,27 +34,32 @@ def build_world(
     progress: Progress,
     clock: Clock,
     video_id: str | None = None,
-    profile: str = "classical",
-    listening: Listening | None = None,
-    force: bool = False,
+    options: BuildOptions | None = None,
 ) -> BuildReport:
-    """Build a world and enter it into the store's catalogue. ``listening``: where the words that are said come from.
+    """Build a world and enter it into the store's catalogue.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
     from world_api.build import builder
+    from world_api.build.growing import following
 
-    report = builder.build_world(
-        video,
-        store,
-        video_id=video_id,
-        recipe=recipes.recipe_for(profile, listening),
-        force=force,
+    chosen = options or BuildOptions()
+    video = video.expanduser()
+    job = builder.Job(
+        video=video,
+        store=store,
+        name=video_id if video_id is not None else video_id_from_file_name(video.stem),
+        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
+        force=chosen.force,
         progress=progress,
         clock=clock,
+        limits=chosen.limits,
+        waits=chosen.waits,
     )
+    follow = chosen.following
+    report = builder.build_world(job) if follow is None else following.follow_world(job, follow)
     catalogue.enter(store, report.video_id)
     return report
 
@@ -81,7 +86,7 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
     path = Path(video)
     if is_name(video) and not path.is_file():
         return open_world(store, video).manifest.video_id
-    return build_world(path, store, progress=progress, clock=clock).video_id
+    return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
 
 
 def text_embedder() -> TextEmbedder:

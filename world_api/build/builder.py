@@ -25,7 +25,6 @@ from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.stage import Stage, clip_count, losses_told_by
-from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.locking import world_lock
@@ -87,22 +86,11 @@ class Job:
         return world_folder(self.store, self.name)
 
 
-def build_world(
-    video: Path,
-    store: Path,
-    *,
-    video_id: str | None,
-    recipe: Recipe,
-    force: bool,
-    progress: Progress,
-    clock: Clock,
-    limits: Limits = DEFAULT_LIMITS,
-    waits: bool = False,
-) -> BuildReport:
+def build_world(job: Job) -> BuildReport:
     """Build the world of one video, or find that it is there.
 
-    A world of the same id made from another file, or by another profile, stays unless ``force`` is given; then it is
-    replaced once the new one is complete. Where another process writes the same world, the call ``waits`` or fails.
+    A world of the same id made from another file, or by another profile, stays unless the job has ``force``; then it is
+    replaced once the new one is complete.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
@@ -111,17 +99,12 @@ def build_world(
             ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: whatever the recipe's stages lack.
     """
-    started = clock.monotonic()
-    video = video.expanduser()
-    source = probe_apart(video, limits)
-    name = video_id if video_id is not None else video_id_from_file_name(video.stem)
-    job = Job(
-        video=video, store=store, name=name, recipe=recipe, force=force, progress=progress, clock=clock, limits=limits,
-        waits=waits,
-    )  # fmt: skip
-    stages = list(recipe.stages(video))
+    started = job.clock.monotonic()
+    source = probe_apart(job.video, job.limits)
+    stages = list(job.recipe.stages(job.video))
     with lock_of(job):
-        return build_locked(job, source, stages, source_hash=hash_file(video), started=started, reuse=not force)
+        source_hash = hash_file(job.video)
+        return build_locked(job, source, stages, source_hash=source_hash, started=started, reuse=not job.force)
 
 
 def build_locked(

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from world_api.build.linking.look_links import LookLinks
+from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
-from world_api.build.stages.look_links import LookLinks
 from world_api.build.stages.looks import Looks
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.stitches import Stitches
 from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
@@ -17,7 +18,6 @@ from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks, look_of
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.stitches import Stitches
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records

@@ -175,6 +175,12 @@ def _check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def _check_file(path: Path) -> None:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise MediaFault("file_system", f"{path}: {error.strerror}", hint="check the path") from error
     if not path.exists():
         raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
     if path.is_dir():

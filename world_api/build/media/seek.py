@@ -56,6 +56,9 @@ class FrameFinder:
                 return found.picture()
         if (found := self._last_not_after(wanted, seek_to=None)) is not None:
             return found.picture()
+        # A bare stream has no times in it: its frames have those that the pass gave them.
+        if (found := self._reached(self._probe, max(0.0, seconds) + _HALF_MILLISECOND)) is not None:
+            return found.picture()
         raise MediaFault(
             "undecodable", f"no frame of {self._path.name} can be decoded at {seconds:.3f} s", hint="try another time"
         )

@@ -29,7 +29,7 @@ from world_api.core.spans import known_time, round_time
 if TYPE_CHECKING:
     from world_api.core.ports import Image
 
-_MAX_SIDE = 192
+_MAX_SIDE = 128
 _MAX_FPS = 30.0
 #: The shortest shot, and how near two findings are the same cut (seconds).
 _SHORTEST_SHOT, _SAME = 0.5, 0.4

@@ -48,30 +48,60 @@ class ShotChanges:
     """Watches pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
-        self._rate = rate
-        self._seen = 0
+        self._count = 0
         self._last: NDArray[np.uint8] | None = None
         self._adaptive = _Adaptive(shortest)
-        self._content = FlashFilter(FlashFilter.Mode.MERGE, shortest)
-        self._fades = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
+        self._content = _Content(rate, shortest)
+        self._fades = _Fades(rate, shortest)
 
     def see(self, picture: Image, *, brightness: float) -> list[Change]:
         """Take the next BGR picture and its mean brightness; returns what can be said by now, about it or earlier ones."""
-        difference = self._difference(picture)
-        number = FrameTimecode(self._seen, fps=self._rate)
-        self._seen += 1
-        found = [Change(kind="cut", number=earlier) for earlier in self._adaptive.see(difference)]
-        found += [Change(kind="cut", number=at.frame_num) for at in self._content.filter(number, difference >= CONTENT)]
-        # Of a picture the detector takes nothing but the mean, so one pixel of that brightness stands for it.
-        found += [
-            Change(kind="fade", number=at.frame_num) for at in self._fades.process_frame(number, np.array([brightness]))
-        ]
-        return found
+        difference, number = self._difference(picture), self._count
+        self._count += 1
+        cuts = [*self._adaptive.see(number, difference), *self._content.see(number, difference)]
+        found = [Change(kind="cut", number=cut) for cut in cuts]
+        return found + [Change(kind="fade", number=fade) for fade in self._fades.see(number, brightness)]
 
     def _difference(self, picture: Image) -> float:
         parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
         last, self._last = self._last, parts
         return 0.0 if last is None else mean_of(parts, last)
+
+
+class _Content:
+    """PySceneDetect's content rule: a difference that is a cut for certain, and one of those that crowd together."""
+
+    def __init__(self, rate: float, shortest: int) -> None:
+        self._rate, self._shortest = rate, shortest
+        self._filter = FlashFilter(FlashFilter.Mode.MERGE, shortest)
+        self._last_above = 0
+
+    def see(self, number: int, difference: float) -> list[int]:
+        """Take the next difference; the numbers of the frames that are cuts."""
+        above = difference >= CONTENT
+        # Asking costs more than the answer is worth: it can only change here, or where the shortest shot is over.
+        if not above and number not in (0, self._last_above + self._shortest):
+            return []
+        self._last_above = number if above else self._last_above
+        return [at.frame_num for at in self._filter.filter(FrameTimecode(number, fps=self._rate), above)]
+
+
+class _Fades:
+    """PySceneDetect's threshold rule: black that is over."""
+
+    def __init__(self, rate: float, shortest: int) -> None:
+        self._rate = rate
+        self._detector = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
+        self._is_black: bool | None = None
+
+    def see(self, number: int, brightness: float) -> list[int]:
+        """Take the next brightness; the number of the frame with which the picture is back."""
+        was, self._is_black = self._is_black, brightness < BLACK
+        if self._is_black == was:
+            return []  # only a change of state says anything
+        # Of a picture the detector takes nothing but the mean, so one pixel of that brightness stands for it.
+        pixel = np.array([brightness])
+        return [at.frame_num for at in self._detector.process_frame(FrameTimecode(number, fps=self._rate), pixel)]
 
 
 class _Adaptive:
@@ -80,24 +110,22 @@ class _Adaptive:
     def __init__(self, shortest: int) -> None:
         self._shortest = shortest
         self._window: deque[float] = deque(maxlen=2 * ADAPTIVE_WINDOW + 1)
-        self._seen = 0
         self._last_cut = 0
 
-    def see(self, difference: float) -> list[int]:
+    def see(self, number: int, difference: float) -> list[int]:
         """Take the next difference; the number of the frame in the middle of the window, where it is a cut."""
         self._window.append(difference)
-        number = self._seen - ADAPTIVE_WINDOW
-        self._seen += 1
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []
         middle = self._window[ADAPTIVE_WINDOW]
-        if middle < ADAPTIVE_CONTENT or number - self._last_cut < self._shortest:
+        candidate = number - ADAPTIVE_WINDOW
+        if middle < ADAPTIVE_CONTENT or candidate - self._last_cut < self._shortest:
             return []
         around = (sum(self._window) - middle) / (2 * ADAPTIVE_WINDOW)
         if (middle / around if around >= _NO_DIFFERENCE else _MOST) < ADAPTIVE_RATIO:
             return []
-        self._last_cut = number
-        return [number]
+        self._last_cut = candidate
+        return [candidate]
 
 
 def mean_of(picture: NDArray[np.uint8], other: NDArray[np.uint8] | None = None) -> float:

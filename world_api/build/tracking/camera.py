@@ -21,8 +21,9 @@ _ABRUPT, _CHANGED = 0.6, 14
 _STILL = 0.02
 #: Below this share of pixels off by more than so many levels not even a slow drift shows.
 _ALIKE, _HARDLY = 0.01, 6
-#: The camera moves when in this share of the parts of the picture a corner moved.
-_MOVED_SHARE = 0.7
+#: The camera moves when in this share of the parts of the picture a corner moved, and one motion of the whole picture
+#: explains them (as in a drift); or, whatever they do, in so many.
+_MOVED_SHARE, _ALL_MOVED = 0.7, 0.85
 #: It drifts when one shift, turn and zoom of at least so many pixels fits this much more corners than standing still does.
 _DRIFT, _DRIFT_GAIN = 0.6, 0.2
 #: The age (seconds) of the sample that drift is measured against.
@@ -154,7 +155,8 @@ class CameraWatch:
                 flow = Flow(last, look)
                 if flow.motion is not None:
                     self._steps.append(_Step(start=last.time, end=look.time, motion=flow.motion))
-                if flow.moved > _MOVED_SHARE:
+                together = flow.motion is not None and flow.motion.gain >= _DRIFT_GAIN
+                if flow.moved > (_MOVED_SHARE if together else _ALL_MOVED):
                     return True
         self._looks += 1
         return self._looks % 2 == 0 and self._drifts(look)

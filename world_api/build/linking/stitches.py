@@ -23,7 +23,7 @@ class Stitches:
         needs=("moving_things",),
         libraries=("pyarrow",),
         modules=(
-            "world_api.build.stages.stitches",
+            "world_api.build.linking.stitches",
             "world_api.core.boxes",
         ),
     )

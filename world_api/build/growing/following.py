@@ -16,7 +16,7 @@ from world_api.build.builder import BuildReport, Job, build_locked, lock_of
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
-from world_api.build.growth import Growth
+from world_api.build.growing.growth import Growth
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe

@@ -37,7 +37,7 @@ class LookLinks:
         parameters={"often": _OFTEN, "gone": _GONE, "scale": _SCALE, "floor": _FLOOR, "most": _MOST},
         needs=("moving_things", "stitches"),
         libraries=("numpy", "pyarrow"),
-        modules=("world_api.build.stages.look_links",),
+        modules=("world_api.build.linking.look_links",),
     )
 
     def __init__(self) -> None:
