@@ -20,7 +20,7 @@ from world_api.core.ports import Image, TextLine, TextReader
 from world_api.recipes import recipe_for
 
 #: Left out of what is compared with a tool that only finds shots.
-APART = ("screen_texts", "speech")
+APART = ("screen_texts", "recognised_speech")
 
 Figures = dict[str, float]
 
