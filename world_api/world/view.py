@@ -44,13 +44,25 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpokenWord:
+    """A recognised word of a spoken line."""
+
+    span: TimeSpan
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spoken:
-    """A spoken line."""
+    """A spoken line. ``source``: sidecar, embedded, recognised or truth; only recognised lines have ``words``."""
 
     span: TimeSpan
     text: str
     speaker: str
     confidence: float
+    language: str
+    source: str
+    words: tuple[SpokenWord, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +144,28 @@ class View:
             span = _span(row["start"], row["end"]).clip(self.span)
             if span is not None:
                 lines.append(
-                    Spoken(span=span, text=row["text"], speaker=row["speaker"], confidence=_two(row["confidence"]))
+                    Spoken(
+                        span=span,
+                        text=row["text"],
+                        speaker=row["speaker"],
+                        confidence=_two(row["confidence"]),
+                        language=row["language"],
+                        source=row["source"],
+                        words=tuple(self._words.get(row["start"], ())) if row["source"] == "recognised" else (),
+                    )
                 )
         return lines
+
+    @cached_property
+    def _words(self) -> dict[float, list[SpokenWord]]:
+        """The recognised words by the start of their line."""
+        words: dict[float, list[SpokenWord]] = {}
+        for row in self.rows("words").to_pylist():
+            word = SpokenWord(
+                span=_span(row["start"], row["end"]), text=row["word"], confidence=_two(row["confidence"])
+            )
+            words.setdefault(row["line_start"], []).append(word)
+        return words
 
     @cached_property
     def screen_texts(self) -> list[ScreenText]:

@@ -127,6 +127,29 @@ def test_where_a_text_ends_is_noted_without_reading(make_frames: MakeFrames, wal
     assert reader.reads == 1
 
 
+def test_a_title_that_drifts_stands_until_it_is_gone(make_frames: MakeFrames, wall: Image) -> None:
+    def picture(time: float) -> Image:
+        if time >= 15:
+            return wall
+        big = cv2.resize(written(wall, "OPEN MOVIE"), None, fx=1 + time / 500, fy=1 + time / 500)
+        return np.ascontiguousarray(big[:180, :320])
+
+    rows = run(FakeReader(), make_frames(picture, start=0, end=25, rate=2))
+    assert [text for _, text in noted(rows)] == ["TITLE", "TITLE", "TITLE", ""]
+    assert noted(rows)[-1] == (15.0, "")
+
+
+def test_a_title_that_fades_out_slowly_ends(make_frames: MakeFrames, wall: Image) -> None:
+    def faded(time: float) -> Image:
+        light = min(1.0, max(0.0, (18.0 - time) / 12.0))
+        return (wall + (written(wall, "OPEN MOVIE").astype(float) - wall) * light).astype(np.uint8)
+
+    rows = run(FakeReader(), make_frames(faded, start=0, end=30, rate=2))
+    assert noted(rows)[0] == (1.0, "TITLE")
+    (end,) = [time for time, text in noted(rows) if not text]
+    assert 12.0 <= end <= 19.0
+
+
 def test_a_text_that_fades_in_is_read_when_it_stands(make_frames: MakeFrames, wall: Image) -> None:
     def faded(time: float) -> Image:
         light = min(1.0, max(0.0, (time - 4.0) / 3.0))
