@@ -19,7 +19,7 @@ from world_api.build.media.decoding import DecodePass
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import VideoSound, probe_apart
+from world_api.build.media.worker import MediaWorker, VideoSound
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Progress, Schedule
@@ -100,15 +100,18 @@ def build_world(job: Job) -> BuildReport:
         BackendFault: whatever the recipe's stages lack.
     """
     started = job.clock.monotonic()
-    source = probe_apart(job.video, job.limits)
-    stages = list(job.recipe.stages(job.video))
-    with lock_of(job):
-        source_hash = hash_file(job.video)
-        return build_locked(job, source, stages, source_hash=source_hash, started=started, reuse=not job.force)
+    with closing(MediaWorker(job.limits)) as worker:
+        source = worker.probe(job.video)
+        stages = list(job.recipe.stages(job.video))
+        with lock_of(job):
+            source_hash = hash_file(job.video)
+            return build_locked(
+                job, source, stages, worker, source_hash=source_hash, started=started, reuse=not job.force
+            )
 
 
 def build_locked(
-    job: Job, source: Probe, stages: list[Stage], *, source_hash: str, started: float, reuse: bool
+    job: Job, source: Probe, stages: list[Stage], worker: MediaWorker, *, source_hash: str, started: float, reuse: bool
 ) -> BuildReport:
     """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
     folder, keys = job.folder, keys_of(stages, source_hash)
@@ -123,7 +126,7 @@ def build_locked(
     shelf = Shelf(folder, source, keys, reuse=reuse, hear=sound)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     with closing(sound):
-        decode = _work(job, source, stages, shelf, log)
+        decode = _work(job, source, stages, shelf, log, worker)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,
         files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
@@ -138,7 +141,9 @@ def build_locked(
     return _report(manifest, changed=True, shelf=shelf, seconds=job.clock.monotonic() - started, notes=notes)
 
 
-def _work(job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: DecodeLog) -> DecodePass:
+def _work(
+    job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: DecodeLog, worker: MediaWorker
+) -> DecodePass:
     """Make the rows that are not there yet; a pass that stands at the end of the video."""
     decode: VideoPass | None = None
     schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=source.declared_duration or 0.0)
@@ -150,7 +155,7 @@ def _work(job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: Decod
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
-                stops=known is not None, noted=log.note,
+                stops=known is not None, noted=log.note, process=worker.hand_over(),
             )  # fmt: skip
             schedule.run_pass(decode)
             if decode.final is not None:

@@ -88,7 +88,7 @@ class Lane:
         spans = [self._window(number) for number in range(known) if number not in self._there]
         if clips is None:
             spans.append((self._window(known)[0], math.inf))
-        return Want(fps=self.sampling.fps, spans=_merged(spans))
+        return Want(fps=self.sampling.fps, spans=_merged(spans), picture=self.sampling.picture)
 
     def offer(self, shown: Shown) -> None:
         """Queue a frame that it wants."""

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from world_api.build.code import hash_code
-from world_api.build.media.frames import Frame
+from world_api.build.media.frames import Frame, PixelFormat
 from world_api.build.media.losses import LossNote
 from world_api.build.media.probe import Probe
 from world_api.build.media.wants import is_sampled
@@ -44,13 +44,16 @@ Records = Mapping[str, list[Record]]  #: table name -> rows
 class Sampling:
     """Which frames a stage is fed: ``fps`` a second (None: every frame), and how much around each clip (seconds).
 
-    ``max_side`` is the size in pixels the stage usually looks at, for the reader's information.
+    ``max_side`` is the size in pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side,
+    pixel format) it looks at nothing else: that picture is then made where the frame is decoded, and the frame stays
+    there. No other stage may ask for the same one, since scalers there and here may differ by a grey level.
     """
 
     fps: float | None
     max_side: int
     warm_up: float = 0.0
     look_ahead: float = 0.0
+    picture: tuple[int, PixelFormat] | None = None
 
     def takes(self, time: float, previous: float | None) -> bool:
         """Whether a frame is sampled: the first one in each step of ``1 / fps`` seconds, whoever asks."""
@@ -87,7 +90,9 @@ class StageSpec:
             "source": source_hash,
             "stage": self.producer,
             "clip_seconds": CLIP_SECONDS,
-            "sampling": None if sampling is None else [sampling.fps, sampling.warm_up, sampling.look_ahead],
+            "sampling": None
+            if sampling is None
+            else [sampling.fps, sampling.warm_up, sampling.look_ahead, sampling.picture],
             "parameters": dict(self.parameters),
             "libraries": {name: version(name) for name in self.libraries},
             "code": hash_code(self.modules if sampling is None else (*self.modules, *FRAME_MODULES)),

@@ -8,6 +8,7 @@ the names such a build gives them, and that build follows: it finds them, makes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,7 +21,7 @@ from world_api.build.growing.growth import Growth
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import probe_apart
+from world_api.build.media.worker import MediaWorker, probe_apart
 from world_api.build.recipe import keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Schedule
@@ -57,18 +58,18 @@ def follow_world(job: Job, following: Following) -> BuildReport:
     """
     started = job.clock.monotonic()
     _await(job.video, following)
-    with lock_of(job):
+    with closing(MediaWorker(job.limits)) as worker, lock_of(job):
         source = _followed(job, following)
         growth = Growth(job.folder, job.video)
         log = _memorise(job, following, source, growth) if source is not None else None
-        whole = probe_apart(job.video, job.limits)
+        whole = worker.probe(job.video)
         stages, source_hash = list(job.recipe.stages(job.video)), hash_file(job.video)
         adopts = source is not None and log is not None and _same_to_stages(source, whole)
         if adopts and log is not None:
             _adopt(job, stages, token=growth.token(may_go_on=True), source_hash=source_hash)
             log.adopt(source_hash, job.limits)
         report = build_locked(
-            job, whole, stages, source_hash=source_hash, started=started, reuse=adopts or not job.force
+            job, whole, stages, worker, source_hash=source_hash, started=started, reuse=adopts or not job.force
         )
         growth.forget()
     return report

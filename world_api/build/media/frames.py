@@ -51,6 +51,10 @@ class Pixels(Protocol):
         """The stored (not yet rotated) picture."""
         ...
 
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
+        """A displayed picture that was made where the frame was decoded, if it was that size and format."""
+        ...
+
 
 @dataclass(kw_only=True)
 class DecodedPixels:
@@ -64,6 +68,10 @@ class DecodedPixels:
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
         return self.raw
+
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
+        """None is made before it is asked for."""
+        return None
 
 
 class Frame:
@@ -98,6 +106,8 @@ class Frame:
             return self._pictures[key]
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
+        if (made := self.pixels.ready(max_side, pixel_format)) is not None:
+            return made
         width, height = self.pixels.width, self.pixels.height
         if max_side is not None:
             scale = max_side / max(width, height)

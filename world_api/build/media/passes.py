@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING
 
-from world_api.build.media.child.slots import Slots, take
+from world_api.build.media.child.slots import take
 from world_api.build.media.child.wire import Message
 from world_api.build.media.decoding import DecodePass, PassState
-from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.frames import Frame, PixelFormat, Scaler
 from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote, milliseconds
 from world_api.build.media.probe import Probe
 from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.build.media.wants import Want
+from world_api.core.ports import Image
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -26,16 +28,20 @@ _LEAPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 class _Run:
     """One decoding process at work, and the slots it lays frames into."""
 
-    def __init__(self, source: Probe, limits: Limits) -> None:
-        self._slots = Slots.for_frames(source.width, source.height)
-        self.process = DecoderProcess(limits, slots=self._slots)
+    def __init__(self, source: Probe, process: DecoderProcess) -> None:
+        self.process = process
+        self.slots = process.slots_for(source.width, source.height)
         self._buffers: dict[int, VideoFrame] = {}
 
     def take(self, facts: Message, slot: int) -> VideoFrame:
         """The pixels of a slot; the frame of an earlier use of the slot is used again."""
-        frame = take(facts, self._slots.slot(slot), self._buffers.get(slot))
+        frame = take(facts, self.slots.slot(slot), self._buffers.get(slot))
         self._buffers[slot] = frame
         return frame
+
+    def copy(self, slot: int, at: int, shape: tuple[int, ...]) -> Image:
+        """A picture that lies in a slot."""
+        return self.slots.slot(slot)[at : at + prod(shape)].reshape(shape).copy()
 
     def end(self) -> None:
         """End the process; slots that are still looked at stay."""
@@ -43,27 +49,44 @@ class _Run:
 
 
 class SharedPixels:
-    """Pixels that lie in a slot; taken out when the first picture is asked for."""
+    """What of a frame lies in a slot; taken out when a picture is asked for."""
 
-    def __init__(self, run: _Run, facts: Message, *, slot: int, turn: int) -> None:
-        self.width, self.height, self.turn = int(facts["width"]), int(facts["height"]), turn
+    def __init__(self, run: _Run, message: Message) -> None:
+        self.height, self.width = message["shape"]
+        self.turn = 0  # of the whole, which is told with it
         self._run: _Run | None = run
-        self._facts, self._slot = facts, slot
+        self._slot = int(message["slot"])
+        self._facts: Message | None = message["facts"]
+        self._pictures = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
         self._taken: VideoFrame | None = None
+        if self._facts is not None:
+            self.height, self.width, self.turn = self._facts["height"], self._facts["width"], self._facts["turn"]
 
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
-        if self._run is None:
-            raise RuntimeError("a picture was asked for after the frame had been let go")
+        if self._facts is None:
+            raise RuntimeError("a picture was asked for that nobody wanted of this frame")
         if self._taken is None:
-            self._taken = self._run.take(self._facts, self._slot)
+            self._taken = self._shown().take(self._facts, self._slot)
         return self._taken
+
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
+        """A picture that the decoding process made."""
+        if (place := self._pictures.get((max_side, pixel_format))) is None:
+            return None
+        at, shape = place
+        return self._shown().copy(self._slot, at, tuple(shape))
 
     def let_go(self) -> None:
         """Nobody looks at it any more; the slot is used again."""
         if self._run is not None:
             run, self._run, self._taken = self._run, None, None
             run.process.give_back(self._slot)
+
+    def _shown(self) -> _Run:
+        if self._run is None:
+            raise RuntimeError("a picture was asked for after the frame had been let go")
+        return self._run
 
 
 class NoPixels:
@@ -75,6 +98,10 @@ class NoPixels:
         """There is none."""
         raise RuntimeError("a picture was asked for of a frame that nobody wanted")
 
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
+        """There is none."""
+        return None
+
 
 @dataclass(kw_only=True)
 class VideoPass:
@@ -83,7 +110,7 @@ class VideoPass:
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
     many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
     ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
-    process that died.
+    process that died. ``process`` is one that runs already, for the beginning.
     """
 
     source: Probe
@@ -92,6 +119,7 @@ class VideoPass:
     go_on_from: PassState | None = None
     settled: float | None = None
     stops: bool = False
+    process: DecoderProcess | None = None
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
@@ -133,11 +161,12 @@ class VideoPass:
 
     def _told(self, *, leap: float) -> Iterator[Frame]:
         state = self._state_here() if leap else self._last_note or self.go_on_from
-        run = self._run = _Run(self.source, self.limits)
+        process, self.process = self.process or DecoderProcess(self.limits), None
+        run = self._run = _Run(self.source, process)
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops,
+            "settled": self.settled, "stops": self.stops, "slots": run.slots.record(),
         }  # fmt: skip
         for message, _ in run.process.ask(request):
             if "too_large" in message:
@@ -160,8 +189,7 @@ class VideoPass:
     def _frame(self, run: _Run, message: Message) -> Frame:
         if "slot" not in message:
             return Frame(NoPixels(), time=self.last_time, scaler=self._scaler)
-        pixels = SharedPixels(run, message["facts"], slot=message["slot"], turn=message["turn"])
-        return Frame(pixels, time=self.last_time, scaler=self._scaler)
+        return Frame(SharedPixels(run, message), time=self.last_time, scaler=self._scaler)
 
     def _finish(self, state: PassState, *, is_cut: bool) -> None:
         self.final = state
@@ -193,7 +221,7 @@ class VideoPass:
         self.final = self._state_here()
 
     def _note_too_large(self, message: Message) -> None:
-        width, height = message["too_large"]
+        height, width = message["too_large"]
         if not any(loss.code == "picture_too_large" for loss in self.lost):
             self._lose("picture_too_large", f"frames grow to {width} x {height} pixels on the way; such are left out")
 

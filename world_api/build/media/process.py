@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from threading import Lock
 
-from world_api.build.media.child.slots import Slots
+from world_api.build.media.child.slots import Slots, anonymous_file
 from world_api.build.media.child.wire import Closed, Message, Silent, Wire
 from world_api.build.media.limits import Limits
 from world_api.core.faults import MediaFault
@@ -45,8 +45,9 @@ class DecoderGone(Exception):
 class DecoderProcess:
     """One decoding process, for one thread at a time; ``give_back`` may come from any."""
 
-    def __init__(self, limits: Limits, *, slots: Slots | None = None) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._shared = anonymous_file()
         self._writing = Lock()
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
@@ -57,14 +58,14 @@ class DecoderProcess:
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=subprocess.DEVNULL,
-            pass_fds=() if slots is None else (slots.handle,),
+            pass_fds=(self._shared,),
             env=environment,
         )
         os.close(theirs_in)
         os.close(theirs_out)
         self._ends: list[int] = [ours_in, ours_out]
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
-        self._send({"limits": limits.record(), "slots": None if slots is None else slots.record()})
+        self._send({"limits": limits.record(), "shared": self._shared})
 
     @property
     def pid(self) -> int:
@@ -88,6 +89,10 @@ class DecoderProcess:
             if "waiting" not in message:
                 yield message, payload
 
+    def slots_for(self, width: int, height: int) -> Slots:
+        """Slots for frames of about that size, shared with the process; they outlive it."""
+        return Slots.for_frames(width, height, handle=self._shared)
+
     def give_back(self, slot: int) -> None:
         """A slot may be used again. A process that is gone needs none."""
         try:
@@ -100,6 +105,9 @@ class DecoderProcess:
         with self._writing:
             while self._ends:
                 os.close(self._ends.pop())
+            if self._shared >= 0:
+                os.close(self._shared)
+                self._shared = -1
         try:
             self._process.wait(_FAREWELL if self._process.poll() is None else 0)
         except subprocess.TimeoutExpired:

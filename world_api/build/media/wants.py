@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from world_api.build.media.frames import PixelFormat
+
 
 def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:
     """Whether a frame is the first one in its step of ``1 / fps`` seconds; without a rate every frame is."""
@@ -17,10 +19,14 @@ def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Want:
-    """Frames at a rate (a second; None for every frame) inside spans of time (seconds, half-open, in order)."""
+    """Frames at a rate (a second; None for every frame) inside spans of time (seconds, half-open, in order).
+
+    With ``picture`` (longest side in pixels, pixel format) nothing but that picture of them is looked at.
+    """
 
     fps: float | None
     spans: tuple[tuple[float, float], ...]
+    picture: tuple[int, PixelFormat] | None = None
 
     def takes(self, time: float, previous: float | None) -> bool:
         """Whether a frame is wanted."""
@@ -28,13 +34,15 @@ class Want:
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it; a span without an end has None there."""
-        return {"fps": self.fps, "spans": [[start, end if math.isfinite(end) else None] for start, end in self.spans]}
+        spans = [[start, end if math.isfinite(end) else None] for start, end in self.spans]
+        return {"fps": self.fps, "spans": spans, "picture": self.picture}
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Want:
         """The inverse of :meth:`record`."""
         spans = tuple((start, math.inf if end is None else end) for start, end in record["spans"])
-        return cls(fps=record["fps"], spans=spans)
+        picture = record["picture"]
+        return cls(fps=record["fps"], spans=spans, picture=None if picture is None else (picture[0], picture[1]))
 
 
 def last_end(wants: Sequence[Want]) -> float:

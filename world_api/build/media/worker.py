@@ -46,6 +46,24 @@ class MediaWorker:
             raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
         return answers[0]
 
+    def hand_over(self) -> DecoderProcess | None:
+        """The process, if one runs, for somebody else to use and end."""
+        with self._lock:
+            process, self._process = self._process, None
+            if self._end is not None:
+                self._end.detach()
+                self._end = None
+            return process
+
+    def probe(self, path: Path, *, settled: float | None = None) -> Probe:
+        """What a file is. ``settled`` waits for a file that is being written.
+
+        Raises:
+            MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
+        """
+        message, _ = self.ask({"do": "probe", "settled": settled}, path)
+        return Probe.restored(message["probe"])
+
     def kill(self) -> None:
         """End the process at once, also amid a request, which then fails."""
         process = self._process
@@ -76,8 +94,7 @@ def probe_apart(path: Path, limits: Limits = DEFAULT_LIMITS, *, settled: float |
         MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
     """
     with closing(MediaWorker(limits)) as worker:
-        message, _ = worker.ask({"do": "probe", "settled": settled}, path)
-    return Probe.restored(message["probe"])
+        return worker.probe(path, settled=settled)
 
 
 class VideoSound:

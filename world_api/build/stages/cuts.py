@@ -71,7 +71,7 @@ class Cuts:
         name="cuts",
         version=2,
         tables=("cuts",),
-        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0),
+        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
         parameters={
             "max_side": _MAX_SIDE,
             "content": CONTENT,

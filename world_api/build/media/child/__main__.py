@@ -8,7 +8,6 @@ import resource
 import sys
 
 from world_api.build.media.child.serving import Server
-from world_api.build.media.child.slots import Slots
 from world_api.build.media.child.wire import Closed, Wire
 from world_api.build.media.limits import Limits
 from world_api.core.faults import VideoWorldError
@@ -28,9 +27,8 @@ def main() -> None:
 def _serve(wire: Wire) -> None:
     settings, _ = wire.receive()
     limits = Limits(**settings["limits"])
-    slots = Slots(**settings["slots"]) if settings["slots"] is not None else None
-    _confine(limits, reserved=slots.count * slots.size if slots is not None else 0)
-    server = Server(wire, limits=limits, slots=slots)
+    _confine(limits)
+    server = Server(wire, limits=limits, shared=settings["shared"])
     while True:
         request, _ = wire.receive()
         if "free" in request:
@@ -50,9 +48,9 @@ def _serve(wire: Wire) -> None:
         wire.send({"done": True})
 
 
-def _confine(limits: Limits, *, reserved: int) -> None:
+def _confine(limits: Limits) -> None:
     """Bound what this process may take; not every system holds a process to its address space."""
-    for what, most in ((resource.RLIMIT_AS, limits.memory + reserved), (resource.RLIMIT_CORE, 0)):
+    for what, most in ((resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(what)
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         with contextlib.suppress(ValueError, OSError):

@@ -16,7 +16,7 @@ from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
 from world_api.build.media.child.wire import Message, Wire
 from world_api.build.media.decoding import DecodePass, PassState
-from world_api.build.media.frames import DecodedPixels, Frame
+from world_api.build.media.frames import Frame
 from world_api.build.media.limits import Limits
 from world_api.build.media.probe import Probe, check_file, probe
 from world_api.build.media.seek import FrameFinder
@@ -30,11 +30,12 @@ _NOTE_EVERY = 10.0
 class Server:
     """Answers requests over a wire, one after another."""
 
-    def __init__(self, wire: Wire, *, limits: Limits, slots: Slots | None) -> None:
+    def __init__(self, wire: Wire, *, limits: Limits, shared: int) -> None:
         self._wire = wire
         self._limits = limits
-        self._slots = slots
-        self._free = list(range(slots.count)) if slots is not None else []
+        self._shared = shared
+        self._slots: Slots | None = None
+        self._free: list[int] = []
         self._finders: dict[Path, FrameFinder] = {}
         self._tasks: dict[str, Callable[[Message], None]] = {
             "probe": self._probe,
@@ -90,6 +91,8 @@ class Server:
         self._wire.send({"seconds": seconds})
 
     def _decode(self, request: Message) -> None:
+        slots = self._slots = Slots(handle=self._shared, **request["slots"])
+        self._free = list(range(slots.count))
         source, settled = Probe.restored(request["source"]), request.get("settled")
         state = request["state"]
         file = self._growing(source.path, settled) if settled is not None else None
@@ -114,8 +117,7 @@ class Server:
         noted = decode.last_time
         for frame in decode:
             if frame.time > after:
-                wanted = any(want.takes(frame.time, previous) for want in wants)
-                self._wire.send(self._told(frame, wanted=wanted))
+                self._wire.send(self._told(frame, [want for want in wants if want.takes(frame.time, previous)]))
             previous = frame.time
             if frame.time - noted >= _NOTE_EVERY:
                 noted = frame.time
@@ -128,18 +130,16 @@ class Server:
                 return
         self._wire.send({"end": _plain(decode.state()), "cut": False})
 
-    def _told(self, frame: Frame, *, wanted: bool) -> Message:
-        pixels = frame.pixels
-        message: Message = {"t": frame.time}
-        if wanted and self._slots is not None and isinstance(pixels, DecodedPixels):
-            number = self._free_slot()
-            facts = lay(pixels.raw, self._slots.slot(number))
-            if facts is None:
-                self._free.append(number)
-                message["too_large"] = [pixels.width, pixels.height]
-            else:
-                message |= {"slot": number, "turn": pixels.turn, "facts": facts}
-        return message
+    def _told(self, frame: Frame, wants: list[Want]) -> Message:
+        """What the other side is told of a frame; what it wants of it is laid into a slot."""
+        if not wants or self._slots is None:
+            return {"t": frame.time}
+        number = self._free_slot()
+        laid = lay(frame, self._slots.slot(number), wants)
+        if laid is None:
+            self._free.append(number)
+            return {"t": frame.time, "too_large": frame.shape}
+        return {"t": frame.time, "slot": number, **laid}
 
     def _free_slot(self) -> int:
         """A slot that nobody looks at any more."""

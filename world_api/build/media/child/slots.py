@@ -1,7 +1,7 @@
 """Shared memory in which the decoding process lays frames, and the building process finds them.
 
-A slot holds the planes of one frame one after another, each row by row without padding. The memory is reserved and not
-taken: pages that no frame reaches cost nothing.
+A slot holds what is wanted of one frame: small pictures, and the planes of the whole where somebody wants more. The
+memory is reserved and not taken: pages that no frame reaches cost nothing.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.wants import Want
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -34,12 +37,11 @@ class Slots:
         self._memory = mmap.mmap(handle, count * size)
 
     @classmethod
-    def for_frames(cls, width: int, height: int) -> Slots:
-        """Slots for frames of about that size; ends with the handle."""
+    def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
+        """Slots in a shared file for frames of about that size."""
         frame = width * height * 3 // 2
         count = max(_FEWEST, min(_MOST, _TOGETHER // max(frame, 1)))
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
-        handle = _anonymous_file()
         os.ftruncate(handle, count * size)
         return cls(handle=handle, count=count, size=size)
 
@@ -49,27 +51,47 @@ class Slots:
         return whole[number * self.size : (number + 1) * self.size]
 
     def record(self) -> dict[str, int]:
-        """As the other process is told."""
-        return {"handle": self.handle, "count": self.count, "size": self.size}
+        """As the other process is told, which knows the file by its own handle."""
+        return {"count": self.count, "size": self.size}
 
 
-def lay(raw: VideoFrame, slot: Bytes) -> dict[str, Any] | None:
-    """Copy a frame into a slot; what is needed to take it out again, or None where it does not fit."""
+def lay(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | None:
+    """Copy what is wanted of a frame into a slot; what is needed to take it out again, or None where it does not fit."""
+    height, width = frame.shape
+    laid: dict[str, Any] = {"shape": (height, width), "pictures": [], "facts": None}
+    at = 0
+    for side, pixel_format in dict.fromkeys(want.picture for want in wants if want.picture is not None):
+        picture = frame.picture(side, pixel_format)
+        end = at + picture.size
+        if end > slot.size:
+            return None
+        slot[at:end] = picture.reshape(-1)
+        laid["pictures"].append([None if side >= max(width, height) else side, pixel_format, at, picture.shape])
+        at = end
+    if any(want.picture is None for want in wants):
+        laid["facts"] = _lay_whole(frame, slot, at)
+        if laid["facts"] is None:
+            return None
+    return laid
+
+
+def _lay_whole(frame: Frame, slot: Bytes, at: int) -> dict[str, Any] | None:
+    """Copy the planes of a frame to a place in a slot."""
+    raw = frame.pixels.video_frame()
     if raw.format.has_palette or raw.format.is_bit_stream:
         raw = raw.reformat(format="rgb24")
-    rows, at = [], 0
-    for plane, view in _planes(raw):
-        width = view.shape[1]
+    facts: dict[str, Any] = {
+        "format": raw.format.name, "width": raw.width, "height": raw.height, "at": at, "planes": [],
+        "turn": frame.pixels.turn, "colorspace": int(raw.colorspace), "range": int(raw.color_range),
+    }  # fmt: skip
+    for rows, view in _planes(raw):
         end = at + view.size
         if end > slot.size:
             return None
         slot[at:end].reshape(view.shape)[:] = view
-        rows.append([width, plane])
+        facts["planes"].append([view.shape[1], rows])
         at = end
-    return {
-        "format": raw.format.name, "width": raw.width, "height": raw.height, "planes": rows,
-        "colorspace": int(raw.colorspace), "range": int(raw.color_range),
-    }  # fmt: skip
+    return facts
 
 
 def take(facts: dict[str, Any], slot: Bytes, into: VideoFrame | None) -> VideoFrame:
@@ -84,7 +106,7 @@ def take(facts: dict[str, Any], slot: Bytes, into: VideoFrame | None) -> VideoFr
     frame = into
     if frame is None or (frame.format.name, frame.width, frame.height) != (name, width, height):
         frame = av.VideoFrame(width, height, name)
-    at = 0
+    at = int(facts["at"])
     for (rows, view), (row, count) in zip(_planes(frame), facts["planes"], strict=True):
         end = at + row * count
         if count != rows or end > slot.size:
@@ -104,7 +126,7 @@ def _planes(raw: VideoFrame) -> Iterator[tuple[int, Bytes]]:
         yield rows, np.frombuffer(memoryview(plane), dtype=np.uint8)[: rows * length].reshape(rows, length)
 
 
-def _anonymous_file() -> int:
+def anonymous_file() -> int:
     """A file without a name, in memory where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("video-frames", os.MFD_CLOEXEC)
