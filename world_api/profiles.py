@@ -17,7 +17,7 @@ from world_api.world.sessions.commits import open_overlay
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
 from world_api.world.sessions.session import Backends, Session
-from world_api.world.view import View
+from world_api.world.view import open_view
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
@@ -67,7 +67,7 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
-    return Session(view=View(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:

@@ -86,7 +86,8 @@ def concepts(text: str) -> frozenset[str]:
     """Canonical colours and categories that a text names."""
     folded = fold(text)
     latin = set(_LATIN.findall(folded))
-    chinese = "".join(_CHINESE.findall(folded))
+    # Apart, so that no word is read over the gap between two runs.
+    chinese = " ".join(_CHINESE.findall(folded))
     found = {concept for word in latin if (concept := _english().get(word))}
     rest = chinese
     for word, concept in _chinese():

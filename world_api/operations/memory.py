@@ -40,7 +40,7 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
     memories = session.memories(level)
-    scores = LexicalIndex([memory.content for memory in memories]).scores(query)
+    scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     return Memories(
         memories=[_entry(memory, query, score, limit=_share(len(found))) for memory, score in found],
@@ -83,7 +83,7 @@ def _share(count: int) -> int:
 
 def _entry(memory: StoredMemory, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
-    scores = LexicalIndex(lines).scores(query)
+    scores = LexicalIndex.of_texts(lines).scores(query)
     return Memory(
         **times(memory.span),
         memory_id=memory.memory_id,

@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from world_api.core.spans import TimeSpan, merge_spans
 
 MAX_SECONDS = 10.0
@@ -79,3 +82,12 @@ def _join_short(pieces: Sequence[TimeSpan]) -> list[TimeSpan]:
         else:
             joined.append(piece)
     return joined
+
+
+def talks(starts: NDArray[np.float64], ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Runs of speech without a silence between them, from lines in order of their start: from, to."""
+    if len(starts) == 0:
+        return starts, ends
+    reach = np.maximum.accumulate(ends)
+    firsts = np.flatnonzero(np.concatenate([[True], starts[1:] > reach[:-1] + SILENCE]))
+    return starts[firsts], reach[np.append(firsts[1:], len(starts)) - 1]

@@ -1,4 +1,4 @@
-"""Tracks and entities, put together from the sightings and links a causal cut lets through.
+"""Tracks and entities, as the sightings and links make them that a causal cut lets through.
 
 A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
 alike stay apart (their links say how alike), since a wrong merge cannot be seen afterwards.
@@ -6,6 +6,7 @@ alike stay apart (their links say how alike), since a wrong merge cannot be seen
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,22 +14,18 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
+from world_api.world.items import Items, Positions, Times, ranges
+from world_api.world.joining import BREAK, Joined, join_tracks
 
-#: Sightings further apart than this (seconds) belong to two appearances.
-BREAK = 2.0
-#: A colour is part of a hint when it was noted in at least this share of the sightings.
-COLOUR_SHARE = 0.3
-MAX_HINT_COLOURS = 3
-#: A box that the picture's edge cuts off, less than this share of its usual width or height, shows only a sliver.
-SLIVER = 0.5
-#: A box that comes this near to the picture's edge is cut off by it (share of the picture's side).
-AT_EDGE = 0.01
+#: So many tracks are kept put together.
+_KEPT = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +54,12 @@ class Track:
     @property
     def hint(self) -> str:
         """What it looks like, in words: ``person in black and blue``."""
-        kind = self.category.replace("_", " ")
-        return f"{kind} in {_and(self.colours)}" if self.colours else kind
+        return hint_in_words(self.category, self.colours)
 
     @property
     def hint_in_chinese(self) -> str:
         """The same for Chinese search: ``黑色 蓝色 人``."""
-        colours = [COLOURS[colour][1][0] for colour in self.colours if colour in COLOURS]
-        kind = CATEGORIES.get(self.category)
-        return " ".join([*colours, *(kind[1][:1] if kind else ())])
+        return hint_in_chinese(self.category, self.colours)
 
     @cached_property
     def confidence(self) -> float:
@@ -113,94 +107,191 @@ class Track:
         return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
 
 
-def build_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> list[Track]:
-    """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links`` in a picture of that size."""
-    if sightings.num_rows == 0:
-        return []
-    names = sightings.column("track").to_pylist()
-    root = _roots(links)
-    owner = np.array([root.get(name, name) for name in names], dtype=object)
-    order = np.lexsort((sightings.column("time").to_numpy(), owner.astype(str)))
-    owners = owner[order]
-    edges = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
-    columns = _Columns(sightings, order, width=width, height=height)
-    bounds = [*edges.tolist(), len(owners)]
-    tracks = [columns.track(str(owners[a]), a, b) for a, b in pairwise(bounds)]
-    return sorted(tracks, key=lambda track: (float(track.times[0]), track.track_id))
+def hint_in_words(category: str, colours: Sequence[str]) -> str:
+    """What something looks like: ``person in black and blue``."""
+    kind = category.replace("_", " ")
+    return f"{kind} in {_and(colours)}" if colours else kind
 
 
-class _Columns:
-    """The sightings' columns as arrays, sorted by track and time."""
-
-    def __init__(self, rows: pa.Table, order: NDArray[np.int64], *, width: int, height: int) -> None:
-        self._width, self._height = width, height
-        self._times = rows.column("time").to_numpy()[order]
-        self._boxes = np.stack([rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")], axis=1)[order]
-        self._confidences = rows.column("confidence").to_numpy()[order]
-        self._categories = np.array(rows.column("category").to_pylist(), dtype=object)[order]
-        self._producers = rows.column("producer")
-        self._order = order
-        colours = rows.column("colours").to_pylist()
-        self._colours = [colours[i] for i in order]
-
-    def track(self, track_id: str, first: int, end: int) -> Track:
-        part = slice(first, end)
-        return Track(
-            track_id=track_id,
-            category=_most_frequent(list(self._categories[part]), self._confidences[part]),
-            colours=_frequent_colours(self._colours[first:end]),
-            times=self._times[part],
-            boxes=self._boxes[part],
-            confidences=self._confidences[part],
-            slivers=self._slivers(self._boxes[part]),
-            producer=self._producers[int(self._order[first])].as_py(),
-        )
-
-    def _slivers(self, boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
-        sides = boxes[:, 2:] - boxes[:, :2]
-        thin = (sides < SLIVER * np.median(sides, axis=0)).any(axis=1)
-        margin = AT_EDGE * np.array([self._width, self._height])
-        cut = (boxes[:, :2] <= margin).any(axis=1) | (
-            boxes[:, 2:] >= np.array([self._width, self._height]) - margin
-        ).any(axis=1)
-        slivers: NDArray[np.bool_] = thin & cut
-        return slivers
-
-
-def _roots(links: pa.Table) -> dict[str, str]:
-    """Every stitched track's earliest ancestor. Links always point from the earlier to the later track."""
-    parent: dict[str, str] = {}
-    for row in links.select(["earlier", "later", "kind"]).to_pylist():
-        if row["kind"] == "stitch":
-            parent.setdefault(row["later"], row["earlier"])
-    roots: dict[str, str] = {}
-    for name in parent:
-        at, seen = name, {name}
-        while at in parent and parent[at] not in seen:
-            at = parent[at]
-            seen.add(at)
-        roots[name] = at
-    return roots
-
-
-def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:
-    totals: dict[str, float] = {}
-    for word, weight in zip(words, weights, strict=True):
-        totals[word] = totals.get(word, 0.0) + 1.0 + float(weight)
-    return max(sorted(totals), key=lambda word: totals[word])
-
-
-def _frequent_colours(noted: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The colours noted often enough. A sighting lists the largest share first, so the first word weighs most."""
-    counts: dict[str, int] = {}
-    weights: dict[str, float] = {}
-    for colours in noted:
-        for rank, colour in enumerate(dict.fromkeys(colours), start=1):
-            counts[colour] = counts.get(colour, 0) + 1
-            weights[colour] = weights.get(colour, 0.0) + 1.0 / rank
-    enough = [colour for colour, count in counts.items() if count >= COLOUR_SHARE * len(noted)]
-    return tuple(sorted(enough, key=lambda colour: (-weights[colour], colour))[:MAX_HINT_COLOURS])
+def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
+    """The same for Chinese search: ``黑色 蓝色 人``."""
+    named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
+    kind = CATEGORIES.get(category)
+    return " ".join([*named, *(kind[1][:1] if kind else ())])
 
 
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
+
+
+class JoinedTracks:
+    """All tracks that some rows make, as arrays. ``sightings`` are the rows they were joined from."""
+
+    def __init__(self, joined: Joined, sightings: pa.Table) -> None:
+        tracks, rows = joined.tracks, joined.sightings
+        self.count = tracks.num_rows
+        self.names = _one(tracks.column("track"))
+        self.categories = _one(tracks.column("category"))
+        self.colours = _one(tracks.column("colours"))
+        self.firsts: Positions
+        self.ends: Positions
+        self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
+        self.start_times, self.end_times = tracks.column("start_time").to_numpy(), tracks.column("end_time").to_numpy()
+        self.known_from, self.known_at = tracks.column("known_from").to_numpy(), tracks.column("known_at").to_numpy()
+        self.times = rows.column("time").to_numpy()
+        self.slivers = rows.column("sliver").to_numpy()
+        self.rows = rows.column("row").to_numpy()
+        self._boxes = [rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")]
+        self._confidences = rows.column("confidence").to_numpy()
+        self._producers = sightings.column("producer")
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Where each track stands, by its name."""
+        return {name: place for place, name in enumerate(self.names.to_pylist())}
+
+    @cached_property
+    def all_appearances(self) -> tuple[Positions, Times, Times]:
+        """Of all tracks all appearances."""
+        return self.appearances(np.arange(self.count))
+
+    def track(self, place: int) -> Track:
+        """One track, put together."""
+        first, end = int(self.firsts[place]), int(self.ends[place])
+        return Track(
+            track_id=self.names[place].as_py(),
+            category=self.categories[place].as_py(),
+            colours=tuple(self.colours[place].as_py()),
+            times=self.times[first:end],
+            boxes=np.stack([column[first:end] for column in self._boxes], axis=1),
+            confidences=self._confidences[first:end],
+            slivers=self.slivers[first:end],
+            producer=self._producers[int(self.rows[first])].as_py(),
+        )
+
+    def described(self, place: int) -> str:
+        """The words a track is found by, in both languages."""
+        category, colours = self.categories[place].as_py(), self.colours[place].as_py()
+        return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
+
+    def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
+        """Of some tracks all unbroken stretches without the slivers at their ends: whose (index into ``places``), from, to."""
+        firsts, ends = self.firsts[places], self.ends[places]
+        rows = ranges(firsts, ends)
+        if len(rows) == 0:
+            return rows, np.zeros(0), np.zeros(0)
+        owner = np.repeat(np.arange(len(places)), ends - firsts)
+        times, clear = self.times[rows], ~self.slivers[rows]
+        begins = np.concatenate([[True], (owner[1:] != owner[:-1]) | (np.diff(times) > BREAK)])
+        edges = np.flatnonzero(begins)
+        at = np.arange(len(rows))
+        first_clear = np.minimum.reduceat(np.where(clear, at, len(rows)), edges)
+        last_clear = np.maximum.reduceat(np.where(clear, at, -1), edges)
+        none = last_clear < 0
+        lasts = np.append(edges[1:], len(rows)) - 1
+        return (
+            owner[edges],
+            times[np.where(none, edges, first_clear)],
+            times[np.where(none, lasts, last_clear)],
+        )
+
+
+class Tracks(Items[Track]):
+    """The tracks that a cut lets through, in order of first sighting; one is put together when it is asked for.
+
+    ``settled``: places in ``whole`` of those that the cut leaves as they are; ``open_tracks``: those it shortens.
+    ``origins`` (n): where each comes from; negative ones count ``open_tracks`` from -1 down.
+    """
+
+    def __init__(self, whole: JoinedTracks, settled: Positions, open_tracks: JoinedTracks | None = None) -> None:
+        self.whole, self.settled, self.open_tracks = whole, settled, open_tracks
+        starts, ends = whole.start_times[settled], whole.end_times[settled]
+        self.origins = settled
+        if open_tracks is not None and open_tracks.count:
+            at = self._places_of(open_tracks, starts)
+            self.origins = np.insert(settled, at, -1 - np.arange(open_tracks.count))
+            starts, ends = np.insert(starts, at, open_tracks.start_times), np.insert(ends, at, open_tracks.end_times)
+        self._made: dict[int, Track] = {}
+        super().__init__(starts, ends, self._track)
+
+    @classmethod
+    def visible(
+        cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float, size: tuple[int, int]
+    ) -> Tracks:
+        """What a cut shows of tracks: those it leaves whole as they are, the others joined anew from what it shows."""
+        settled = np.flatnonzero(whole.known_at <= as_of)
+        cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
+        if len(cut) == 0:
+            return cls(whole, settled)
+        rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
+        seen = sightings.take(pa.array(rows))
+        seen = seen.filter(pc.less_equal(seen.column("known_at"), as_of))
+        links = links.filter(pc.less_equal(links.column("known_at"), as_of))
+        return cls(whole, settled, JoinedTracks(join_tracks(seen, links, width=size[0], height=size[1]), seen))
+
+    def find(self, track_id: str) -> Track | None:
+        """The track of that name."""
+        if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track_id)) is not None:
+            return self._of_origin(-1 - place)
+        place = self.whole.place_of.get(track_id)
+        if place is None:
+            return None
+        at = int(np.searchsorted(self.settled, place))
+        return self._of_origin(place) if at < len(self.settled) and self.settled[at] == place else None
+
+    def around(self, time: float, near: float) -> list[Track]:
+        """The tracks with a time between their first and last sighting, give or take so many seconds."""
+        found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
+        return [self[int(i)] for i in found]
+
+    @cached_property
+    def appearances(self) -> tuple[Positions, Times, Times]:
+        """Every appearance, track after track: whose (position), from, to."""
+        owners, starts, ends = self.whole.all_appearances
+        position = np.full(self.whole.count, -1)
+        position[self.settled] = np.flatnonzero(self.origins >= 0)
+        kept = position[owners] >= 0
+        owners, starts, ends = position[owners[kept]], starts[kept], ends[kept]
+        if self.open_tracks is None:
+            return owners, starts, ends
+        own, begins, finishes = self.open_tracks.all_appearances
+        whose = np.flatnonzero(self.origins < 0)[own]
+        at = np.searchsorted(owners, whose)
+        return np.insert(owners, at, whose), np.insert(starts, at, begins), np.insert(ends, at, finishes)
+
+    @cached_property
+    def categories(self) -> frozenset[str]:
+        """The categories of all of them."""
+        found = set(self.whole.categories.take(pa.array(self.settled)).unique().to_pylist())
+        return frozenset(found | set(self.open_tracks.categories.to_pylist() if self.open_tracks else ()))
+
+    def _track(self, position: int) -> Track:
+        return self._of_origin(int(self.origins[position]))
+
+    def _of_origin(self, origin: int) -> Track:
+        made = self._made.get(origin)
+        if made is None:
+            if origin < 0:
+                assert self.open_tracks is not None  # noqa: S101 - negative origins come from it
+                made = self.open_tracks.track(-1 - origin)
+            else:
+                made = self.whole.track(origin)
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[origin] = made
+        return made
+
+    def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
+        """Where each added track goes: by its start, then by its name."""
+        places = np.searchsorted(starts, added.start_times)
+        ends = np.searchsorted(starts, added.start_times, side="right")
+        for i in np.flatnonzero(ends > places).tolist():
+            tied = self.whole.names.take(pa.array(self.settled[places[i] : ends[i]])).to_pylist()
+            places[i] += bisect_left(tied, added.names[i].as_py())
+        found: Positions = places.astype(np.int64)
+        return found
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

@@ -7,9 +7,10 @@ those rows, so that nothing can look past it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,17 @@ from world_api.core.faults import OperationFault
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.stored import World
+from world_api.world.horizon import settled_until
+from world_api.world.items import Items, Times, spans, tile
+from world_api.world.readings import join_readings
 from world_api.world.segments import segment
-from world_api.world.tracks import Track, build_tracks
+from world_api.world.tracks import Track, Tracks
+from world_api.world.whole import Whole
 
-Times = NDArray[np.float64]
+Item = TypeVar("Item")
 
-#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
-#: Text that stays is read again within this time.
-TEXT_STAYS = 15.0
+#: How the ids of build-time identities begin.
+ENTITY = "ent_"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,18 @@ class Said:
     producer: str
 
 
+class Scenes(Items[Scene]):
+    """The scenes; ``strengths`` (n): how little each looks like what came before it, 0 to 1."""
+
+    def __init__(self, tiles: Items[TimeSpan], strengths: Times) -> None:
+        self.strengths = strengths
+        super().__init__(tiles.starts, tiles.ends, self._scene)
+
+    def _scene(self, position: int) -> Scene:
+        span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
+        return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
+
+
 class View:
     """The visible part of a world. ``as_of`` in seconds, or None for all of it.
 
@@ -87,6 +103,9 @@ class View:
             raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
         self.world = world
         self.as_of = as_of
+        # Where all of the video has been seen, all that follows from it is known.
+        self.complete = as_of is None or as_of >= world.manifest.video.duration
+        self._whole = world.once(Whole)
 
     @property
     def video_id(self) -> str:
@@ -107,146 +126,187 @@ class View:
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""
         table = self.world.rows(name)
-        if self.as_of is None or self.as_of >= self.world.manifest.video.duration:
-            return table  # all of the video has been seen, so all that follows from it is known
-        return table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+        return table if self.complete else table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+
+    def has_rows(self, name: str) -> bool:
+        """Whether any row of a table is visible."""
+        known = self.world.rows(name).column("known_at").to_numpy()
+        return bool(len(known)) and (self.complete or bool(known.min() <= self.duration))
 
     @cached_property
-    def shots(self) -> list[TimeSpan]:
+    def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        return _tile(self.rows("cuts").column("time").to_numpy(), self.span)
+        return self._whole.shots if self.complete else tile(self._times("cuts"), self.span)
 
     @cached_property
-    def scenes(self) -> list[Scene]:
+    def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
-        rows = self.rows("scene_cuts")
-        times = rows.column("time").to_numpy()
-        strengths = dict(zip(times.tolist(), rows.column("strength").to_pylist(), strict=True))
-        spans = _tile(times, self.span)
-        return [Scene(ordinal=i, span=span, strength=strengths.get(span.start, 1.0)) for i, span in enumerate(spans)]
+        times = self._times("scene_cuts")
+        strengths = self.world.rows("scene_cuts").column("strength").to_numpy()[self._known("scene_cuts")]
+        tiles = tile(times, self.span)
+        # Where two rows tell of one moment, the last of them holds.
+        at = np.searchsorted(times, tiles.starts, side="right") - 1
+        strong = np.ones(len(tiles))
+        if len(times):
+            known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
+            strong[known] = strengths[at[known]]
+
+        return Scenes(tiles, strong)
 
     def scene_at(self, time: float) -> Scene:
         """The scene a visible time lies in (the last one for the very end)."""
-        starts = [scene.span.start for scene in self.scenes]
-        return self.scenes[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
+        return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
     @cached_property
-    def segments(self) -> list[TimeSpan]:
+    def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
-        return segment(self.shots, [line.span for line in self.speech])
+        whole = self._whole.segments
+        if self.complete:
+            return whole
+        same = self.unchanged_segments
+        start = float(whole.ends[same - 1]) if same else 0.0
+        rest = TimeSpan(start=start, end=self.duration)
+        shots = [TimeSpan(start=max(start, shot.start), end=shot.end) for shot in self.shots.during(rest)]
+        found = segment(shots, spans(self.speech.starts, self.speech.ends).during(rest))
+        return spans(
+            np.append(whole.starts[:same], [span.start for span in found]),
+            np.append(whole.ends[:same], [span.end for span in found]),
+        )
 
     @cached_property
-    def speech(self) -> list[Spoken]:
+    def unchanged_segments(self) -> int:
+        """How many of the first segments are those of the whole world, with all that is said and seen in them."""
+        if self.complete:
+            return len(self._whole.segments)
+        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.duration))
+        return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
+
+    @cached_property
+    def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible stretch."""
-        lines = []
-        for row in self.rows("speech").to_pylist():
-            span = _span(row["start"], row["end"]).clip(self.span)
-            if span is not None:
-                lines.append(
-                    Spoken(span=span, text=row["text"], speaker=row["speaker"], confidence=_two(row["confidence"]))
-                )
-        return lines
+        rows = self.world.rows("speech")
+
+        def make(row: int, span: TimeSpan) -> Spoken:
+            return Spoken(
+                span=span,
+                text=rows.column("text")[row].as_py(),
+                speaker=rows.column("speaker")[row].as_py(),
+                confidence=_two(rows.column("confidence")[row].as_py()),
+            )
+
+        return self._stretches("speech", make)
 
     @cached_property
-    def screen_texts(self) -> list[ScreenText]:
+    def screen_texts(self) -> Items[ScreenText]:
         """Texts read off the screen, one entry for each stretch in which the same text was read."""
-        return _join_readings(self.rows("screen_texts"), self.shots, self.span)
+        table = self._whole.readings if self.complete else self._visible_readings()
+        starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+
+        def make(i: int) -> ScreenText:
+            text, sure = table.column("text")[i].as_py(), table.column("confidence")[i].as_py()
+            span = TimeSpan(start=float(starts[i]), end=float(ends[i]))
+            return ScreenText(span=span, text=text, confidence=sure, frame_time=span.start)
+
+        return Items(starts, ends, make, rows=table.column("row").to_numpy())
+
+    def _visible_readings(self) -> pa.Table:
+        """Stretches lie within shots: those of shots that are all known stay, the rest is joined anew."""
+        whole, rows = self._whole.readings, self.world.rows("screen_texts")
+        known = min(self._whole.first_unseen(name, self.duration) for name in ("screen_texts", "cuts"))
+        shots = self.shots.starts
+        since = float(shots[max(0, int(np.searchsorted(shots, min(known, self.duration))) - 1)])
+        times = rows.column("time").to_numpy()
+        fresh = np.flatnonzero((times >= since) & (rows.column("known_at").to_numpy() <= self.duration))
+        again = join_readings(rows.take(pa.array(fresh)), shots, self.span)
+        again = again.set_column(
+            again.column_names.index("row"), "row", pa.array(fresh[again.column("row").to_numpy()])
+        )
+        kept = int(np.searchsorted(whole.column("start").to_numpy(), since))
+        return pa.concat_tables([whole.slice(0, kept), again]).combine_chunks()
 
     @cached_property
-    def captions(self) -> list[Said]:
+    def captions(self) -> Items[Said]:
         """Stored captions."""
         return self._said("captions", "text")
 
     @cached_property
-    def actions(self) -> list[Said]:
+    def actions(self) -> Items[Said]:
         """Stored actions."""
         return self._said("actions", "label")
 
     @cached_property
-    def tracks(self) -> list[Track]:
+    def tracks(self) -> Tracks:
         """What was followed, in order of first sighting."""
+        whole = self._whole.tracks
+        if self.complete:
+            return Tracks(whole, np.arange(whole.count))
         video = self.world.manifest.video
-        return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
+        return Tracks.visible(
+            whole,
+            self.world.rows("sightings"),
+            self.world.rows("track_links"),
+            self.duration,
+            (video.width, video.height),
+        )
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""
-        starts, ends = self._track_ends
-        near = np.flatnonzero((starts < span.end) & (ends >= span.start))
-        found = (self.tracks[int(i)] for i in near)
-        return [track for track in found if (part := track.between(span)).stop > part.start]
-
-    @cached_property
-    def _track_ends(self) -> tuple[Times, Times]:
-        spans = [track.span for track in self.tracks]
-        return np.array([span.start for span in spans]), np.array([span.end for span in spans])
+        near = (
+            self.tracks[int(i)]
+            for i in np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
+        )
+        return [track for track in near if (part := track.between(span)).stop > part.start]
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """The build-time identity of that id."""
-        return next((track for track in self.tracks if track.entity_id == entity_id), None)
+        return self.tracks.find(entity_id.removeprefix(ENTITY)) if entity_id.startswith(ENTITY) else None
 
-    def _said(self, table: str, column: str) -> list[Said]:
-        found = []
-        for row in self.rows(table).to_pylist():
-            if (span := _span(row["start"], row["end"]).clip(self.span)) is not None:
-                found.append(
-                    Said(
-                        span=span,
-                        text=row[column],
-                        subject=row.get("subject", ""),
-                        confidence=_two(row["confidence"]),
-                        producer=row["producer"],
-                    )
-                )
-        return found
+    def _said(self, table: str, column: str) -> Items[Said]:
+        rows = self.world.rows(table)
+        subjects = rows.column("subject") if "subject" in rows.column_names else None
 
+        def make(row: int, span: TimeSpan) -> Said:
+            return Said(
+                span=span,
+                text=rows.column(column)[row].as_py(),
+                subject=subjects[row].as_py() if subjects is not None else "",
+                confidence=_two(rows.column("confidence")[row].as_py()),
+                producer=rows.column("producer")[row].as_py(),
+            )
 
-def _tile(boundaries: Times, whole: TimeSpan) -> list[TimeSpan]:
-    """The stretches between boundaries; the whole where there are none (also for an empty visible part)."""
-    inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
-    edges = [whole.start, *inner, whole.end]
-    return [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
+        return self._stretches(table, make)
 
-
-def _join_readings(rows: pa.Table, shots: list[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Readings of the same text in one shot are one stretch; a text lasts until a later reading lacks it.
-
-    An empty text says that a frame was read and held none.
-    """
-    read_times = np.unique(rows.column("time").to_numpy())
-    starts = np.array([shot.start for shot in shots])
-    current: dict[tuple[int, str], ScreenText] = {}
-    closed: list[ScreenText] = []
-    for row in sorted(rows.to_pylist(), key=lambda row: (row["time"], row["y1"], row["x1"], row["text"])):
-        if not row["text"]:
-            continue
-        time = float(row["time"])
-        shot = max(0, int(np.searchsorted(starts, time, side="right")) - 1)
-        later = read_times[np.searchsorted(read_times, time, side="right") :]
-        stays = min(shots[shot].end, whole.end, time + TEXT_STAYS, float(later[0]) if len(later) else math.inf)
-        reading = ScreenText(
-            span=_span(time, max(stays, time)), text=row["text"], confidence=_two(row["confidence"]), frame_time=time
+    def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+        """The visible rows of a table of stretches, clipped to the visible part."""
+        rows = self.world.rows(table)
+        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
+        ends = np.maximum(starts, ends)
+        inside = self._known(table) & (starts < self.duration) & (ends > 0.0)
+        places = np.flatnonzero(inside)
+        starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
+        return Items(
+            starts,
+            ends,
+            lambda i: make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i]))),
+            rows=places,
         )
-        earlier = current.get((shot, row["text"]))
-        if earlier is not None and time > earlier.span.end + 1e-6:
-            closed.append(earlier)
-            earlier = None
-        current[shot, row["text"]] = _joined(earlier, reading)
-    return sorted([*closed, *current.values()], key=lambda item: (item.span.start, item.frame_time))
+
+    def _times(self, table: str) -> Times:
+        times: Times = self.world.rows(table).column("time").to_numpy()
+        return times[self._known(table)]
+
+    def _known(self, table: str) -> NDArray[np.bool_]:
+        known = self.world.rows(table).column("known_at").to_numpy()
+        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
 
 
-def _joined(earlier: ScreenText | None, later: ScreenText) -> ScreenText:
-    if earlier is None:
-        return later
-    return ScreenText(
-        span=_span(earlier.span.start, later.span.end),
-        text=earlier.text,
-        confidence=max(earlier.confidence, later.confidence),
-        frame_time=earlier.frame_time,
-    )
+def open_view(world: World, as_of: float | None) -> View:
+    """A view of a world; sessions that see all of it share one."""
+    return world.once(_whole_view) if as_of is None else View(world, as_of)
 
 
-def _span(start: float, end: float) -> TimeSpan:
-    return TimeSpan(start=float(start), end=max(float(start), float(end)))
+def _whole_view(world: World) -> View:
+    return View(world, None)
 
 
 def _two(value: float) -> float:

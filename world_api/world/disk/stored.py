@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pyarrow as pa
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
+from world_api.world.disk.derived import Derived, derived_folder
 from world_api.world.disk.hashing import canonical, hash_file, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
-from world_api.world.disk.tables import TABLES
+from world_api.world.disk.tables import SESSION_TABLES, TABLES
+
+Kept = TypeVar("Kept")
 
 
 class World:
-    """One stored world, read-only. A table is read and put in key order when it is first asked for."""
+    """One stored world, read-only. A table is read and put in key order when it is first asked for.
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, *, keep_derived: bool = False) -> None:
         self.folder = folder
         self.manifest = manifest
+        self.derived = Derived(derived_folder(folder.parent, manifest), keep=keep_derived)
         self._rows = cache(self._read)
+        self._once: dict[object, object] = {}
 
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in key order. Operations read through a view, never here.
@@ -42,7 +52,18 @@ class World:
         for name in TABLES:
             self.rows(name)
 
+    def once(self, kind: Callable[[World], Kept]) -> Kept:
+        """What ``kind`` makes of this world, made when it is first asked for and shared by all its readers."""
+        if kind not in self._once:
+            self._once[kind] = kind(self)
+        return cast(Kept, self._once[kind])
+
     def _read(self, name: str) -> pa.Table:
+        if name in SESSION_TABLES:
+            return self._canonical(name)
+        return self.derived.table(f"rows.{name}", lambda: self._canonical(name))
+
+    def _canonical(self, name: str) -> pa.Table:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
 
 

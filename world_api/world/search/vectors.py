@@ -1,14 +1,23 @@
-"""Exact vector search in memory, by inner product, over the rows of one view (FAISS)."""
+"""Exact vector search in memory, by inner product (FAISS)."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
+from world_api.world.items import Positions
+
+Found = tuple[NDArray[np.float32], Positions]
+
+#: FAISS searches for one vector on one core; from so many rows on, the rows are shared among several.
+_SHARED_FROM = 20_000
 
 
 class VectorIndex:
@@ -16,6 +25,9 @@ class VectorIndex:
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self._vectors)
 
     @cached_property
     def _index(self) -> Any:
@@ -26,24 +38,92 @@ class VectorIndex:
         return index
 
     def nearest(
-        self, query: Vectors, count: int, *, allowed: NDArray[np.bool_] | None = None, above: float = 0.0
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions and scores of the nearest rows, best first (equal scores in their own order).
+        self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
 
-        ``query`` is one row; only rows that are ``allowed`` (n) and score more than ``above`` are found.
+        ``query`` is one row; only rows that score more than ``above`` are found.
         """
-        total = len(self._vectors)
-        if total == 0 or count <= 0 or (allowed is not None and not allowed.any()):
+        end = len(self) if end is None else min(end, len(self))
+        count = min(count, end - first)
+        if count <= 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        import faiss
-
-        chosen = None
-        if allowed is not None:
-            parameters: Any = faiss.SearchParameters  # its stub lacks the argument
-            chosen = parameters(sel=faiss.IDSelectorBatch(np.flatnonzero(allowed).astype(np.int64)))
         query = np.ascontiguousarray(query, dtype=np.float32)
-        scores, positions = self._index.search(query, min(count, total), params=chosen)
-        kept = (positions[0] >= 0) & (scores[0] > above)
-        found, values = positions[0][kept].astype(np.int64), scores[0][kept].astype(np.float64)
-        order = np.lexsort((found, -values))
-        return found[order], values[order]
+        # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
+        scores, positions = self._best(query, min(count + 1, end - first), first, end)
+        if len(scores) > count and scores[count] == scores[count - 1] > above:
+            scores, positions = self._at_least(query, scores[count], first, end)
+        scores, positions = scores[:count], positions[:count]
+        kept = scores > above
+        return positions[kept], scores[kept].astype(np.float64)
+
+    def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
+        def part(a: int, b: int) -> Found:
+            scores, positions = self._index.search(query, min(count, b - a), params=_among(a, b))
+            return scores[0], positions[0]
+
+        return _shared(part, first, end)
+
+    def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
+        below = np.nextafter(np.float32(least), np.float32(-np.inf))
+
+        def part(a: int, b: int) -> Found:
+            _, scores, positions = self._index.range_search(query, float(below), params=_among(a, b))
+            return scores, positions
+
+        return _shared(part, first, end)
+
+
+def _among(first: int, end: int) -> Any:
+    import faiss
+
+    parameters: Any = faiss.SearchParameters  # its stub lacks the argument
+    return parameters(sel=faiss.IDSelectorRange(first, end))
+
+
+def _shared(part: Callable[[int, int], Found], first: int, end: int) -> Found:
+    """Scores and positions of a range, put together from shares that are searched side by side; best first."""
+    import faiss
+
+    shares = faiss.omp_get_max_threads() if end - first >= _SHARED_FROM else 1
+    edges = np.linspace(first, end, shares + 1).astype(int).tolist()
+    parts = list(_pool().map(part, edges[:-1], edges[1:])) if shares > 1 else [part(first, end)]
+    scores = np.concatenate([scores for scores, _ in parts])
+    positions = np.concatenate([positions for _, positions in parts]).astype(np.int64)
+    order = np.lexsort((positions, -scores))
+    return scores[order], positions[order]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    import faiss
+
+    return ThreadPoolExecutor(faiss.omp_get_max_threads(), thread_name_prefix="vectors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The first ``count`` rows of an index, which are numbered from ``offset`` on in a whole of several."""
+
+    index: VectorIndex
+    count: int
+    offset: int
+
+    def nearest(
+        self, query: Vectors, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The nearest of those numbered ``[first, end)``."""
+        own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
+        found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
+        return found + self.offset, scores
+
+
+def nearest_of(
+    parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
+) -> tuple[Positions, NDArray[np.float64]]:
+    """The nearest rows of several parts, among some half-open ranges of their numbers."""
+    found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
+    positions = np.concatenate([positions for positions, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    order = np.lexsort((positions, -scores))[:count]
+    return positions[order], scores[order]
