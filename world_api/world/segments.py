@@ -29,11 +29,11 @@ def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSp
         while first < len(ordered) and ordered[first].end <= shot.start:
             first += 1
         inside = []
-        for line in ordered[first:]:
-            if line.start >= shot.end:
-                break
-            if (part := line.clip(shot)) is not None:
+        at = first
+        while at < len(ordered) and ordered[at].start < shot.end:
+            if (part := ordered[at].clip(shot)) is not None:
                 inside.append(part)
+            at += 1
         found.extend(_segment_shot(shot, inside))
     return found
 

@@ -67,6 +67,20 @@ class World:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
 
 
+#: Worlds that were opened last, with the state of their manifests then.
+_OPEN: dict[Path, tuple[tuple[int, int, int] | None, World]] = {}
+_KEPT_OPEN = 4
+
+
+def _state_of(folder: Path) -> tuple[int, int, int] | None:
+    """What changes when a manifest is replaced."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def world_folder(store: Path, video_id: str) -> Path:
     """The folder of a world, which lies inside the store whatever the id says.
 
@@ -82,14 +96,21 @@ def world_folder(store: Path, video_id: str) -> Path:
 
 
 def open_world(store: Path, video_id: str) -> World:
-    """Open a world.
+    """Open a world. The last few stay open as long as their manifests do not change, since sessions come and go.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    # A folder may have been copied under another name; what it is called here is its id here.
-    return World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
+    state = _state_of(folder)
+    known = _OPEN.get(folder)
+    if known is None or state is None or known[0] != state:
+        # A folder may have been copied under another name; what it is called here is its id here.
+        known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
+        while len(_OPEN) >= _KEPT_OPEN:
+            _OPEN.pop(next(iter(_OPEN)), None)
+        _OPEN[folder] = known
+    return known[1]
 
 
 def list_worlds(store: Path) -> list[str]:
