@@ -14,7 +14,8 @@ from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorte
 from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
-from world_api.world.search.lexical import LexicalIndex, best_first
+from world_api.world.search.lexical import LexicalIndex
+from world_api.world.search.ranking import best_first
 from world_api.world.sessions.session import Session, StoredMemory
 
 #: Characters of content that one result shows at most, and of each memory at least.

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.world.disk.columns import one
+
 #: Sightings further apart than this (seconds) belong to two appearances.
 BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
@@ -108,8 +110,8 @@ class _Groups:
 
 def _owners(tracks: pa.ChunkedArray, links: pa.Table) -> tuple[pa.Array, Ints, tuple[Ints, Ints]]:
     """All names, sorted; the number of each sighting's earliest ancestor; both ends of each link as numbers."""
-    seen = _one(tracks).dictionary_encode()
-    earlier, later = _one(links.column("earlier")), _one(links.column("later"))
+    seen = one(tracks).dictionary_encode()
+    earlier, later = one(links.column("earlier")), one(links.column("later"))
     names = pa.concat_arrays([seen.dictionary, earlier, later]).unique()
     names = names.take(pc.sort_indices(names))
     older, younger = _numbers(earlier, names), _numbers(later, names)
@@ -162,7 +164,7 @@ def _medians(groups: _Groups, values: NDArray[np.float32]) -> NDArray[np.float32
 
 def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np.float32], order: Ints) -> pa.Array:
     """The category of each track: the most frequent one, sure sightings counting more."""
-    words, codes = coded(_one(column))
+    words, codes = coded(one(column))
     pairs, inverse = np.unique(groups.of_row * len(words) + codes[order], return_inverse=True)
     weights = np.bincount(inverse, weights=1.0 + confidence.astype(np.float64))
     group, word = pairs // len(words), pairs % len(words)
@@ -173,7 +175,7 @@ def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np
 
 def _colours(groups: _Groups, column: pa.ChunkedArray, order: Ints) -> pa.Array:
     """The colours of each track that were noted often enough. A sighting lists the largest share first; the first weighs most."""
-    noted = _one(column).take(pa.array(order))
+    noted = one(column).take(pa.array(order))
     words, codes = coded(noted.flatten())
     sighting = np.repeat(np.arange(len(order)), pc.list_value_length(noted).to_numpy())
     # A word that one sighting lists twice counts once.
@@ -207,8 +209,3 @@ def coded(values: pa.Array) -> tuple[pa.Array, Ints]:
 def _numbers(words: pa.Array, sorted_words: pa.Array) -> Ints:
     found: Ints = pc.index_in(words, sorted_words).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

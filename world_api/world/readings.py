@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from world_api.core.spans import TimeSpan
+from world_api.world.disk.columns import one
 from world_api.world.items import Times
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
@@ -40,8 +41,7 @@ def join_readings(rows: pa.Table, shot_starts: Times, whole: TimeSpan) -> pa.Tab
     later = np.append(read_times, np.inf)[np.searchsorted(read_times, times, side="right")]
     stays = np.minimum.reduce([shot_ends[shots], np.full(len(times), whole.end), times + TEXT_STAYS, later])
     ends = np.maximum(stays, times)
-    texts = rows.column("text").combine_chunks().dictionary_encode()
-    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    texts = one(rows.column("text")).dictionary_encode()
     codes = texts.indices.to_numpy()
     order = np.lexsort((np.arange(len(times)), codes, shots))
     same = (codes[order][1:] == codes[order][:-1]) & (shots[order][1:] == shots[order][:-1])

@@ -21,6 +21,7 @@ from world_api.core.boxes import Box
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
+from world_api.world.disk.columns import one
 from world_api.world.items import Items, Positions, Times, ranges
 from world_api.world.joining import BREAK, Joined, join_tracks
 
@@ -130,9 +131,9 @@ class JoinedTracks:
     def __init__(self, joined: Joined, sightings: pa.Table) -> None:
         tracks, rows = joined.tracks, joined.sightings
         self.count = tracks.num_rows
-        self.names = _one(tracks.column("track"))
-        self.categories = _one(tracks.column("category"))
-        self.colours = _one(tracks.column("colours"))
+        self.names = one(tracks.column("track"))
+        self.categories = one(tracks.column("category"))
+        self.colours = one(tracks.column("colours"))
         self.firsts: Positions
         self.ends: Positions
         self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
@@ -290,8 +291,3 @@ class Tracks(Items[Track]):
             places[i] += bisect_left(tied, added.names[i].as_py())
         found: Positions = places.astype(np.int64)
         return found
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

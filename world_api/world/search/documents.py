@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.ports import TextEmbedder, Vectors
+from world_api.world.disk.columns import matrix
 from world_api.world.disk.stored import World
 from world_api.world.items import Positions, ranges
 from world_api.world.search.looks import Looks
@@ -46,8 +47,8 @@ class WholeDocuments:
         """The documents' vectors."""
         if embedder.producer not in self._vectors:
             name = f"vectors.{embedder.producer.replace('/', '-')}"
-            table = self._world.derived.table(name, lambda: vector_table(embedder.embed(self._texts())))
-            self._vectors[embedder.producer] = VectorIndex(vectors_in(table))
+            table = self._world.derived.table(name, lambda: _kept(embedder.embed(self._texts())))
+            self._vectors[embedder.producer] = VectorIndex(_columns(table, self._count))
         return self._vectors[embedder.producer]
 
     @cached_property
@@ -56,9 +57,13 @@ class WholeDocuments:
         view = open_view(self._world, None)
 
         def make() -> pa.Table:
-            return vector_table(Looks(view).means(view.segments.starts, view.segments.ends))
+            return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
 
-        return VectorIndex(vectors_in(self._world.derived.table("looks.segments", make)))
+        return VectorIndex(_columns(self._world.derived.table("looks.segments", make), self._count))
+
+    @property
+    def _count(self) -> int:
+        return len(open_view(self._world, None).segments)
 
     def _texts(self) -> list[str]:
         view = open_view(self._world, None)
@@ -120,18 +125,16 @@ def document_texts(
     return ["\n".join(own) for own in lines]
 
 
-def vector_table(vectors: Vectors) -> pa.Table:
-    """Vectors as a table of one column."""
-    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
-    return pa.table({"vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])})
+def _kept(vectors: Vectors) -> pa.Table:
+    """Vectors (n x dimension) as a table: one row a dimension, so that a search reads the ones it needs."""
+    flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))
+    return pa.table({"values": pa.FixedSizeListArray.from_arrays(flat, len(vectors))})
 
 
-def vectors_in(table: pa.Table) -> Vectors:
-    """The vectors of such a table."""
-    column = table.column("vector").combine_chunks()
-    array = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
-    vectors: Vectors = array.flatten().to_numpy().reshape(-1, array.type.list_size)
-    return vectors
+def _columns(table: pa.Table, count: int) -> Vectors:
+    """The vectors of such a table, dimension by dimension (dimension x count)."""
+    columns: Vectors = matrix(table.column("values"), count)
+    return columns
 
 
 def _column(table: pa.Table, name: str) -> Positions:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
+from world_api.world.disk.columns import matrix
 from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
 from world_api.world.items import Positions
 from world_api.world.view import View
@@ -18,9 +18,7 @@ class Looks:
 
     def __init__(self, view: View) -> None:
         rows = view.world.rows("looks")
-        column = rows.column("vector").combine_chunks()
-        array = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
-        self.vectors: Vectors = array.flatten().to_numpy().reshape(-1, DESCRIPTOR_DIMENSION)
+        self.vectors: Vectors = matrix(rows.column("vector"), DESCRIPTOR_DIMENSION)
         self._times = rows.column("time").to_numpy()
         self._hidden = np.zeros(0) if view.complete else rows.column("known_at").to_numpy()
         self._as_of = view.duration

@@ -18,9 +18,10 @@ from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.world.items import Items, Positions
 from world_api.world.search.documents import WholeDocuments, document_texts
-from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, best_first, fuse, query_terms
+from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit
 from world_api.world.search.passages import Passage, passages_of
+from world_api.world.search.ranking import best_first, fuse
 from world_api.world.search.vectors import Rows, VectorIndex, nearest_of
 from world_api.world.view import View
 
@@ -103,14 +104,14 @@ class Searcher:
 
     @cached_property
     def _text_rows(self) -> list[Rows]:
-        rest = VectorIndex(self._embedder.embed(self._rest))
+        rest = VectorIndex(self._embedder.embed(self._rest).T)
         return self._parts(self._whole.text_vectors(self._embedder), rest)
 
     @cached_property
     def _look_rows(self) -> list[Rows]:
         segments, looks = self._segments, self._looks
         rest = looks.means(segments.starts[self._same :], segments.ends[self._same :])
-        return self._parts(self._whole.look_index, VectorIndex(rest))
+        return self._parts(self._whole.look_index, VectorIndex(rest.T))
 
     def _parts(self, whole: VectorIndex, rest: VectorIndex) -> list[Rows]:
         return [Rows(index=whole, count=self._same, offset=0), Rows(index=rest, count=len(rest), offset=self._same)]

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.lexicon import concepts, words
+from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
 from world_api.world.items import Positions
 from world_api.world.joining import coded
@@ -50,9 +51,9 @@ class Texts:
         return self._numbers["tracks"]
 
     @cached_property
-    def terms(self) -> pa.Array:
+    def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
-        return self._world.derived.table("terms", lambda: self._bags[0]).column("term").combine_chunks()
+        return self._world.derived.table("terms", lambda: self._bags[0]).column("term")
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
@@ -74,9 +75,8 @@ class Texts:
 
     @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table]:
-        said = [self._world.rows(table).column(column).combine_chunks() for table, column in SPEAKING.items()]
-        parts = [chunk for part in said for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
-        encoded = pa.concat_arrays([*parts, _descriptions(self._world.once(Whole).tracks)]).dictionary_encode()
+        said = [one(self._world.rows(table).column(column)) for table, column in SPEAKING.items()]
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(Whole).tracks)]).dictionary_encode()
         numbers = encoded.indices.cast(pa.int64())
         return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
 

@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
 from world_api.world.items import Positions
+from world_api.world.search.ranking import best_first
+
+#: A query that uses at most this share of the dimensions is answered from its own columns.
+SPARSE = 0.2
 
 Found = tuple[NDArray[np.float32], Positions]
 
@@ -21,20 +25,24 @@ _SHARED_FROM = 20_000
 
 
 class VectorIndex:
-    """n vectors of unit length (or zero), searched exactly. The index is built when first searched."""
+    """n vectors of unit length (or zero), searched exactly.
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    ``columns`` (dimension x n) holds them dimension by dimension: a query of few dimensions, as hashed words give, reads
+    only those. For others a FAISS index is built when it is first searched.
+    """
+
+    def __init__(self, columns: Vectors) -> None:
+        self._columns = columns
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return int(self._columns.shape[1])
 
     @cached_property
     def _index(self) -> Any:
         import faiss
 
-        index: Any = faiss.IndexFlatIP(self._vectors.shape[1])
-        index.add(self._vectors)
+        index: Any = faiss.IndexFlatIP(self._columns.shape[0])
+        index.add(np.ascontiguousarray(self._columns.T))
         return index
 
     def nearest(
@@ -42,13 +50,16 @@ class VectorIndex:
     ) -> tuple[Positions, NDArray[np.float64]]:
         """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
 
-        ``query`` is one row; only rows that score more than ``above`` are found.
+        ``query`` is one row; only rows that score more than ``above`` (0 or more) are found.
         """
         end = len(self) if end is None else min(end, len(self))
         count = min(count, end - first)
         if count <= 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         query = np.ascontiguousarray(query, dtype=np.float32)
+        used = np.flatnonzero(query[0])
+        if len(used) <= SPARSE * query.shape[1]:
+            return self._by_column(query[0], used, count, first, end, above)
         # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
         scores, positions = self._best(query, min(count + 1, end - first), first, end)
         if len(scores) > count and scores[count] == scores[count - 1] > above:
@@ -56,6 +67,16 @@ class VectorIndex:
         scores, positions = scores[:count], positions[:count]
         kept = scores > above
         return positions[kept], scores[kept].astype(np.float64)
+
+    def _by_column(
+        self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The same, from the columns a query uses, added up in one order whatever the range."""
+        scores = np.zeros(end - first, dtype=np.float32)
+        for dimension in used.tolist():
+            scores += query[dimension] * self._columns[dimension, first:end]
+        found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
+        return found + first, scores[found].astype(np.float64)
 
     def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
         def part(a: int, b: int) -> Found:
