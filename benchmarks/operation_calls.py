@@ -12,6 +12,7 @@ from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.operations import run
 from world_api.world.sessions.session import Session
+from world_api.world.tracks import Track
 
 Arguments = dict[str, Any]
 #: How many of the most frequent words queries draw from; stop words of the made languages are among them.
@@ -72,20 +73,26 @@ class Draws:
 
     def entity(self) -> str:
         """A build-time identity."""
-        tracks = self._session.view.tracks
-        return tracks[self._random.randrange(len(tracks))].entity_id if len(tracks) else "ent_none"
+        track = self._track()
+        return track.entity_id if track else "ent_none"
 
     def moment_of_entity(self) -> Arguments:
         """An identity and a moment at which it was seen."""
-        tracks = self._session.view.tracks
-        track = tracks[self._random.randrange(len(tracks))]
+        track = self._track()
+        if track is None:
+            return {"entity_id": "ent_none", "time": 0.0}
         return {"entity_id": track.entity_id, "time": round(self._random.uniform(track.span.start, track.span.end), 2)}
 
     def sighted(self) -> tuple[float, str]:
         """A moment at which something was seen, and what it looks like."""
-        tracks = self._session.view.tracks
-        track = tracks[self._random.randrange(len(tracks))]
+        track = self._track()
+        if track is None:
+            return 0.0, "a person"
         return round(float(track.times[self._random.randrange(len(track.times))]), 2), track.hint
+
+    def _track(self) -> Track | None:
+        tracks = self._session.view.tracks
+        return tracks[self._random.randrange(len(tracks))] if len(tracks) else None
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of them."""
