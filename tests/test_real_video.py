@@ -33,6 +33,9 @@ class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         """Nothing to draw."""
 
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
 
 @pytest.fixture(scope="module")
 def truth(shared_data: Path) -> dict[str, Any]:

@@ -9,10 +9,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.core.identifiers import check_session_name, is_name
+from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
+from world_api.options import BuildOptions
 from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
+from world_api.world.search.prepare import prepare, prepare_all
 from world_api.world.sessions.commits import open_overlay
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
@@ -33,28 +35,45 @@ def build_world(
     progress: Progress,
     clock: Clock,
     video_id: str | None = None,
-    profile: str = "classical",
-    force: bool = False,
+    options: BuildOptions | None = None,
 ) -> BuildReport:
-    """Build a world and enter it into the store's catalogue.
+    """Build a world, enter it into the store's catalogue and keep what its readers need beside it.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
     from world_api.build import builder
+    from world_api.build.growing import following
 
-    report = builder.build_world(
-        video,
-        store,
-        video_id=video_id,
-        recipe=recipes.recipe_for(profile),
-        force=force,
+    chosen = options or BuildOptions()
+    video = video.expanduser()
+    job = builder.Job(
+        video=video,
+        store=store,
+        name=video_id if video_id is not None else video_id_from_file_name(video.stem),
+        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
+        force=chosen.force,
         progress=progress,
         clock=clock,
+        limits=chosen.limits,
+        waits=chosen.waits,
     )
+    follow = chosen.following
+    report = builder.build_world(job) if follow is None else following.follow_world(job, follow)
     catalogue.enter(store, report.video_id)
+    prepare(store, report.video_id, text_embedder())
     return report
+
+
+def reindex(store: Path) -> int:
+    """Make the catalogue, and what is kept beside each world, again from the rows; how many segments there are.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    """
+    prepare_all(store, text_embedder())
+    return catalogue.rebuild(store)
 
 
 def open_session(store: Path, video_id: str, *, as_of: float | None = None, name: str | None = "default") -> Session:
@@ -79,7 +98,7 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
     path = Path(video)
     if is_name(video) and not path.is_file():
         return open_world(store, video).manifest.video_id
-    return build_world(path, store, progress=progress, clock=clock).video_id
+    return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
 
 
 def text_embedder() -> TextEmbedder:
@@ -95,7 +114,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.seek import VideoFrames
+    from world_api.build.media.worker import VideoFrames
 
     return FrameLooker(
         frames=VideoFrames(source),
@@ -112,4 +131,5 @@ def source_path(world: World) -> Path | None:
         size = path.stat().st_size
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return path if size == world.manifest.source.bytes else None
+    known = world.manifest.source.bytes
+    return path if size == known or (size > known and not world.manifest.complete) else None

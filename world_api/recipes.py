@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.recipe import Recipe
+from world_api.build.recipe import Recipe, leave_out
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
+from world_api.listening import Listening, speech_stage
 
 if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
 
 
-def recipe_for(profile: str) -> Recipe:
-    """The recipe of a profile.
+def recipe_for(profile: str, listening: Listening | None = None, *, without: Collection[str] = ()) -> Recipe:
+    """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
 
     Raises:
-        BackendFault: ``no_such_profile``, ``profile_not_ready``.
+        BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
+            are made.
     """
     if profile == "classical":
-        return Recipe(profile=profile, stages=_classical)
+        said = listening or Listening()
+        return Recipe(profile=profile, stages=lambda video: leave_out(_classical(video, listening=said), without))
     if profile == "oracle":
-        return Recipe(profile=profile, stages=_oracle)
+        return Recipe(profile=profile, stages=lambda video: leave_out(_oracle(video), without))
     if profile == "neural":
         # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
         raise BackendFault(
@@ -35,14 +39,14 @@ def recipe_for(profile: str) -> Recipe:
     )
 
 
-def _classical(video: Path) -> list[Stage]:
+def _classical(video: Path, *, listening: Listening) -> list[Stage]:
+    from world_api.build.linking.look_links import LookLinks
+    from world_api.build.linking.stitches import Stitches
     from world_api.build.stages.cuts import Cuts
     from world_api.build.stages.key_frames import KeyFrames
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
     from world_api.build.stages.screen_texts import ScreenTexts
-    from world_api.build.stages.speech import Subtitles
-    from world_api.build.stages.stitches import Stitches
     from world_api.build.tracking.stage import MovingThings
 
     return [
@@ -53,7 +57,8 @@ def _classical(video: Path) -> list[Stage]:
         ScreenTexts(_reader),
         SceneCuts(),
         Stitches(),
-        Subtitles(video),
+        LookLinks(),
+        speech_stage(video, listening),
     ]
 
 

@@ -6,42 +6,32 @@ world grows beside the old one until its manifest takes the old one's place.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from world_api.build.media.frames import DecodePass
-from world_api.build.media.probe import Probe, probe
+from world_api.build.decode_log import NAME as DECODE_LOG
+from world_api.build.decode_log import DecodeLog
+from world_api.build.describing import describe
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.passes import VideoPass
+from world_api.build.media.probe import Probe
+from world_api.build.media.worker import VideoSound, probe_apart
 from world_api.build.recipe import Recipe, keys_of
-from world_api.build.replacing import find_predecessor
-from world_api.build.schedule import Progress, run_on_rows, run_pass
+from world_api.build.replacing import find_predecessor, remember_source
+from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
-from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
-from world_api.core.identifiers import video_id_from_file_name
+from world_api.build.stage import Stage, clip_count, losses_told_by
 from world_api.core.ports import Clock
-from world_api.world.disk.files import write_atomically
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.locking import world_lock
-from world_api.world.disk.manifest import (
-    FileEntry,
-    ImageEntry,
-    Loss,
-    Manifest,
-    SourceFacts,
-    StageFacts,
-    VideoFacts,
-    write_manifest,
-)
-from world_api.world.disk.storage import read_table
-from world_api.world.disk.stored import world_folder, world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION
+from world_api.world.disk.manifest import Loss, Manifest, write_manifest
+from world_api.world.disk.stored import world_folder
 
-__all__ = ["BuildReport", "Progress", "build_world"]
-
-DISTRIBUTION = "video-world-api"
+__all__ = ["BuildReport", "Job", "Progress", "build_world"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,150 +66,113 @@ class BuildReport:
         }
 
 
-def build_world(
-    video: Path,
-    store: Path,
-    *,
-    video_id: str | None,
-    recipe: Recipe,
-    force: bool,
-    progress: Progress,
-    clock: Clock,
-) -> BuildReport:
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is to be built, from what, and how. ``waits`` for another process that writes the same world."""
+
+    video: Path
+    store: Path
+    name: str
+    recipe: Recipe
+    force: bool
+    progress: Progress
+    clock: Clock
+    limits: Limits = DEFAULT_LIMITS
+    waits: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """The world's folder."""
+        return world_folder(self.store, self.name)
+
+
+def build_world(job: Job) -> BuildReport:
     """Build the world of one video, or find that it is there.
 
-    A world of the same id made from another file, or by another profile, stays unless ``force`` is given; then it is
+    A world of the same id made from another file, or by another profile, stays unless the job has ``force``; then it is
     replaced once the new one is complete.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
-            ``no_video_stream``.
+            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``, ``decoder_stalled``.
         StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
             ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: whatever the recipe's stages lack.
     """
-    started = clock.monotonic()
-    video = video.expanduser()
-    source = probe(video)
-    name = video_id if video_id is not None else video_id_from_file_name(video.stem)
-    folder = world_folder(store, name)
-    stages = list(recipe.stages(video))
-    source_hash = hash_file(video)
-    keys = keys_of(stages, source_hash)
-    with world_lock(store, name):
-        old = find_predecessor(folder, force=force)
-        existing = old.manifest
-        if existing is not None and not force:
-            old.refuse_other(profile=recipe.profile, source_hash=source_hash)
-            if {stage.name: stage.key for stage in existing.stages} == keys:
-                _remember_source(folder, video)
-                return _report(existing, changed=False, shelf=None, seconds=clock.monotonic() - started)
-        shelf = Shelf(folder, source, keys, reuse=not force)
-        decode = DecodePass(source=source)
-        run_pass(stages, decode, shelf, progress)
-        run_on_rows(stages, decode.duration, shelf, progress)
-        manifest = _manifest(
-            folder, name, recipe.profile, decode, shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
-            stages=_stage_facts(stages, keys), source_hash=source_hash, built_at=clock.now(),
-        )  # fmt: skip
-        # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
-        notes = old.set_sessions_aside(source_hash)
-        write_manifest(folder, manifest)
-        _remember_source(folder, video)
-        old.sweep(manifest)
-    return _report(manifest, changed=True, shelf=shelf, seconds=clock.monotonic() - started, notes=notes)
+    started = job.clock.monotonic()
+    source = probe_apart(job.video, job.limits)
+    stages = list(job.recipe.stages(job.video))
+    with lock_of(job):
+        source_hash = hash_file(job.video)
+        return build_locked(job, source, stages, source_hash=source_hash, started=started, reuse=not job.force)
 
 
-def _manifest(
-    folder: Path,
-    video_id: str,
-    profile: str,
-    decode: DecodePass,
-    files: list[FileEntry],
-    *,
-    stages: list[StageFacts],
-    source_hash: str,
-    built_at: str,
-) -> Manifest:
-    source = decode.source
-    facts = _video_facts(source, decode)
-    return Manifest(
-        schema_version=SCHEMA_VERSION,
-        video_id=video_id,
-        profile=profile,
-        title=source.path.stem,
-        built_at=built_at,
-        project_version=_project_version(),
-        source=SourceFacts(
-            file_name=source.path.name,
-            sha256=source_hash,
-            bytes=source.path.stat().st_size,
-            container=source.container,
-        ),
-        video=facts,
-        clip_seconds=CLIP_SECONDS,
-        stages=stages,
-        losses=[
-            Loss(code=loss.code, message=loss.message, start_time=loss.start_time, end_time=loss.end_time)
-            for loss in decode.losses()
-        ],
-        files=files,
-        images=_images(folder, files),
-        world_hash=world_hash(folder, facts, files),
-    )
+def build_locked(
+    job: Job, source: Probe, stages: list[Stage], *, source_hash: str, started: float, reuse: bool
+) -> BuildReport:
+    """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
+    folder, keys = job.folder, keys_of(stages, source_hash)
+    old = find_predecessor(folder, job.video, force=job.force)
+    existing = old.manifest
+    if existing is not None and not job.force:
+        old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
+        if existing.complete and {stage.name: stage.key for stage in existing.stages} == keys:
+            remember_source(folder, job.video)
+            return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
+    sound = VideoSound(source, limits=job.limits)
+    shelf = Shelf(folder, source, keys, reuse=reuse, hear=sound)
+    log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
+    with closing(sound):
+        decode = _work(job, source, stages, shelf, log)
+    manifest = describe(
+        folder, job.name, job.recipe.profile, decode,
+        files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
+        lost=[*log.lost, *losses_told_by(stages)], stages=stages, keys=keys, source_hash=source_hash,
+        built_at=job.clock.now(),
+    )  # fmt: skip
+    # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
+    notes = old.set_sessions_aside(source_hash)
+    write_manifest(folder, manifest)
+    remember_source(folder, job.video)
+    old.sweep(manifest)
+    return _report(manifest, changed=True, shelf=shelf, seconds=job.clock.monotonic() - started, notes=notes)
 
 
-def _video_facts(source: Probe, decode: DecodePass) -> VideoFacts:
-    duration = decode.duration
-    counted = (decode.frames - 1) / decode.last_time if decode.last_time > 0 else 0.0
-    return VideoFacts(
-        duration=duration,
-        frame_rate=source.frame_rate or round(counted, 3),
-        width=source.width,
-        height=source.height,
-        rotation=source.rotation,
-        frames=decode.frames,
-        codec=source.codec,
-        has_audio=source.has_audio,
-    )
-
-
-def _stage_facts(stages: list[Stage], keys: dict[str, str]) -> list[StageFacts]:
-    return [
-        StageFacts(
-            name=stage.spec.name,
-            version=str(stage.spec.version),
-            key=keys[stage.spec.name],
-            parameters=dict(stage.spec.parameters),
-            tables=list(stage.spec.tables),
-        )
-        for stage in stages
-    ]
-
-
-def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
-    rows = read_table(folder, "key_frames", [entry for entry in files if entry.table == "key_frames"])
-    paths = sorted(set(rows.column("image").to_pylist()))
-    return [
-        ImageEntry(path=path, sha256=hash_file(folder / path), bytes=(folder / path).stat().st_size) for path in paths
-    ]
-
-
-def _remember_source(folder: Path, video: Path) -> None:
-    """Note where this machine keeps the video; no part of the world."""
-    write_atomically(folder / "local.json", json.dumps({"source_path": str(video.resolve())}).encode())
-
-
-def _project_version() -> str:
+def _work(job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: DecodeLog) -> DecodePass:
+    """Make the rows that are not there yet; a pass that stands at the end of the video."""
+    decode: VideoPass | None = None
+    schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown"
+        known = DecodePass(source=source, go_on_from=log.final) if log.final is not None else None
+        clips = clip_count(known.duration) if known is not None else None
+        wants = [lane.want(clips) for lane in schedule.lanes]
+        begins = [want.spans[0][0] for want in wants if want.spans]
+        if known is None or begins:
+            decode = VideoPass(
+                source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
+                stops=known is not None, noted=log.note,
+            )  # fmt: skip
+            schedule.run_pass(decode)
+            if decode.final is not None:
+                log.finish(decode.final, decode.lost)
+        ended = DecodePass(source=source, go_on_from=log.final)
+        schedule.finish(ended.duration)
+        return ended
+    finally:
+        if decode is not None:
+            decode.close()
+        schedule.stop()
+
+
+def lock_of(job: Job) -> AbstractContextManager[None]:
+    """The right to write the job's world."""
+    return world_lock(job.store, job.name, waiting=job.progress.say if job.waits else None)
 
 
 def _report(
     manifest: Manifest, *, changed: bool, shelf: Shelf | None, seconds: float, notes: Sequence[Loss] = ()
 ) -> BuildReport:
+    clips = clip_count(manifest.video.duration)
     return BuildReport(
         video_id=manifest.video_id,
         changed=changed,
@@ -228,6 +181,6 @@ def _report(
         world_hash=manifest.world_hash,
         losses=(*manifest.losses, *notes),
         clips_made=shelf.written if shelf is not None else 0,
-        clips_reused=shelf.reused if shelf is not None else 0,
+        clips_reused=shelf.reused(clips) if shelf is not None else 0,
         seconds=seconds,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from world_api.build.stage import Stage
+from world_api.core.faults import BackendFault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,3 +24,28 @@ def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
     for stage in stages:
         keys[stage.spec.name] = stage.spec.key(source_hash=source_hash, upstream=keys)
     return keys
+
+
+def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
+    """The stages that are not named.
+
+    Raises:
+        BackendFault: ``no_such_stage``, for a name that is none of them; ``stage_needed``, where one that stays reads
+            the rows of one that goes.
+    """
+    known = [stage.spec.name for stage in stages]
+    for name in names:
+        if name not in known:
+            raise BackendFault(
+                "no_such_stage", f"there is no stage {name!r}", hint=f"the stages are {', '.join(known)}"
+            )
+    kept = [stage for stage in stages if stage.spec.name not in names]
+    for stage in kept:
+        for name in stage.spec.needs:
+            if name in names:
+                raise BackendFault(
+                    "stage_needed",
+                    f"the stage {stage.spec.name!r} works on the rows of {name!r}",
+                    hint=f"leave {stage.spec.name!r} out, too",
+                )
+    return kept

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from world_api.build.stage import Stage
 from world_api.core.faults import StoreFault
-from world_api.world.disk.files import not_writable
+from world_api.world.disk.files import not_writable, write_atomically
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Loss, Manifest, read_manifest
 from world_api.world.disk.storage import IMAGES, ROWS
 from world_api.world.sessions.commits import SESSIONS
 
 #: Tables that sessions write; no build can make their rows again.
 _BY_SESSIONS = ("memories", "registrations")
+_LOCAL = "local.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class Predecessor:
     folder: Path
     manifest: Manifest | None
     source_hash: str | None  #: of the video it was made from; None where nobody can tell
+    is_same_growing: bool = False  #: whether it holds the beginning of the very video that takes its place
 
     @property
     def is_there(self) -> bool:
@@ -38,9 +40,9 @@ class Predecessor:
             StoreFault: ``world_exists``, for a world made from another file or with another profile.
         """
         existing = self.manifest
-        if existing is None or (existing.source.sha256 == source_hash and existing.profile == profile):
+        if existing is None or (self._is_of(source_hash) and existing.profile == profile):
             return
-        if existing.source.sha256 != source_hash:
+        if not self._is_of(source_hash):
             other = f"made from another file ({existing.source.file_name})"
         else:
             other = f"made with the profile {existing.profile!r}"
@@ -53,7 +55,7 @@ class Predecessor:
     def committed(self, stages: Sequence[Stage], source_hash: str) -> list[FileEntry]:
         """What sessions committed to the old world of the same video: it goes over into the new one."""
         existing = self.manifest
-        if existing is None or existing.source.sha256 != source_hash:
+        if existing is None or not self._is_of(source_hash):
             return []
         built = {table for stage in stages for table in stage.spec.tables}
         built |= {table for stage in existing.stages for table in stage.tables}
@@ -66,7 +68,7 @@ class Predecessor:
             StoreFault: ``store_not_writable``, ``disk_full``.
         """
         sessions = self.folder / SESSIONS
-        if not self.is_there or self.source_hash == source_hash or not any(sessions.glob("*.jsonl")):
+        if not self.is_there or self._is_of(source_hash) or not any(sessions.glob("*.jsonl")):
             return []
         owner = self.source_hash[:12] if self.source_hash is not None else "unknown"
         place = _free(self.folder / f"{SESSIONS}-of-{owner}")
@@ -93,8 +95,11 @@ class Predecessor:
                 if path.is_file() and name not in wanted and (name in named or not by_sessions):
                     path.unlink(missing_ok=True)
 
+    def _is_of(self, source_hash: str) -> bool:
+        return self.is_same_growing or self.source_hash == source_hash
 
-def find_predecessor(folder: Path, *, force: bool) -> Predecessor:
+
+def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
     """The world that is there. One that cannot be read is left alone unless it may be replaced.
 
     Raises:
@@ -106,7 +111,21 @@ def find_predecessor(folder: Path, *, force: bool) -> Predecessor:
         if fault.code != "no_such_world" and not force:
             raise
         return Predecessor(folder=folder, manifest=None, source_hash=_source_hash(folder))
-    return Predecessor(folder=folder, manifest=manifest, source_hash=manifest.source.sha256)
+    is_same = not manifest.complete and remembered_source(folder) == video.resolve()
+    return Predecessor(folder=folder, manifest=manifest, source_hash=manifest.source.sha256, is_same_growing=is_same)
+
+
+def remember_source(folder: Path, video: Path) -> None:
+    """Note where this machine keeps the video; no part of the world."""
+    write_atomically(folder / _LOCAL, json.dumps({"source_path": str(video.resolve())}).encode())
+
+
+def remembered_source(folder: Path) -> Path | None:
+    """Where this machine kept the video when the world was made."""
+    try:
+        return Path(json.loads((folder / _LOCAL).read_bytes())["source_path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _source_hash(folder: Path) -> str | None:

@@ -1,12 +1,21 @@
-"""Running stages: all that look at frames in one decode pass, then those that work on stored rows."""
+"""Running stages: one decode pass feeds all that look at frames; the others work on stored rows as these come in."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
 from typing import Protocol
 
-from world_api.build.media.frames import DecodePass, Frame
+from world_api.build.lanes import Lane, RowLane, Shown
+from world_api.build.media.frames import Frame
+from world_api.build.media.passes import VideoPass, let_go
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Sampling, Stage, Worker, clip_count, clip_span
+from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
+
+#: How long (seconds) to wait for a lane before looking after the others.
+_TURN = 0.05
 
 
 class Progress(Protocol):
@@ -16,72 +25,141 @@ class Progress(Protocol):
         """A stage has worked through ``done`` of ``total`` seconds of video."""
         ...
 
+    def say(self, text: str) -> None:
+        """Something to tell in between: what is waited for, what was found."""
+        ...
 
-class _Lane:
-    """One stage in the decode pass: opens a worker for each clip whose window holds the frame, and closes it after."""
 
-    def __init__(self, stage: Stage, sampling: Sampling, shelf: Shelf) -> None:
-        self.stage = stage
-        self._sampling = sampling
-        self._shelf = shelf
-        self._open: dict[int, Worker] = {}
-        self._next = 0
+class Board:
+    """Which clips of which stage have their rows stored; lanes write on it, and the schedule reads."""
 
-    def feed(self, frame: Frame, previous: float | None) -> None:
-        """Give a frame to every worker whose window holds it."""
-        if not self._sampling.takes(frame.time, previous):
+    def __init__(self, stages: Sequence[Stage], shelf: Shelf) -> None:
+        self._there = {stage.spec.name: shelf.clips_of(stage) for stage in stages}
+        self._up_to = dict.fromkeys(self._there, 0)
+        self._lock = Lock()
+
+    def close(self, stage: str, number: int) -> None:
+        """The rows of a clip are stored."""
+        with self._lock:
+            self._there[stage].add(number)
+
+    def has(self, stage: str, number: int) -> bool:
+        """Whether the rows of a clip are stored."""
+        return number in self._there[stage]
+
+    def up_to(self, stage: str) -> int:
+        """How many clips from the first on are stored without a gap."""
+        with self._lock:
+            while self._up_to[stage] in self._there[stage]:
+                self._up_to[stage] += 1
+            return self._up_to[stage]
+
+
+@dataclass(kw_only=True)
+class Schedule:
+    """The stages of one build at work. ``clip_done`` is told how many clips from the first on all stages have stored."""
+
+    stages: Sequence[Stage]
+    shelf: Shelf
+    progress: Progress
+    expected: float  #: seconds the video is said to have; 0 where nobody says
+    clip_done: Callable[[int], None] = lambda count: None
+
+    @property
+    def _workers(self) -> list[Lane | RowLane]:
+        return [*self.lanes, self._rows]
+
+    def __post_init__(self) -> None:
+        self._board = Board(self.stages, self.shelf)
+        self._row_stages = [stage for stage in self.stages if stage.spec.sampling is None]
+        self._given = dict.fromkeys((stage.spec.name for stage in self._row_stages), 0)
+        self._complete = 0
+        self._rows = RowLane(self.shelf, closed=self._board.close)
+        self.lanes = [
+            Lane(stage, stage.spec.sampling, self.shelf, closed=self._board.close)
+            for stage in self.stages
+            if stage.spec.sampling is not None
+        ]
+
+    def run_pass(self, decode: VideoPass) -> None:
+        """Feed the frames of a pass to the lanes that want them.
+
+        Raises:
+            MediaFault: the file cannot be read any more.
+        """
+        wants = list(zip(self.lanes, decode.wants, strict=True))
+        previous = decode.go_on_from.last_time if decode.go_on_from is not None else None
+        for frame in decode:
+            self._show(frame, [lane for lane, want in wants if want.takes(frame.time, previous)])
+            if previous is None or int(frame.time) > int(previous):
+                self._look_after(None)
+            previous = frame.time
+
+    def finish(self, duration: float) -> None:
+        """The video is over after so many seconds: wait until every clip of every stage is stored."""
+        for lane in self.lanes:
+            lane.end(duration)
+        while not self._is_finished(duration):
+            for worker in self._workers:
+                if not worker.check(patience=_TURN):
+                    break
+            self._look_after(duration)
+        self._tell(duration)
+
+    def stop(self) -> None:
+        """Do nothing more; what is stored stays."""
+        for worker in self._workers:
+            worker.stop()
+
+    def _show(self, frame: Frame, lanes: list[Lane]) -> None:
+        if not lanes:
+            let_go(frame)
             return
-        while clip_span(self._next).start - self._sampling.warm_up <= frame.time:
-            if not self._shelf.has(self.stage, self._next):
-                self._open[self._next] = self.stage.open(self._shelf.clip(self._next))
-            self._next += 1
-            self._close_before(frame.time)  # one by one, so that a long gap never holds many open
-        self._close_before(frame.time)
-        for worker in self._open.values():
-            worker.see(frame)
-
-    def _close_before(self, time: float) -> None:
-        for number in list(self._open):
-            if time >= clip_span(number).end + self._sampling.look_ahead:
-                self._close(number)
-
-    def end(self, duration: float) -> None:
-        """The video is over: close what is left; clips that it does not reach are dropped."""
-        count = clip_count(duration)
-        for number in list(self._open):
-            if number < count:
-                self._close(number)
-        for number in range(self._next, count):
-            if not self._shelf.has(self.stage, number):
-                self._shelf.add(self.stage, number, self.stage.open(self._shelf.clip(number)).finish())
-
-    def _close(self, number: int) -> None:
-        self._shelf.add(self.stage, number, self._open.pop(number).finish())
-
-
-def run_pass(stages: list[Stage], decode: DecodePass, shelf: Shelf, progress: Progress) -> None:
-    """Decode the video once and feed every stage that samples frames."""
-    lanes = [_Lane(stage, stage.spec.sampling, shelf) for stage in stages if stage.spec.sampling is not None]
-    expected = decode.source.declared_duration or 0.0
-    previous: float | None = None
-    for frame in decode:
+        shown = Shown(frame, lanes=len(lanes))
         for lane in lanes:
-            lane.feed(frame, previous)
-        if previous is None or int(frame.time) > int(previous):
-            for lane in lanes:
-                progress.update(lane.stage.spec.name, frame.time, max(frame.time, expected))
-        previous = frame.time
-    for lane in lanes:
-        lane.end(decode.duration)
-        progress.update(lane.stage.spec.name, decode.duration, decode.duration)
+            lane.offer(shown)
 
+    def _look_after(self, duration: float | None) -> None:
+        """See to failures, give the row stages what they can work on, and tell how far all are."""
+        for worker in self._workers:
+            worker.check()
+        for stage in self._row_stages:
+            self._give(stage, None if duration is None else clip_count(duration))
+        self._tell(duration)
+        complete = min(self._board.up_to(stage.spec.name) for stage in self.stages) if self.stages else 0
+        if complete > self._complete:
+            self._complete = complete
+            self.clip_done(complete)
 
-def run_on_rows(stages: list[Stage], duration: float, shelf: Shelf, progress: Progress) -> None:
-    """Run the stages that need no frames, in the order of the recipe, clip after clip."""
-    for stage in stages:
-        if stage.spec.sampling is not None:
-            continue
-        for number in range(clip_count(duration)):
-            if not shelf.has(stage, number):
-                shelf.add(stage, number, stage.open(shelf.clip(number)).finish())
-            progress.update(stage.spec.name, min(duration, clip_span(number).end), duration)
+    def _give(self, stage: Stage, clips: int | None) -> None:
+        """Give the clips of a row stage that have become ready."""
+        name = stage.spec.name
+        ahead = math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
+        ready = min((self._board.up_to(other) for other in self._before(stage)), default=clips or 0)
+        while (number := self._given[name]) != clips:
+            reach = number + ahead if clips is None else min(number + ahead, clips - 1)
+            if reach >= ready:
+                return
+            self._given[name] += 1
+            if not self._board.has(name, number):
+                self._rows.give(stage, number)
+
+    def _before(self, stage: Stage) -> list[str]:
+        """The stages whose rows must be there first: all that look at frames, and those it names."""
+        return [lane.stage.spec.name for lane in self.lanes] + list(stage.spec.needs)
+
+    def _is_finished(self, duration: float) -> bool:
+        count = clip_count(duration)
+        return all(self._board.up_to(stage.spec.name) >= count for stage in self.stages)
+
+    def _tell(self, duration: float | None) -> None:
+        for lane in self.lanes:
+            done = lane.time if duration is None else min(lane.time, duration)
+            self.progress.update(lane.stage.spec.name, done, self._total(done, duration))
+        for stage in self._row_stages:
+            done = self._board.up_to(stage.spec.name) * CLIP_SECONDS
+            done = done if duration is None else min(done, duration)
+            self.progress.update(stage.spec.name, done, self._total(done, duration))
+
+    def _total(self, done: float, duration: float | None) -> float:
+        return duration if duration is not None else max(done, self.expected)

@@ -4,63 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from world_api.build.media.probe import Probe
-from world_api.build.stage import CLIP_SECONDS, Clip, Records, Stage, clip_span
+from world_api.build.stage import CLIP_SECONDS, Clip, Hear, Records, Stage, clip_span
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.hashing import hash_rows
 from world_api.world.disk.manifest import FileEntry
 from world_api.world.disk.storage import find_rows, read_table, rows_from_records, write_image, write_rows
 from world_api.world.disk.tables import TABLES
 
 
 class Shelf:
-    """Rows of a recipe's stages by clip. With ``reuse`` clips that are already there under their key are kept."""
+    """Rows of a recipe's stages by clip. With ``reuse`` clips that are already there under their key are kept.
 
-    def __init__(self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool) -> None:
+    Threads may share it.
+    """
+
+    def __init__(self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool, hear: Hear) -> None:
         self._folder = folder
         self._source = source
         self._keys = keys
         self._reuse = reuse
+        self._hear = hear
         self._files: dict[tuple[str, int], FileEntry] = {}
+        self._there: dict[str, set[int]] = {}
+        self._lock = Lock()
         self.written = 0
-        self.reused = 0
 
-    def has(self, stage: Stage, number: int) -> bool:
-        """Whether a clip of a stage need not be made again."""
-        if not self._reuse:
-            return False
-        found = [
-            find_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name])
-            for table in stage.spec.tables
-        ]
-        entries = [entry for entry in found if entry is not None]
-        if len(entries) < len(found) or not self._has_images(entries):
-            return False
-        self._files.update({(entry.table, number): entry for entry in entries})
-        self.reused += 1
-        return True
+    def clips_of(self, stage: Stage) -> set[int]:
+        """The clips of a stage that need not be made again, as found at the start."""
+        name = stage.spec.name
+        with self._lock:
+            if name not in self._there:
+                self._there[name] = self._find(stage) if self._reuse else set()
+            return set(self._there[name])
+
+    def reused(self, clips: int) -> int:
+        """How many clips of all stages were found, among the first so many of each."""
+        return sum(1 for found in self._there.values() for number in found if number < clips)
 
     def clip(self, number: int) -> Clip:
         """A clip as its stages see it."""
         return Clip(
-            number=number, span=clip_span(number), source=self._source, rows=self.rows, keep_image=self._keep_image
-        )
+            number=number, span=clip_span(number), source=self._source, rows=self.rows, keep_image=self._keep_image,
+            audio=self._hear,
+        )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
         for table in stage.spec.tables:
             rows = rows_from_records(table, records.get(table, []))
-            self._files[table, number] = self._store(table, number, self._keys[stage.spec.name], rows)
-        self.written += 1
+            entry = write_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name], rows=rows)
+            with self._lock:
+                self._files[table, number] = entry
+        with self._lock:
+            self.written += 1
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
         """The stored rows of a table whose time (or start) lies in a span."""
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
-        files = [self._files[table, number] for number in range(first, last + 1) if (table, number) in self._files]
+        with self._lock:
+            files = [self._files[table, n] for n in range(first, last + 1) if (table, n) in self._files]
         found = read_table(self._folder, table, files)
         column = found.column("time" if "time" in TABLES[table].schema.names else "start")
         inside = pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end))
@@ -68,25 +75,25 @@ class Shelf:
 
     def files(self, clips: int) -> list[FileEntry]:
         """All files of the first so many clips, in order."""
-        return [self._files[place] for place in sorted(self._files) if place[1] < clips]
+        with self._lock:
+            return [self._files[place] for place in sorted(self._files) if place[1] < clips]
 
-    def _store(self, table: str, number: int, key: str, rows: pa.Table) -> FileEntry:
-        """Write a file, never over one with other rows: the world that is there may name it."""
-        there = find_rows(self._folder, table=table, clip=number, key=key)
-        if there is not None:
-            if read_table(self._folder, table, [there]).equals(rows):
-                return there
-            key = f"{key}-{hash_rows([(table, rows)])[:8]}"
-        return write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
+    def _find(self, stage: Stage) -> set[int]:
+        tables = {
+            table: find_rows(self._folder, table=table, key=self._keys[stage.spec.name]) for table in stage.spec.tables
+        }
+        whole = set.intersection(*(set(found) for found in tables.values()))
+        there = {n for n in whole if all(self._has_images(found[n]) for found in tables.values())}
+        for table, found in tables.items():
+            self._files |= {(table, number): found[number] for number in there}
+        return there
 
     def _keep_image(self, jpeg: bytes) -> str:
         return write_image(self._folder, jpeg)
 
-    def _has_images(self, entries: list[FileEntry]) -> bool:
+    def _has_images(self, entry: FileEntry) -> bool:
         """Whether the images that rows name are there, too."""
-        for entry in entries:
-            if "image" in TABLES[entry.table].schema.names:
-                images = read_table(self._folder, entry.table, [entry]).column("image").to_pylist()
-                if not all((self._folder / image).is_file() for image in images):
-                    return False
-        return True
+        if "image" not in TABLES[entry.table].schema.names:
+            return True
+        images = read_table(self._folder, entry.table, [entry]).column("image").to_pylist()
+        return all((self._folder / image).is_file() for image in images)

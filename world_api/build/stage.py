@@ -12,23 +12,29 @@ video.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame
+from world_api.build.media.losses import LossNote
 from world_api.build.media.probe import Probe
+from world_api.build.media.wants import is_sampled
 from world_api.core.canonical import content_hash
+from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
 
 CLIP_SECONDS = 30.0
 
 #: What gives a stage its frames.
-_FRAMES = ("world_api.build.media.frames", "world_api.build.media.timeline", "world_api.build.media.probe")
+FRAME_MODULES = tuple(
+    f"world_api.build.media.{name}" for name in ("frames", "decoding", "timeline", "probe", "wants", "child.slots")
+)
 
 Record = dict[str, Any]
 Records = Mapping[str, list[Record]]  #: table name -> rows
@@ -48,9 +54,7 @@ class Sampling:
 
     def takes(self, time: float, previous: float | None) -> bool:
         """Whether a frame is sampled: the first one in each step of ``1 / fps`` seconds, whoever asks."""
-        if self.fps is None or previous is None:
-            return True
-        return math.floor(time * self.fps + 1e-6) > math.floor(previous * self.fps + 1e-6)
+        return is_sampled(self.fps, time, previous)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,10 @@ class StageSpec:
     sampling: Sampling | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  #: names of the stages whose rows it reads
+    #: For a stage without sampling: how far past the end of a clip (seconds) the rows reach that it reads.
+    rows_ahead: float = 0.0
+    #: Whether it reads the whole file, not frames or rows: of a video that grows it works on nothing before the end.
+    whole_file: bool = False
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
     #: Names of the modules whose code makes the rows; a package stands for all its modules.
     modules: tuple[str, ...] = ()
@@ -82,10 +90,18 @@ class StageSpec:
             "sampling": None if sampling is None else [sampling.fps, sampling.warm_up, sampling.look_ahead],
             "parameters": dict(self.parameters),
             "libraries": {name: version(name) for name in self.libraries},
-            "code": hash_code(self.modules if sampling is None else (*self.modules, *_FRAMES)),
+            "code": hash_code(self.modules if sampling is None else (*self.modules, *FRAME_MODULES)),
             "upstream": {name: upstream[name] for name in self.needs},
         }
         return content_hash(facts)[:16]
+
+
+Hear = Callable[[TimeSpan], Samples]
+
+
+def no_sound(_span: TimeSpan) -> Samples:
+    """Of a video that is silent, or that nobody listens to."""
+    return np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +109,8 @@ class Clip:
     """One clip as a stage sees it.
 
     ``rows(table, span)`` reads stored rows of earlier stages whose time lies in a span; ``keep_image`` stores an encoded
-    JPEG and returns its path inside the world.
+    JPEG and returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty
+    where the video has none.
     """
 
     number: int
@@ -101,6 +118,7 @@ class Clip:
     source: Probe
     rows: Callable[[str, TimeSpan], pa.Table]
     keep_image: Callable[[bytes], str]
+    audio: Hear = no_sound
 
 
 class Worker(Protocol):
@@ -126,6 +144,21 @@ class Stage(Protocol):
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip; it must not share state with another."""
         ...
+
+
+@runtime_checkable
+class TellsLosses(Protocol):
+    """A stage that knows of something it could not take from its source."""
+
+    @property
+    def losses(self) -> Sequence[LossNote]:
+        """What was lost."""
+        ...
+
+
+def losses_told_by(stages: Iterable[Stage]) -> list[LossNote]:
+    """What the stages could not take from their sources."""
+    return [loss for stage in stages if isinstance(stage, TellsLosses) for loss in stage.losses]
 
 
 def clip_span(number: int) -> TimeSpan:

@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
+from world_api.core.spans import TimeSpan
 
 Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
+Vector = NDArray[np.float32]  #: one of unit length
 Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
+Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
+SAMPLE_RATE = 16_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,54 @@ class TextReader(Protocol):
 
     def locate(self, image: Image) -> Sequence[Box]:
         """Where lines of text may be (pixels of the image); much cheaper than reading."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpokenWord:
+    """A recognised word: when (seconds from the first sample given), how sure (0 to 1)."""
+
+    start: float
+    end: float
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpokenLine:
+    """A recognised line and its words. ``language`` is a code such as ``en``, empty where unknown."""
+
+    start: float
+    end: float
+    text: str
+    language: str
+    confidence: float
+    words: tuple[SpokenWord, ...] = ()
+
+
+class VoiceDetector(Protocol):
+    """Voice activity detection. It looks back, never ahead, but for ``hang_over``."""
+
+    producer: str
+    #: Seconds of silence that must be heard before a stretch of voice is known to be over.
+    hang_over: float
+
+    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
+        """Where somebody may be speaking: seconds from the first sample, apart and in order."""
+        ...
+
+
+class SpeechRecogniser(Protocol):
+    """Speech to text with word times. ``language`` is a code such as ``en``, or empty: find out."""
+
+    producer: str
+
+    def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+        """The lines spoken in a stretch of at most thirty seconds, in time order.
+
+        Raises:
+            BackendFault: ``speech_model_missing``, where its package or its model is not there.
+        """
         ...
 
 

@@ -23,6 +23,10 @@ class Lines:
             self._told.add(stage)
             sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
 
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        sys.stderr.write(f"  {text}\n")
+
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
@@ -44,5 +48,8 @@ def progress_bars() -> Iterator[Progress]:
                 if stage not in tasks:
                     tasks[stage] = drawn.add_task(stage, total=total)
                 drawn.update(tasks[stage], completed=done, total=total)
+
+            def say(self, text: str) -> None:
+                drawn.console.print(f"  {text}", markup=False, highlight=False)
 
         yield Bars()

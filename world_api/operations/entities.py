@@ -11,13 +11,14 @@ from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import moment, optional_stretch
 from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
 from world_api.operations.answering.finding import identify
-from world_api.operations.answering.identity import find_entity
+from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.states import state_in_words
 from world_api.operations.answering.wording import path_in_words
 from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import RegisteredEntity, StateAnswer, Trajectory, TrajectoryPart
 from world_api.world.sessions.session import Registration, Session
+from world_api.world.tracks import Track
 
 #: A trajectory lists at most this many appearances.
 MAX_PARTS = 40
@@ -46,6 +47,7 @@ def register_entity(
         hint=entity_hint,
         already_known=seen_before,
         confidence=chosen.confidence,
+        may_be=look_alikes(session, chosen.entity_id),
         evidence=[evidence(session, TimeSpan(start=at, end=at), chosen.source, chosen.confidence, chosen.time)],
     )
 
@@ -56,17 +58,19 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     session.check_video(video_id)
     entity = find_entity(session, entity_id)
     if isinstance(entity, Registration):
-        parts = [(TimeSpan(start=entity.time, end=entity.time), f"seen once, at box {[round(v) for v in entity.box]}")]
+        parts = [_seen_once(session, entity)]
+        size = None
     else:
-        parts = [(span, path_in_words(session.view, entity, span)) for span in entity.appearances]
+        parts = [_appearance(session, entity, span) for span in entity.appearances]
+        size = entity.size
     shown = parts[:MAX_PARTS]
     return Trajectory(
-        trajectory=[
-            TrajectoryPart(**times(span), scene_id=session.view.scene_at(span.start).scene_id, path_repr=path)
-            for span, path in shown
-        ],
+        trajectory=shown,
+        size=size,
+        may_be=look_alikes(session, entity_id),
         evidence=[
-            evidence(session, span, "tracker", entity.confidence, span.start) for span, _ in shown[:MAX_EVIDENCE]
+            evidence(session, TimeSpan(start=p.start_time, end=p.end_time), "tracker", entity.confidence, p.start_time)
+            for p in shown[:MAX_EVIDENCE]
         ],
         truncated=len(parts) > len(shown),
         hint=f"{len(parts) - len(shown)} later appearances are left out" if len(parts) > len(shown) else "",
@@ -90,4 +94,24 @@ def query_entity_state(
     answer, span, confidence = state_in_words(session, entity, at, query, within)
     return StateAnswer(
         answer=answer, confidence=confidence, evidence=[evidence(session, span, "tracker", confidence, at)]
+    )
+
+
+def _appearance(session: Session, track: Track, span: TimeSpan) -> TrajectoryPart:
+    return TrajectoryPart(
+        **times(span),
+        scene_id=session.view.scene_at(span.start).scene_id,
+        path_repr=path_in_words(session.view, track, span),
+        enters_from=track.enters_from(span),
+        leaves_to=side_left(session, track, span),
+    )
+
+
+def _seen_once(session: Session, thing: Registration) -> TrajectoryPart:
+    return TrajectoryPart(
+        **times(TimeSpan(start=thing.time, end=thing.time)),
+        scene_id=session.view.scene_at(thing.time).scene_id,
+        path_repr=f"seen once, at box {[round(v) for v in thing.box]}",
+        enters_from=None,
+        leaves_to=None,
     )

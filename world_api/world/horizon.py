@@ -6,33 +6,58 @@ seen. Before the earliest such change the visible part and the whole world say t
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
 
-from world_api.world.items import Positions
-from world_api.world.tracks import JoinedTracks, Tracks
+from world_api.world.followed import JoinedTracks, Tracks
+from world_api.world.items import Items, Positions
+from world_api.world.screen_texts import ScreenText
 from world_api.world.whole import BEGINS, Whole
+
+#: From when to when something is said, and what.
+Said = Counter[tuple[float, float, str]]
 
 #: The tables whose rows make up what segments say and look like, sightings apart.
 _TABLES = tuple(name for name in BEGINS if name not in ("scene_cuts", "sightings"))
 
 
-def settled_until(whole: Whole, tracks: Tracks, as_of: float) -> float:
+def settled_until(whole: Whole, tracks: Tracks, texts: Items[ScreenText], as_of: float) -> float:
     """The time before which the segments of a cut and of the whole world have the same content."""
     bound = min(as_of, *(whole.first_unseen(name, as_of) for name in _TABLES))
-    cut = np.flatnonzero((whole.tracks.known_at > as_of) & (whole.tracks.start_times < bound))
-    seen_whole = _said(whole.tracks, cut, bound)
-    opened = tracks.open_tracks
-    seen_cut = _said(opened, np.arange(opened.count), bound) if opened is not None else Counter()
-    differing = (seen_whole - seen_cut) + (seen_cut - seen_whole)
-    return min(bound, *(start for start, _, _ in differing)) if differing else bound
-
-
-def _said(tracks: JoinedTracks, places: Positions, bound: float) -> Counter[tuple[float, float, str]]:
-    """What tracks put into segments before a time: when they appear, and how they are described."""
-    owners, starts, ends = tracks.appearances(places)
-    early = np.flatnonzero(starts < bound)
-    return Counter(
-        (float(starts[i]), min(float(ends[i]), bound), tracks.described(int(places[owners[i]]))) for i in early
+    return min(
+        bound,
+        _first_difference(*_followed(whole, tracks, as_of, bound)),
+        _first_difference(*_read(whole, texts, bound)),
     )
+
+
+def _first_difference(one: Said, other: Said) -> float:
+    return min((start for start, _, _ in (one - other) + (other - one)), default=math.inf)
+
+
+def _followed(whole: Whole, tracks: Tracks, as_of: float, bound: float) -> tuple[Said, Said]:
+    """What tracks that the cut changes put into segments before a time, in the whole world and behind the cut."""
+
+    def said(joined: JoinedTracks, places: Positions) -> Said:
+        owners, starts, ends = joined.appearances(places)
+        early = np.flatnonzero(starts < bound)
+        return Counter(
+            (float(starts[i]), min(float(ends[i]), bound), joined.described(int(places[owners[i]]))) for i in early
+        )
+
+    changed = np.flatnonzero((whole.tracks.known_at > as_of) & (whole.tracks.start_times < bound))
+    opened = tracks.open_tracks
+    return said(whole.tracks, changed), said(opened, np.arange(opened.count)) if opened is not None else Counter()
+
+
+def _read(whole: Whole, texts: Items[ScreenText], bound: float) -> tuple[Said, Said]:
+    """The same of the texts on screen that the cut made anew."""
+
+    def said(stretches: Items[ScreenText], first: int) -> Said:
+        end = int(np.searchsorted(stretches.starts, bound))
+        return Counter((text.span.start, min(text.span.end, bound), text.text) for text in stretches[first:end])
+
+    kept = int(np.count_nonzero(texts.rows >= 0))
+    return said(whole.screen_texts, kept), said(texts, kept)

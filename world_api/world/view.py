@@ -20,12 +20,15 @@ from numpy.typing import NDArray
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
+from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
+from world_api.world.followed import Tracks
 from world_api.world.horizon import settled_until
 from world_api.world.items import Items, Times, spans, tile
-from world_api.world.readings import join_readings
+from world_api.world.likeness import Likeness, Likenesses
+from world_api.world.screen_texts import ScreenText, join_readings, quiet_before, stretch_table, stretches
 from world_api.world.segments import segment
-from world_api.world.tracks import Track, Tracks
+from world_api.world.tracks import Track
 from world_api.world.whole import Whole
 
 Item = TypeVar("Item")
@@ -56,16 +59,6 @@ class Spoken:
     text: str
     speaker: str
     confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScreenText:
-    """Text read off the screen, from when to when it was seen there."""
-
-    span: TimeSpan
-    text: str
-    confidence: float
-    frame_time: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +171,7 @@ class View:
         """How many of the first segments are those of the whole world, with all that is said and seen in them."""
         if self.complete:
             return len(self._whole.segments)
-        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.duration))
+        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.screen_texts, self.duration))
         return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
 
     @cached_property
@@ -198,31 +191,19 @@ class View:
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
-        """Texts read off the screen, one entry for each stretch in which the same text was read."""
-        table = self._whole.readings if self.complete else self._visible_readings()
-        starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+        """Texts read off the screen, one entry for each stretch in which a text stood there.
 
-        def make(i: int) -> ScreenText:
-            text, sure = table.column("text")[i].as_py(), table.column("confidence")[i].as_py()
-            span = TimeSpan(start=float(starts[i]), end=float(ends[i]))
-            return ScreenText(span=span, text=text, confidence=sure, frame_time=span.start)
-
-        return Items(starts, ends, make, rows=table.column("row").to_numpy())
-
-    def _visible_readings(self) -> pa.Table:
-        """Stretches lie within shots: those of shots that are all known stay, the rest is joined anew."""
-        whole, rows = self._whole.readings, self.world.rows("screen_texts")
-        known = min(self._whole.first_unseen(name, self.duration) for name in ("screen_texts", "cuts"))
-        shots = self.shots.starts
-        since = float(shots[max(0, int(np.searchsorted(shots, min(known, self.duration))) - 1)])
-        times = rows.column("time").to_numpy()
-        fresh = np.flatnonzero((times >= since) & (rows.column("known_at").to_numpy() <= self.duration))
-        again = join_readings(rows.take(pa.array(fresh)), shots, self.span)
-        again = again.set_column(
-            again.column_names.index("row"), "row", pa.array(fresh[again.column("row").to_numpy()])
-        )
-        kept = int(np.searchsorted(whole.column("start").to_numpy(), since))
-        return pa.concat_tables([whole.slice(0, kept), again]).combine_chunks()
+        Their ``rows`` count the stretches of the whole world; -1 is one that the cut made anew.
+        """
+        whole = self._whole.readings
+        if self.complete:
+            return self._whole.screen_texts
+        seen = min(self.duration, *(self._whole.first_unseen(name, self.duration) for name in ("screen_texts", "cuts")))
+        since, kept = quiet_before(whole, seen)
+        rows = self.world.rows("screen_texts")
+        fresh = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
+        again = stretch_table(join_readings(rows.filter(pa.array(fresh)), self.shots, self.span))
+        return stretches(pa.concat_tables([whole.slice(0, kept), again]).combine_chunks(), kept=kept)
 
     @cached_property
     def captions(self) -> Items[Said]:
@@ -240,14 +221,26 @@ class View:
         whole = self._whole.tracks
         if self.complete:
             return Tracks(whole, np.arange(whole.count))
-        video = self.world.manifest.video
         return Tracks.visible(
             whole,
             self.world.rows("sightings"),
             self.world.rows("track_links"),
             self.duration,
-            (video.width, video.height),
         )
+
+    def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
+        """The entities that a build-time identity looks like, the most alike first. They are not merged."""
+        track = self.track_of_entity(entity_id)
+        return (
+            self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
+            if track is not None
+            else ()
+        )
+
+    @cached_property
+    def camera_movements(self) -> Items[CameraMovement]:
+        """What the camera does beyond standing still, in time order."""
+        return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""

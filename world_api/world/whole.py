@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.stored import World
+from world_api.world.followed import JoinedTracks
 from world_api.world.items import Items, Times, spans, tile
 from world_api.world.joining import Joined, join_tracks
-from world_api.world.readings import join_readings
+from world_api.world.screen_texts import ScreenText, join_readings, stretch_table, stretches
 from world_api.world.segments import SILENCE, segment, talks
-from world_api.world.tracks import JoinedTracks
 
 #: Which column tells when a row's fact begins.
 BEGINS = {
@@ -65,6 +65,7 @@ class Whole:
                 sightings=derived.table("tracks.sightings", lambda: part("sightings")),
             ),
             sightings,
+            picture=(video.width, video.height),
         )
 
     @cached_property
@@ -72,8 +73,13 @@ class Whole:
         """The stretches in which texts stay on screen."""
         return self._world.derived.table(
             "screen_texts",
-            lambda: join_readings(self._world.rows("screen_texts"), self.shots.starts, self.span),
+            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
         )
+
+    @cached_property
+    def screen_texts(self) -> Items[ScreenText]:
+        """The same, one by one."""
+        return stretches(self.readings)
 
     @cached_property
     def segments(self) -> Items[TimeSpan]:

@@ -10,7 +10,14 @@ import av
 import numpy as np
 import pytest
 
-from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.frames import Frame, Scaler, decoded_frame
+from world_api.build.media.limits import DEFAULT_LIMITS
+from world_api.build.media.passes import VideoPass
+from world_api.build.media.probe import probe
+from world_api.build.schedule import Schedule
+from world_api.build.shelf import Shelf
+from world_api.build.stage import Stage
 from world_api.core.ports import Image
 
 Draw = Callable[[float], Image]
@@ -34,6 +41,35 @@ def encode(
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return path
+
+
+class Silent:
+    """Nobody watches a build."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nobody watches."""
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
+
+def run(video: Path, stages: Sequence[Stage], shelf: Shelf) -> float:
+    """Run stages over a video as a build does; its duration in seconds."""
+    source = probe(video)
+    schedule = Schedule(stages=stages, shelf=shelf, progress=Silent(), expected=0.0)
+    decode = VideoPass(source=source, limits=DEFAULT_LIMITS, wants=[lane.want(None) for lane in schedule.lanes])
+    schedule.run_pass(decode)
+    assert decode.final is not None
+    duration = DecodePass(source=source, go_on_from=decode.final).duration
+    schedule.finish(duration)
+    schedule.stop()
+    return duration
+
+
+@pytest.fixture(scope="session")
+def run_stages() -> Callable[[Path, Sequence[Stage], Shelf], float]:
+    """Run stages over a video into a shelf."""
+    return run
 
 
 def room(seed: int = 0) -> Image:
@@ -70,7 +106,7 @@ def sampled(draw: Draw, *, start: float, end: float, rate: float = 5.0) -> list[
     frames = []
     for number in range(round(start * rate), round(end * rate)):
         raw = av.VideoFrame.from_ndarray(np.ascontiguousarray(draw(number / rate)), format="bgr24")
-        frames.append(Frame(raw, time=number / rate, scaler=scaler))
+        frames.append(decoded_frame(raw, time=number / rate, scaler=scaler))
     return frames
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api.build.builder import BuildReport, build_world
+from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
@@ -27,6 +27,9 @@ pytestmark = pytest.mark.media
 class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         assert 0 <= done <= total + 1e-6
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
 
 
 class StandingClock:
@@ -48,8 +51,9 @@ CLASSICAL = Recipe(profile="classical", stages=without_text)
 def build(
     video: Path, store: Path, *, recipe: Recipe = CLASSICAL, force: bool = False, video_id: str | None = None
 ) -> BuildReport:
+    name = video_id if video_id is not None else video.stem
     return build_world(
-        video, store, video_id=video_id, recipe=recipe, force=force, progress=Silent(), clock=StandingClock()
+        Job(video=video, store=store, name=name, recipe=recipe, force=force, progress=Silent(), clock=StandingClock())
     )
 
 

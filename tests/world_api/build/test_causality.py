@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from world_api.build.linking.look_links import LookLinks
+from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
@@ -19,12 +21,12 @@ from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks
 from world_api.build.stages.scene_cuts import SceneCuts
 from world_api.build.stages.screen_texts import ScreenTexts
-from world_api.build.stages.stitches import Stitches
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
-from world_api.core.ports import Image, TextLine
+from world_api.core.ports import DetectedObject, Image, TextLine
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
+from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 
@@ -86,11 +88,15 @@ def sighting(track: str, time: float, x: float, known_at: float) -> dict[str, An
     }  # fmt: skip
 
 
-def test_a_scene_cut_that_rests_on_a_later_cut_is_not_known_before_it() -> None:
-    looks = [look(float(t), 0 if t < 10 or t >= 12 else 1) for t in range(20)]
-    stored = {"looks": looks, "cuts": [cut(10.0, 10.2), cut(11.6, 11.9)]}
-    (row,) = [row for row in made(SceneCuts(), 0, stored=stored)["scene_cuts"] if row["time"] == 10.0]
-    assert row["known_at"] >= 11.9
+@pytest.mark.parametrize(("returns", "scenes"), [(14, []), (18, [10.0])])
+def test_a_scene_cut_is_not_known_before_the_old_picture_could_have_come_back(
+    returns: int, scenes: list[float]
+) -> None:
+    looks = [look(float(t), 0 if t < 10 or t >= returns else 1) for t in range(24)]
+    stored = {"looks": looks, "cuts": [cut(10.0, 10.2), cut(float(returns), returns + 0.2)]}
+    rows = made(SceneCuts(), 0, stored=stored)["scene_cuts"]
+    assert [row["time"] for row in rows] == scenes
+    assert all(row["known_at"] >= 16.0 for row in rows)
     check_rows(SceneCuts(), 0, stored)
 
 
@@ -134,8 +140,52 @@ def test_links_know_no_future(before: list[tuple[int, ...]], after: list[tuple[i
     check_rows(Stitches(), 1, {"sightings": list(rows.values())})
 
 
+def track_look(track: str, time: float, kind: int, known_at: float) -> dict[str, Any]:
+    vector = np.ones(TRACK_LOOK_DIMENSION)
+    vector[:kind] = 0.8
+    vector /= np.linalg.norm(vector)
+    return {"track": track, "time": time, "vector": vector.tolist(), "known_at": known_at, **MADE}
+
+
+def stitch(earlier: str, later: str, known_at: float) -> dict[str, Any]:
+    return {
+        "earlier": earlier,
+        "later": later,
+        "time": 30.0,
+        "kind": "stitch",
+        "score": 1.0,
+        "known_at": known_at,
+        **MADE,
+    }
+
+
+looked_at = st.tuples(st.integers(0, 3), st.integers(0, 25), st.integers(0, 20), delays)
+
+
+@given(st.lists(looked_at, max_size=14), st.lists(looked_at, min_size=4, max_size=14), st.lists(delays, max_size=2))
+def test_likenesses_know_no_future(
+    before: list[tuple[int, ...]], after: list[tuple[int, ...]], joined: list[float]
+) -> None:
+    rows = {
+        (track, time): track_look(track, time, kind, round(time + delay, 3))
+        for start, clip_name, found in ((0.0, "t0000", before), (30.0, "t0001", after))
+        for name, step, kind, delay in found
+        for track, time in [(f"{clip_name}_{name:02d}", start + step)]
+    }
+    links = [stitch(f"t0000_{n:02d}", f"t0001_{n:02d}", 30.0 + delay) for n, delay in enumerate(joined)]
+    check_rows(LookLinks(), 1, {"track_looks": list(rows.values()), "track_links": links})
+
+
+def test_a_likeness_is_known_when_both_were_looked_at() -> None:
+    looks = [track_look("t0000_01", t, 0, t) for t in (1.0, 2.0, 3.0)]
+    looks += [track_look("t0001_01", t, 0, t) for t in (40.0, 41.0)]
+    (row,) = made(LookLinks(), 1, stored={"track_looks": looks})["look_links"]
+    assert (row["earlier"], row["later"], row["score"]) == ("t0000_01", "t0001_01", 1.0)
+    assert row["known_at"] == 46.0
+
+
 class Reader:
-    """Reads a line wherever the top left corner is white."""
+    """Reads a line wherever a title stands."""
 
     producer = "made/1"
 
@@ -153,6 +203,9 @@ class Judge:
 
     def person_score(self, image: Image, box: Box) -> float:
         return 1.0
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        return [DetectedObject(category="person", box=Box(x1=40, y1=40, x2=80, y2=140), confidence=0.9)]
 
 
 def stages_on_frames() -> list[Stage]:

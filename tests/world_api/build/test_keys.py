@@ -10,6 +10,7 @@ from world_api.build import code
 from world_api.build.stage import StageSpec
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.scene_cuts import SceneCuts
+from world_api.listening import Listening
 from world_api.recipes import recipe_for
 
 
@@ -41,5 +42,5 @@ def test_the_code_that_makes_the_rows_is_part_of_the_key(tmp_path: Path, monkeyp
 
 
 def test_every_stage_names_the_code_it_is_made_of(tmp_path: Path) -> None:
-    for stage in recipe_for("classical").stages(tmp_path / "film.mp4"):
+    for stage in recipe_for("classical", Listening(subtitles="none", speech="off")).stages(tmp_path / "film.mp4"):
         assert any(type(stage).__module__.startswith(name) for name in stage.spec.modules), stage.spec.name

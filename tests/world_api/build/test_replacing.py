@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from world_api.build.builder import BuildReport, build_world
+from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Records, StageSpec
@@ -28,6 +28,9 @@ MEMORY = {
 class Silent:
     def update(self, stage: str, done: float, total: float) -> None:
         """Nobody watches."""
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
 
 
 class StandingClock:
@@ -58,10 +61,10 @@ class Drawing:
 
 
 def build(video: Path, store: Path, *, force: bool = True, score: float = 1.0) -> BuildReport:
+    recipe = Recipe(profile="test", stages=lambda path: [Drawing(score)])
     return build_world(
-        video, store, video_id="film", recipe=Recipe(profile="test", stages=lambda path: [Drawing(score)]),
-        force=force, progress=Silent(), clock=StandingClock(),
-    )  # fmt: skip
+        Job(video=video, store=store, name="film", recipe=recipe, force=force, progress=Silent(), clock=StandingClock())
+    )
 
 
 @pytest.fixture
@@ -191,8 +194,10 @@ def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(
     before = files(store)
     with pytest.raises(Broken):
         build_world(
-            film, store, video_id="film", recipe=Recipe(profile="test", stages=lambda path: [Breaking(0.25)]),
-            force=True, progress=Silent(), clock=StandingClock(),
+            Job(
+                video=film, store=store, name="film", recipe=Recipe(profile="test", stages=lambda path: [Breaking(0.25)]),
+                force=True, progress=Silent(), clock=StandingClock(),
+            )
         )  # fmt: skip
     assert {name: data for name, data in files(store).items() if name in before} == before
     build(film, store, score=0.25)

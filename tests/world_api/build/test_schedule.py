@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from world_api.build.media.frames import DecodePass, Frame
+from world_api.build.media.frames import Frame
 from world_api.build.media.probe import probe
-from world_api.build.schedule import run_pass
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec
+from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec, no_sound
 from world_api.core.ports import Image
-
-
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
 
 
 class Counting:
@@ -46,29 +40,30 @@ class CountingWorker:
         return {}
 
 
-def passed(video: Path, folder: Path, stage: Counting) -> Shelf:
-    stages: list[Stage] = [stage]
-    source = probe(video)
-    shelf = Shelf(folder, source, {"counting": "key"}, reuse=True)
-    run_pass(stages, DecodePass(source=source), shelf, Silent())
-    return shelf
+RunStages = Callable[[Path, Sequence[Stage], Shelf], float]
+
+
+def shelf_in(folder: Path, video: Path) -> Shelf:
+    return Shelf(folder, probe(video), {"counting": "key"}, reuse=True, hear=no_sound)
 
 
 def test_a_long_gap_never_holds_many_clips_open(
-    make_video: Callable[..., Path], empty_room: Image, tmp_path: Path
+    make_video: Callable[..., Path], empty_room: Image, tmp_path: Path, run_stages: RunStages
 ) -> None:
     video = make_video("gap.mkv", [empty_room] * 4, times=[0.0, 1.0, 1500.0, 1501.0])
     stage = Counting()
-    passed(video, tmp_path / "world", stage)
+    run_stages(video, [stage], shelf_in(tmp_path / "world", video))
     assert stage.finished == list(range(51))
     assert stage.most_open <= 2
 
 
 def test_a_clip_that_no_frame_reaches_is_not_made_again(
-    make_video: Callable[..., Path], empty_room: Image, tmp_path: Path
+    make_video: Callable[..., Path], empty_room: Image, tmp_path: Path, run_stages: RunStages
 ) -> None:
     video = make_video("long_last.mkv", [empty_room] * 4, times=[0.0, 10.0, 20.0, 29.98])
     first, second = Counting(), Counting()
-    assert passed(video, tmp_path / "world", first).written == 2
-    again = passed(video, tmp_path / "world", second)
-    assert (again.written, again.reused, second.finished) == (0, 2, [])
+    shelf, again = shelf_in(tmp_path / "world", video), shelf_in(tmp_path / "world", video)
+    run_stages(video, [first], shelf)
+    run_stages(video, [second], again)
+    assert shelf.written == 2
+    assert (again.written, again.reused(2), second.finished) == (0, 2, [])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
@@ -17,11 +18,7 @@ from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks, look_of
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.screen_texts import ScreenTexts
-from world_api.build.stages.speech import Subtitles
-from world_api.build.stages.stitches import Stitches
-from world_api.core.boxes import Box
-from world_api.core.ports import Image, TextLine
+from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
 
@@ -190,7 +187,18 @@ def test_a_scene_starts_where_nothing_looks_like_what_was_just_seen() -> None:
 
 def test_shot_and_countershot_are_one_scene() -> None:
     at = clip(0, stored_shots((0, 1), (6, 2), (9, 1), (12, 2), (15, 1), (30, 0)))
-    assert times(run(SceneCuts(), [], at), "scene_cuts") == [6]
+    assert times(run(SceneCuts(), [], at), "scene_cuts") == []
+
+
+def test_scenes_that_rush_by_are_held_by_the_first_of_them() -> None:
+    at = clip(0, stored_shots((0, 1), (10, 4), (11.5, 6), (22, 7), (30, 0)))
+    assert times(run(SceneCuts(), [], at), "scene_cuts") == [10, 22]
+
+
+def test_a_scene_over_a_join_is_judged_alike_on_both_sides() -> None:
+    shots = stored_shots((0, 1), (29, 4), (31, 6), (45, 4), (60, 0))
+    found = [times(run(SceneCuts(), [], clip(number, shots)), "scene_cuts") for number in (0, 1)]
+    assert found == [[29], []]
 
 
 def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: MakeFrames) -> None:
@@ -209,72 +217,6 @@ def test_key_frames_are_new_ones_and_the_sharpest_of_their_moment(make_frames: M
     assert any(8 <= time < 10 for time in found)
     assert len(found) <= 4
     assert all(row["time"] < row["known_at"] <= row["time"] + 2 for row in rows)
-
-
-class FakeReader:
-    """Finds one line wherever the picture has a white field at its top left."""
-
-    producer = "fake/1"
-
-    def __init__(self) -> None:
-        self.read_times = 0
-        self.glances = 0
-
-    def locate(self, image: Image) -> Sequence[Box]:
-        self.glances += 1
-        return [Box(x1=0, y1=0, x2=40, y2=20)] if image[2, 2].min() > 200 else []
-
-    def read(self, image: Image) -> Sequence[TextLine]:
-        self.read_times += 1
-        return [TextLine(text="TITLE", box=Box(x1=0, y1=0, x2=40, y2=20), confidence=0.9)]
-
-
-def titled(picture: Image) -> Image:
-    drawn = picture.copy()
-    drawn[:40, :80] = 255
-    return drawn
-
-
-def test_text_that_stays_is_read_once_in_ten_seconds(make_frames: MakeFrames) -> None:
-    reader, plain = FakeReader(), scene(1)
-    frames = make_frames(lambda t: titled(plain) if t >= 5 else plain, start=0, end=25, rate=2)
-    rows = run(ScreenTexts(lambda: reader), frames, clip())["screen_texts"]
-    assert [row["time"] for row in rows if row["text"]] == [5.0, 15.0]
-    assert reader.glances <= 5
-
-
-def test_a_frame_that_was_looked_at_and_held_no_text_is_noted_once(make_frames: MakeFrames) -> None:
-    plain = scene(1)
-    frames = make_frames(lambda t: titled(plain) if 5 <= t < 9 else plain, start=0, end=25, rate=2)
-    rows = run(ScreenTexts(FakeReader), frames, clip())["screen_texts"]
-    assert [(row["time"], row["text"]) for row in rows] == [(0.0, ""), (5.0, "TITLE"), (9.0, "")]
-    assert {key: rows[2][key] for key in ("x1", "y1", "x2", "y2", "confidence", "known_at")} == {
-        "x1": 0, "y1": 0, "x2": 0, "y2": 0, "confidence": 1.0, "known_at": 9.0,
-    }  # fmt: skip
-
-
-def test_a_frame_that_was_read_in_vain_is_noted(make_frames: MakeFrames) -> None:
-    class Vain(FakeReader):
-        def read(self, image: Image) -> Sequence[TextLine]:
-            return []
-
-    frames = make_frames(lambda t: titled(scene(1)), start=0, end=4, rate=2)
-    (row,) = run(ScreenTexts(Vain), frames, clip())["screen_texts"]
-    assert (row["time"], row["text"], row["known_at"]) == (0.0, "", 0.0)
-
-
-def test_reading_is_rationed_however_the_picture_changes(make_frames: MakeFrames) -> None:
-    reader = FakeReader()
-    frames = make_frames(lambda t: titled(scene(int(t))), start=0, end=30, rate=2)
-    run(ScreenTexts(lambda: reader), frames, clip())
-    assert reader.read_times <= 4
-    assert reader.glances <= 21
-
-
-def test_nothing_is_loaded_where_nothing_looks_like_text(make_frames: MakeFrames) -> None:
-    reader, plain = FakeReader(), scene(1)
-    run(ScreenTexts(lambda: reader), make_frames(lambda t: plain, start=0, end=8, rate=2), clip())
-    assert (reader.glances, reader.read_times) == (1, 0)
 
 
 def sighting(track: str, time: float, x: float) -> dict[str, Any]:
@@ -297,20 +239,6 @@ def test_tracks_are_stitched_over_a_join_by_their_boxes() -> None:
     assert (row["earlier"], row["later"], row["kind"]) == ("t0000_01", "t0001_01", "stitch")
     assert row["known_at"] >= 30.4
     assert run(Stitches(), [], clip(0, stored))["track_links"] == []
-
-
-def test_subtitles_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
-    video = tmp_path / "film.mp4"
-    video.with_suffix(".srt").write_text(
-        "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:34,500 --> 00:00:36,000\nover the join\n"
-    )
-    (first,) = run(Subtitles(video), [], clip(0, start=5.0))["speech"][:1]
-    assert (first["start"], first["end"], first["known_at"], first["source"]) == (1.0, 3.0, 3.0, "sidecar")
-    assert [row["text"] for row in run(Subtitles(video), [], clip(0, start=5.0))["speech"]] == [
-        "hello",
-        "over the join",
-    ]
-    assert run(Subtitles(video), [], clip(1, start=5.0))["speech"] == []
 
 
 def test_looks_are_one_a_second(make_frames: MakeFrames) -> None:

@@ -57,6 +57,7 @@ def test_a_stitch_that_is_not_known_yet_does_not_join_tracks(make_world: Any) ->
             {
                 "earlier": "t0000_01",
                 "later": "t0001_01",
+                "time": 31.0,
                 "kind": "stitch",
                 "score": 1.0,
                 "known_at": 32.0,

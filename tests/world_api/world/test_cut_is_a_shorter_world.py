@@ -51,8 +51,8 @@ def with_a_long_track(rows: Rows) -> Rows:
         for t in times
     ]  # fmt: skip
     links = [
-        {"earlier": f"t{n - 1:04d}_99", "later": f"t{n:04d}_99", "kind": "stitch", "score": 1.0, "known_at": n * 30.0 + 2.0,
-         "producer": "made/1"}
+        {"earlier": f"t{n - 1:04d}_99", "later": f"t{n:04d}_99", "time": n * 30.0, "kind": "stitch", "score": 1.0,
+         "known_at": n * 30.0 + 2.0, "producer": "made/1"}
         for n in range(1, int(LENGTH // 30))
     ]  # fmt: skip
     return {**rows, "sightings": rows["sightings"] + long, "track_links": rows["track_links"] + links}

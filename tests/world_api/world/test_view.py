@@ -7,7 +7,7 @@ from typing import Any
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
 from world_api.profiles import open_session
-from world_api.world.readings import TEXT_STAYS
+from world_api.world.screen_texts import TEXT_STAYS
 from world_api.world.view import View
 
 

@@ -23,11 +23,17 @@ _LARGEST_SIDE = 640
 #: The edge put around a picture, as a share of its height.
 _EDGE = 0.2
 #: A person's height in pixels inside the trained window, and the score that tells people from other things there.
-_PERSON_HEIGHTS = (88, 96, 104)
+_PERSON_HEIGHTS = (96, 88, 104)
 _PERSON_LIMIT = 0.2
+#: The windows laid around a box, the likeliest first: a person's height in them, and how far they are pushed.
+_PERSON_WINDOWS = tuple(
+    (height, right, down) for right in (0, -3, 3) for down in (0, -4, 4) for height in _PERSON_HEIGHTS
+)
 #: Raw scores at which a detection counts as quite sure (they become 1.0).
 _SURE_PERSON, _SURE_FACE = 2.0, 8.0
 _OVERLAP = 0.4
+#: The factor between two sizes at which people are looked for.
+_FINE, _COARSE = 1.06, 1.12
 
 
 class ClassicalDetector:
@@ -43,8 +49,11 @@ class ClassicalDetector:
         """Objects of that category in a BGR picture, the surest first; none for a category it does not know."""
         if category not in self.categories() or min(image.shape[:2]) < 16:
             return []
-        found = self._people(image) if category == "person" else self._faces(image)
-        return _without_overlaps(sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)))
+        return _surest(self._people(image, _FINE) if category == "person" else self._faces(image))
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        """The people in a BGR picture, the surest first; quicker than ``detect`` and less thorough."""
+        return _surest(self._people(image, _COARSE)) if min(image.shape[:2]) >= 16 else []
 
     @cached_property
     def _hog(self) -> Any:
@@ -57,17 +66,14 @@ class ClassicalDetector:
     def person_score(self, image: Image, box: Box) -> float:
         """How much a box (pixels of ``image``) looks like one upright person: positive for yes, unbounded, not calibrated.
 
-        The best of a few trained windows laid around the box.
+        The score of the first of a few trained windows laid around the box that says yes, else the best one.
         """
-        return (
-            max(
-                self._window_score(image, box, height=height, right=right, down=down)
-                for height in _PERSON_HEIGHTS
-                for right in (-3, 0, 3)
-                for down in (-4, 0, 4)
-            )
-            - _PERSON_LIMIT
-        )
+        best = -np.inf
+        for height, right, down in _PERSON_WINDOWS:
+            best = max(best, self._window_score(image, box, height=height, right=right, down=down) - _PERSON_LIMIT)
+            if best > 0.0:
+                break
+        return float(best)
 
     def _window_score(self, image: Image, box: Box, *, height: int, right: int, down: int) -> float:
         import cv2
@@ -95,7 +101,7 @@ class ClassicalDetector:
 
         return cv2.CascadeClassifier(str(Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"))
 
-    def _people(self, image: Image) -> list[DetectedObject]:
+    def _people(self, image: Image, step: float) -> list[DetectedObject]:
         import cv2
 
         height, width = image.shape[:2]
@@ -107,7 +113,7 @@ class ClassicalDetector:
         # Windows are larger than people: without an edge around it, nobody who fills the picture would be found.
         edge = int(_EDGE * resized.shape[0])
         framed = cv2.copyMakeBorder(resized, edge, edge, edge, edge, cv2.BORDER_REPLICATE)
-        windows, scores = self._hog.detectMultiScale(framed, winStride=(8, 8), padding=(0, 0), scale=1.06)
+        windows, scores = self._hog.detectMultiScale(framed, winStride=(8, 8), padding=(0, 0), scale=step)
         found = []
         for (x, y, w, h), score in zip(windows, np.ravel(scores), strict=True):
             # The trained windows leave a margin around the person.
@@ -134,6 +140,10 @@ class ClassicalDetector:
 
 def _found(category: str, box: Box, confidence: float) -> DetectedObject:
     return DetectedObject(category=category, box=box, confidence=round(min(1.0, max(0.0, confidence)), 3))
+
+
+def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
+    return _without_overlaps(sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)))
 
 
 def _without_overlaps(ordered: Sequence[DetectedObject]) -> list[DetectedObject]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
 _TEXT_CONTAINERS = frozenset({"tty", "bin", "xbin", "adf", "idf", "concat", "ffmetadata"})
 #: Demuxers of still pictures (animations such as gif and apng are video).
 _PICTURE_CONTAINERS = ("image2", "_pipe")
+#: Demuxers that open other files or addresses, or a device of this machine.
+_REACHING_OUT = frozenset({
+    "concat", "dash", "webm_dash_manifest", "hls", "imf", "sdp", "rtp", "rtsp", "sap", "lavfi", "image2", "image2pipe",
+    "alsa", "fbdev", "video4linux2,v4l2", "x11grab", "oss", "pulse", "jack", "sndio", "kmsgrab", "avfoundation", "dshow",
+    "gdigrab", "vfwcap", "decklink", "openal", "libcdio", "iec61883", "xcbgrab", "android_camera", "bktr", "dv1394",
+})  # fmt: skip
+#: Where streams come from, when the user lets them.
+_NETWORK = "file,http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +50,27 @@ class Probe:
     declared_duration: float | None
     has_audio: bool
 
+    def record(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {**asdict(self), "path": str(self.path)}
 
-def probe(path: Path) -> Probe:
-    """Open a file, decode one frame and describe it.
+    @classmethod
+    def restored(cls, record: dict[str, Any]) -> Probe:
+        """The inverse of :meth:`record`."""
+        return cls(**{**record, "path": Path(record["path"])})
+
+
+def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> Probe:
+    """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
-            ``no_video_stream``.
+            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
     """
-    with open_video(path) as container:
-        stream = video_stream(container, path)
+    with open_video(path, limits=limits, file=file) as container:
+        stream = video_stream(container, path, limits=limits)
         frame = _first_frame(container, stream, path)
+        _check_pixels(frame.width, frame.height, path, limits)
         rotation = quarter_turn(frame)
         turned = rotation in (90, 270)
         return Probe(
@@ -67,31 +87,53 @@ def probe(path: Path) -> Probe:
         )
 
 
-def open_video(path: Path) -> InputContainer:
-    """Open a container for reading, or say by name why it cannot be.
+def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> InputContainer:
+    """Open a container for reading, or say by name why it cannot be. It opens no other file and no address.
 
     Raises:
         MediaFault: as :func:`probe`.
     """
     import av
 
-    _check_file(path)
+    if file is None:
+        _check_file(path)
+    options = {
+        "protocol_whitelist": "file",
+        "format_whitelist": _harmless_formats(),
+        "max_streams": str(limits.streams + 1),  # one more than may be, so that too many can be told
+    }
     try:
-        container = av.open(str(path), metadata_errors="replace")
+        # The prefix keeps a file named like an address a file.
+        container = av.open(file or f"file:{path.absolute()}", "r", metadata_errors="replace", options=options)
     except (av.FFmpegError, ValueError) as error:
         raise _not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
     name = container.format.name
     if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
         container.close()
         raise _not_a_video(path, f"it is a {name} file")
+    if len(container.streams) > limits.streams:
+        container.close()
+        raise MediaFault(
+            "too_many_streams",
+            f"{path.name} has more than {limits.streams} streams",
+            hint="copy the streams that matter into a file of their own",
+        )
     return container
 
 
-def video_stream(container: InputContainer, path: Path) -> VideoStream:
+@cache
+def _harmless_formats() -> str:
+    """The names of all demuxers that read nothing but the file they are given."""
+    import av
+
+    return ",".join(sorted(av.formats_available - _REACHING_OUT))
+
+
+def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoStream:
     """The video stream to use: the best one that is no cover picture.
 
     Raises:
-        MediaFault: ``no_video_stream``.
+        MediaFault: ``no_video_stream``, ``too_many_pixels``.
     """
     from av.stream import Disposition
 
@@ -107,6 +149,8 @@ def video_stream(container: InputContainer, path: Path) -> VideoStream:
         )
     best = container.streams.best("video")
     chosen = next((s for s in streams if best is not None and s.index == best.index), streams[0])
+    _check_pixels(chosen.codec_context.width, chosen.codec_context.height, path, limits)
+    chosen.codec_context.options = {"max_pixels": str(limits.pixels)}
     chosen.thread_type = "AUTO"
     return chosen
 
@@ -121,7 +165,22 @@ def quarter_turn(frame: VideoFrame) -> int:
     return round(frame.rotation / 90) % 4 * 90
 
 
+def _check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
+    if width * height > limits.pixels:
+        raise MediaFault(
+            "too_many_pixels",
+            f"a frame of {path.name} has {width} x {height} pixels; more than {limits.pixels / 1e6:g} million are not decoded",
+            hint="scale the video down, or raise the limit with --max-megapixels",
+        )
+
+
 def _check_file(path: Path) -> None:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise MediaFault("file_system", f"{path}: {error.strerror}", hint="check the path") from error
     if not path.exists():
         raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
     if path.is_dir():
@@ -147,7 +206,12 @@ def _reason(error: Exception) -> str:
 def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
     import av
 
-    for packet in container.demux(stream):
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets)
+        except (StopIteration, av.FFmpegError):
+            break
         try:
             frames = packet.decode()
         except av.FFmpegError:

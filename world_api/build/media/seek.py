@@ -1,10 +1,12 @@
-"""Random access to the frames of one video (the ``FrameSource`` port)."""
+"""Finding the frame of one video that is on screen at a time."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from world_api.build.media.frames import DecodePass, Frame, Scaler
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.frames import Frame, Scaler, decoded_frame
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe, frame_time, open_video, probe, video_stream
 from world_api.build.media.timeline import Timeline
 from world_api.core.faults import MediaFault
@@ -15,11 +17,12 @@ _BACK_OFF = (0.0, 2.0, 12.0)
 _HALF_MILLISECOND = 5e-4
 
 
-class VideoFrames:
+class FrameFinder:
     """Frames of one video file by time. Opens the file at each call, so it holds nothing between calls."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._path = path
+        self._limits = limits
         self._probe: Probe | None = None
         self._clock_leaps = False
         self._scaler = Scaler()
@@ -40,7 +43,7 @@ class VideoFrames:
                 hint="put the file back, or build the world again",
             )
         if self._probe is None:
-            self._probe = probe(self._path)
+            self._probe = probe(self._path, limits=self._limits)
             self._clock_leaps = self._has_leaps()
         if (
             self._clock_leaps
@@ -53,6 +56,9 @@ class VideoFrames:
                 return found.picture()
         if (found := self._last_not_after(wanted, seek_to=None)) is not None:
             return found.picture()
+        # A bare stream has no times in it: its frames have those that the pass gave them.
+        if (found := self._reached(self._probe, max(0.0, seconds) + _HALF_MILLISECOND)) is not None:
+            return found.picture()
         raise MediaFault(
             "undecodable", f"no frame of {self._path.name} can be decoded at {seconds:.3f} s", hint="try another time"
         )
@@ -60,7 +66,7 @@ class VideoFrames:
     def _reached(self, source: Probe, wanted: float) -> Frame | None:
         """The frame at a project time by going through the video as the build did; slow, and right whatever the clock."""
         found = None
-        for frame in DecodePass(source=source):
+        for frame in DecodePass(source=source, limits=self._limits):
             if found is not None and frame.time > wanted:
                 break
             found = frame
@@ -71,10 +77,10 @@ class VideoFrames:
         import av
         from av.format import Flags
 
-        with open_video(self._path) as container:
+        with open_video(self._path, limits=self._limits) as container:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False
-            stream = video_stream(container, self._path)
+            stream = video_stream(container, self._path, limits=self._limits)
             timeline = Timeline(start=0.0)
             try:
                 for packet in container.demux(stream):
@@ -88,8 +94,8 @@ class VideoFrames:
         import av
 
         found = None
-        with open_video(self._path) as container:
-            stream = video_stream(container, self._path)
+        with open_video(self._path, limits=self._limits) as container:
+            stream = video_stream(container, self._path, limits=self._limits)
             try:
                 if seek_to is not None and stream.time_base:
                     container.seek(int(max(0.0, seek_to) / stream.time_base), stream=stream, backward=True)
@@ -106,5 +112,5 @@ class VideoFrames:
                     time = frame_time(frame)
                     if time > wanted:
                         return found
-                    found = Frame(frame, time=time, scaler=self._scaler)
+                    found = decoded_frame(frame, time=time, scaler=self._scaler)
         return found

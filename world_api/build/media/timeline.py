@@ -7,6 +7,7 @@ thousand years. Where the clock leaps, the time goes on from the last frame.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 #: A clock that goes back by more than this (seconds) was started anew; by less, frames are out of order or there twice.
 _STEP_BACK = 1.0
@@ -51,6 +52,20 @@ class Timeline:
             return None
         self._last = time
         return time
+
+    def record(self) -> dict[str, Any]:
+        """Where it stands, as JSON can hold it."""
+        return {
+            "offset": self.offset, "left_out": self.left_out, "leaps": self.leaps, "first_leap": self.first_leap,
+            "first_left_out": self.first_left_out, "last": self._last,
+        }  # fmt: skip
+
+    @classmethod
+    def restored(cls, start: float, record: dict[str, Any]) -> Timeline:
+        """One that stands where :meth:`record` was taken."""
+        facts = {**record}
+        last = facts.pop("last")
+        return cls(start=start, _last=last, **facts)
 
     def sound_step(self, seconds: float) -> bool:
         """Whether a frame may be shown that long."""

@@ -1,57 +1,67 @@
-"""The stage that writes ``cuts``: boundaries between shots, by PySceneDetect's detectors fed from the decode pass."""
+"""The stage that writes ``cuts``: boundaries between shots, by PySceneDetect's rules and a second look at the pictures."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scenedetect import FrameTimecode
-from scenedetect.detectors import AdaptiveDetector, ContentDetector, ThresholdDetector
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.build.stages.looks import look_of
+from world_api.build.stages.looks import Look, look_of
+from world_api.build.stages.shot_changes import (
+    ADAPTIVE_CONTENT,
+    ADAPTIVE_RATIO,
+    ADAPTIVE_WINDOW,
+    BLACK,
+    CONTENT,
+    FADE_BIAS,
+    Change,
+    ShotChanges,
+    mean_of,
+)
 from world_api.core.spans import known_time, round_time
 
 if TYPE_CHECKING:
-    from scenedetect.detector import SceneDetector
-
     from world_api.core.ports import Image
 
-_MAX_SIDE = 192
+_MAX_SIDE = 128
 _MAX_FPS = 30.0
-#: The shortest shot, and how near two detectors' findings are the same cut (seconds).
+#: The shortest shot, and how near two findings are the same cut (seconds).
 _SHORTEST_SHOT, _SAME = 0.5, 0.4
-#: PySceneDetect's own scale (0 to 255): change for certain, and change that stands out from its surroundings.
-_CONTENT, _ADAPTIVE_RATIO, _ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
-#: The mean brightness (0 to 255) of a picture that faded to black.
-_BLACK = 6
-#: Beside a picture darker than this only fades count: the colours of near-black pixels jump about.
+#: Beside a picture darker (0 to 255) than this only fades count: the colours of near-black pixels jump about.
 _DARK = 16
 #: The pictures on both sides of a cut look less alike than this (cosine); a burned-in clock that jumps is no cut.
 _SAME_LOOK = 0.95
 #: A picture that comes back within this time (seconds) had only flashed or flickered: there is no cut.
 _COMES_BACK = 0.5
-#: AdaptiveDetector's frames on each side, by which it lags behind; fades are dated to their end.
-_ADAPTIVE_WINDOW, _FADE_END = 2, 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Detector:
-    kind: str
-    engine: SceneDetector
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Finding:
-    """A frame (by number) that a detector takes for the first of a shot, and when (seconds) that is judged."""
+    """What a rule found, the frame's time, and when that is judged (seconds)."""
 
-    kind: str
-    number: int
+    change: Change
+    time: float
     judged_at: float
+
+
+class _Seen:
+    """A frame that was seen: its picture, how bright it is, and its look once somebody asks."""
+
+    def __init__(self, number: int, time: float, picture: Image) -> None:
+        self.number, self.time = number, time
+        self._picture = picture
+        self.brightness = mean_of(picture)
+
+    @cached_property
+    def look(self) -> Look:
+        """How it looks."""
+        return look_of(self._picture)
 
 
 class Cuts:
@@ -59,23 +69,24 @@ class Cuts:
 
     spec = StageSpec(
         name="cuts",
-        version=1,
+        version=2,
         tables=("cuts",),
         sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0),
         parameters={
             "max_side": _MAX_SIDE,
-            "content": _CONTENT,
-            "adaptive": [_ADAPTIVE_RATIO, _ADAPTIVE_CONTENT],
-            "black": _BLACK,
+            "content": CONTENT,
+            "adaptive": [ADAPTIVE_RATIO, ADAPTIVE_CONTENT],
+            "black": BLACK,
             "same_look": _SAME_LOOK,
             "dark": _DARK,
             "comes_back": _COMES_BACK,
-            "fade_bias": _FADE_END,
+            "fade_bias": FADE_BIAS,
         },
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
         modules=(
             "world_api.build.stages.cuts",
             "world_api.build.stages.looks",
+            "world_api.build.stages.shot_changes",
         ),
     )
 
@@ -85,27 +96,18 @@ class Cuts:
 
 
 class CutsWorker:
-    """Runs the detectors over the window of one clip."""
+    """Looks for cuts in the window of one clip."""
 
     def __init__(self, clip: Clip, producer: str) -> None:
         self._clip = clip
         self._producer = producer
-        self._rate = min(clip.source.frame_rate or _MAX_FPS, _MAX_FPS)
-        shortest = max(2, round(_SHORTEST_SHOT * self._rate))
-        adaptive = AdaptiveDetector(
-            _ADAPTIVE_RATIO, min_scene_len=shortest, window_width=_ADAPTIVE_WINDOW, min_content_val=_ADAPTIVE_CONTENT
-        )
-        # A fade is over where the picture is back, whatever came before: so a clip need not hold the whole of it.
-        fades = ThresholdDetector(_BLACK, min_scene_len=shortest, fade_bias=_FADE_END)
-        self._detectors = (
-            _Detector(kind="cut", engine=adaptive),
-            _Detector(kind="cut", engine=ContentDetector(_CONTENT, min_scene_len=shortest)),
-            _Detector(kind="fade", engine=fades),
-        )
-        self._times: list[float] = []
+        rate = min(clip.source.frame_rate or _MAX_FPS, _MAX_FPS)
+        shortest = max(2, round(_SHORTEST_SHOT * rate))
+        self._changes = ShotChanges(rate=rate, shortest=shortest)
+        self._count = 0
         # A finding may be as old as the shortest shot when it comes, waits as long, and is compared with as much before.
-        around = max(shortest, round(_COMES_BACK * self._rate))
-        self._pictures: deque[Image] = deque(maxlen=shortest + 2 * around + _ADAPTIVE_WINDOW + 2)
+        around = max(shortest, round(_COMES_BACK * rate))
+        self._seen: deque[_Seen] = deque(maxlen=shortest + 2 * around + ADAPTIVE_WINDOW + 2)
         self._findings: deque[_Finding] = deque()
         self._first_light: float | None = None
         self._rows: list[Record] = []
@@ -113,15 +115,14 @@ class CutsWorker:
     def see(self, frame: Frame) -> None:
         """Take one frame."""
         self._judge(frame.time)
-        number = FrameTimecode(len(self._times), fps=self._rate)
-        self._times.append(frame.time)
         picture = frame.picture(_MAX_SIDE)
-        self._pictures.append(picture)
-        if self._first_light is None and float(picture.mean()) >= _BLACK:
+        seen = _Seen(self._count, frame.time, picture)
+        self._count += 1
+        self._seen.append(seen)
+        if self._first_light is None and seen.brightness >= BLACK:
             self._first_light = frame.time
-        for detector in self._detectors:
-            for cut in detector.engine.process_frame(number, picture):
-                self._await(cut.frame_num, kind=detector.kind, now=frame.time)
+        for change in self._changes.see(picture, brightness=seen.brightness):
+            self._await(change, now=frame.time)
 
     def finish(self) -> Records:
         """The cuts of the clip's span."""
@@ -132,12 +133,13 @@ class CutsWorker:
             ]
         }
 
-    def _await(self, number: int, *, kind: str, now: float) -> None:
+    def _await(self, change: Change, *, now: float) -> None:
         """Hold a finding back until it can be seen whether the picture comes back; in the order of finding."""
-        judged_at = max(now, self._times[number] + _COMES_BACK)
+        time = self._seen[change.number - self._count].time
+        judged_at = max(now, time + _COMES_BACK)
         if self._findings:
             judged_at = max(judged_at, self._findings[-1].judged_at)
-        self._findings.append(_Finding(kind=kind, number=number, judged_at=judged_at))
+        self._findings.append(_Finding(change=change, time=time, judged_at=judged_at))
 
     def _judge(self, now: float) -> None:
         """Judge the findings whose moment is over, by the frames before it."""
@@ -145,14 +147,14 @@ class CutsWorker:
             self._note(self._findings.popleft())
 
     def _note(self, finding: _Finding) -> None:
-        time = round_time(self._times[finding.number])
+        time = round_time(finding.time)
         if any(abs(row["time"] - time) < _SAME for row in self._rows):
             return
         likeness = 0.0
-        if finding.kind == "fade" and self._opens_the_video(self._times[finding.number]):
+        if finding.change.kind == "fade" and self._opens_the_video(finding.time):
             return
-        if finding.kind == "cut":
-            sides = self._sides(finding.number)
+        if finding.change.kind == "cut":
+            sides = self._sides(finding)
             if sides is None or sides.has_dark or sides.likeness >= _SAME_LOOK or sides.comes_back:
                 return
             likeness = sides.likeness
@@ -160,7 +162,7 @@ class CutsWorker:
             {
                 "time": time,
                 "score": round(1.0 - max(0.0, likeness), 3),
-                "kind": finding.kind,
+                "kind": finding.change.kind,
                 "known_at": known_time(finding.judged_at),
                 "producer": self._producer,
             }
@@ -170,36 +172,36 @@ class CutsWorker:
         """Whether nothing but black was before: then it is the beginning of the first shot."""
         return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
 
-    def _sides(self, number: int) -> _Sides | None:
+    def _sides(self, finding: _Finding) -> _Sides | None:
         """The frames around a cut; None where they are no longer at hand."""
-        first = len(self._times) - len(self._pictures)
-        if number <= first:
+        at, number = finding.time, finding.change.number
+        earlier = [seen for seen in self._seen if seen.number < number]
+        after = [seen for seen in self._seen if seen.number >= number and seen.time < at + _COMES_BACK]
+        if not earlier or not after:
             return None
-        at, pictures = self._times[number], list(self._pictures)
-        before = [n for n in range(first, number) if self._times[n] >= at - _COMES_BACK] or [number - 1]
-        after = [n for n in range(number, len(self._times)) if self._times[n] < at + _COMES_BACK]
-        return _Sides(before=[pictures[n - first] for n in before], after=[pictures[n - first] for n in after])
+        before = [seen for seen in earlier if seen.time >= at - _COMES_BACK] or earlier[-1:]
+        return _Sides(before=before, after=after)
 
 
 class _Sides:
-    """The pictures on both sides of what may be a cut, each in order and at least one."""
+    """The frames on both sides of what may be a cut, each in order and at least one."""
 
-    def __init__(self, *, before: list[Image], after: list[Image]) -> None:
+    def __init__(self, *, before: list[_Seen], after: list[_Seen]) -> None:
         self._before, self._after = before, after
 
     @property
     def has_dark(self) -> bool:
         """Whether one of the two pictures at the cut is nearly black."""
-        return any(float(picture.mean()) < _DARK for picture in (self._before[-1], self._after[0]))
+        return min(self._before[-1].brightness, self._after[0].brightness) < _DARK
 
     @property
     def likeness(self) -> float:
         """The cosine of the looks of the two pictures at the cut."""
-        return float(look_of(self._before[-1]) @ look_of(self._after[0]))
+        return float(self._before[-1].look @ self._after[0].look)
 
     @property
     def comes_back(self) -> bool:
         """Whether any picture after it looks like one before it."""
-        before = np.stack([look_of(picture) for picture in self._before])
-        after = np.stack([look_of(picture) for picture in self._after])
+        before = np.stack([seen.look for seen in self._before])
+        after = np.stack([seen.look for seen in self._after])
         return bool((before @ after.T).max() >= _SAME_LOOK)

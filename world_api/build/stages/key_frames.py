@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import cv2
 
@@ -11,6 +12,9 @@ from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.stages.looks import LOOK_SIDE, Look, look_of
 from world_api.core.spans import known_time, round_time
+
+if TYPE_CHECKING:
+    from world_api.core.ports import Image
 
 _FPS = 4.0
 #: A moment (seconds): one frame of it is kept at most.
@@ -24,8 +28,10 @@ _BLANK = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    frame: Frame
+    time: float
     sharpness: float
+    small: Image
+    large: Image | None  #: None outside the clip
 
 
 class KeyFrames:
@@ -33,7 +39,7 @@ class KeyFrames:
 
     spec = StageSpec(
         name="key_frames",
-        version=1,
+        version=2,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
         parameters={
@@ -72,36 +78,54 @@ class KeyFramesWorker:
         if moment != self._moment:
             self._decide()
             self._moment = moment
-        sharpness = float(cv2.Laplacian(frame.picture(LOOK_SIDE * 2, "gray"), cv2.CV_32F).var())
+        sharpness = _sharpness(frame.picture(LOOK_SIDE * 2, "gray"))
         if self._best is None or sharpness > self._best.sharpness:
-            self._best = _Candidate(frame=frame, sharpness=sharpness)
+            self._best = self._candidate(frame, sharpness)
 
     def finish(self) -> Records:
         """The key frames of the clip's span."""
         self._decide()
         return {"key_frames": self._rows}
 
+    def _candidate(self, frame: Frame, sharpness: float) -> _Candidate:
+        """Take the pictures now, since the frame's pixels are gone later; before the clip none will be kept."""
+        inside = self._clip.span.contains(frame.time)
+        return _Candidate(
+            time=frame.time,
+            sharpness=sharpness,
+            small=frame.picture(LOOK_SIDE),
+            large=frame.picture(_KEPT_SIDE) if inside else None,
+        )
+
     def _decide(self) -> None:
         """Keep the best frame of the moment that is over, if it shows something new."""
         best, self._best = self._best, None
         if best is None:
             return
-        while self._kept and self._kept[0][0] < best.frame.time - _MEMORY:
+        while self._kept and self._kept[0][0] < best.time - _MEMORY:
             self._kept.popleft()
-        look = look_of(best.frame.picture(LOOK_SIDE))
-        if any(float(look @ other) >= _ALIKE for _, other in self._kept) or (best.sharpness < _BLANK and self._kept):
+        if best.sharpness < _BLANK and self._kept:
             return
-        self._kept.append((best.frame.time, look))
-        if self._clip.span.contains(best.frame.time):
-            self._rows.append(self._keep(best))
+        look = look_of(best.small)
+        if any(float(look @ other) >= _ALIKE for _, other in self._kept):
+            return
+        self._kept.append((best.time, look))
+        if best.large is not None:
+            self._rows.append(self._keep(best, best.large))
 
-    def _keep(self, best: _Candidate) -> Record:
+    def _keep(self, best: _Candidate, picture: Image) -> Record:
         """Store a frame. That it is the best of its moment is known when the moment is over."""
-        _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+        _, jpeg = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
-            "time": round_time(best.frame.time),
+            "time": round_time(best.time),
             "image": self._clip.keep_image(jpeg.tobytes()),
             "sharpness": round(best.sharpness, 1),
-            "known_at": known_time((best.frame.time // _MOMENT + 1) * _MOMENT),
+            "known_at": known_time((best.time // _MOMENT + 1) * _MOMENT),
             "producer": self._producer,
         }
+
+
+def _sharpness(gray: Image) -> float:
+    """The variance of the Laplacian."""
+    _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))
+    return float(deviation[0, 0]) ** 2

@@ -1,6 +1,8 @@
-"""The stage that writes ``scene_cuts``: cuts after which nothing looks like what was just seen."""
+"""The stage that writes ``scene_cuts``: cuts after which nothing of what was just seen comes back."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +13,22 @@ from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan, known_time
 
-#: How far back (seconds) a shot is compared: returning to a picture within that time goes on with the scene.
-_HORIZON = 10.0
-#: How much of a new shot is looked at (seconds).
-_BEGINNING = 2.5
+#: A scene goes on where a picture of the last so many seconds comes back within the next so many: then what lies
+#: between was a cutaway, an answer, a shot from the other side.
+_HORIZON, _RETURN = 20.0, 6.0
 #: Two looks with a cosine of this or more belong together.
 _ALIKE = 0.84
+#: Where scenes seem to follow one another faster than this (seconds), the first of them holds the others.
+_SHORTEST = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """A cut that no look crosses, by how little (0 to 1), and when that is settled (seconds)."""
+
+    time: float
+    strength: float
+    known_at: float
 
 
 class SceneCuts:
@@ -24,10 +36,11 @@ class SceneCuts:
 
     spec = StageSpec(
         name="scene_cuts",
-        version=1,
+        version=2,
         tables=("scene_cuts",),
-        parameters={"horizon": _HORIZON, "beginning": _BEGINNING, "alike": _ALIKE},
+        parameters={"horizon": _HORIZON, "return": _RETURN, "alike": _ALIKE, "shortest": _SHORTEST},
         needs=("cuts", "looks"),
+        rows_ahead=_RETURN,
         libraries=("numpy", "pyarrow"),
         modules=("world_api.build.stages.scene_cuts",),
     )
@@ -50,40 +63,46 @@ class SceneCutsWorker:
     def finish(self) -> Records:
         """The scene cuts of the clip's span."""
         span = self._clip.span
-        around = TimeSpan(start=span.start - _HORIZON, end=span.end + _BEGINNING)
-        looks = self._clip.rows("looks", around)
-        times = looks.column("time").to_numpy()
-        vectors = _matrix(looks)
-        cuts = sorted(self._clip.rows("cuts", around).to_pylist(), key=lambda row: row["time"])
-        rows = []
-        for cut in cuts:
-            if span.contains(cut["time"]):
-                rows.extend(self._judge(cut, cuts, times, vectors))
-        return {"scene_cuts": rows}
+        looks = self._clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
+        cuts = self._clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
+        times, vectors = looks.column("time").to_numpy(), _matrix(looks)
+        starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
+        return {
+            "scene_cuts": [
+                self._row(start) for start in starts if span.contains(start.time) and not _held(start, starts)
+            ]
+        }
 
-    def _judge(self, cut: Record, cuts: list[Record], times: NDArray[np.float64], vectors: Vectors) -> list[Record]:
-        """Compare what a cut begins with what was before it, once that beginning is over.
+    def _row(self, start: _Start) -> Record:
+        return {
+            "time": start.time,
+            "strength": start.strength,
+            "known_at": start.known_at,
+            "producer": self._producer,
+        }
 
-        Every cut is judged at its own fixed moment, by what is known then: what comes later changes nothing.
-        """
-        at = cut["time"]
-        judged_at = max(cut["known_at"], at + _BEGINNING)
-        later = [other["time"] for other in cuts if other["time"] > at and other["known_at"] <= judged_at]
-        end = min([*later, at + _BEGINNING])
-        new, old = (times >= at) & (times < end), (times >= at - _HORIZON) & (times < at)
-        if not new.any() or not old.any():
-            return []
-        likeness = float((vectors[new] @ vectors[old].T).max())
-        if likeness >= _ALIKE:
-            return []
-        return [
-            {
-                "time": at,
-                "strength": round(min(1.0, max(0.0, 1.0 - likeness)), 3),
-                "known_at": known_time(judged_at),
-                "producer": self._producer,
-            }
-        ]
+
+def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> _Start | None:
+    """Compare what was seen before a cut with what comes after it, once that has been seen.
+
+    Every cut is judged at its own fixed moment, by what is known then: what comes later changes nothing.
+    """
+    at = cut["time"]
+    new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
+    if not new.any() or not old.any():
+        return None
+    likeness = float((vectors[new] @ vectors[old].T).max())
+    if likeness >= _ALIKE:
+        return None
+    strength = round(min(1.0, max(0.0, 1.0 - likeness)), 3)
+    return _Start(time=at, strength=strength, known_at=known_time(max(cut["known_at"], at + _RETURN)))
+
+
+def _held(start: _Start, others: list[_Start]) -> bool:
+    """Whether a scene that began just before, as was known by then, holds this one."""
+    return any(
+        start.time - _SHORTEST < other.time < start.time and other.known_at <= start.known_at for other in others
+    )
 
 
 def _matrix(looks: pa.Table) -> Vectors:

@@ -1,9 +1,16 @@
 """The stage that writes ``screen_texts``: text read off a few chosen frames.
 
-Reading a frame costs about a second, so it is rationed: a frame is glanced at only when the picture changed, read only
-when the glance finds places that may hold text and they are not where text has just been read, and only so often a clip.
+Reading a frame costs more than all other looks at it, so it is rationed, by the video's time alone. Every half second
+a cheap look finds places that may hold text. A place is asked about when it has kept still for a second and looks like
+nothing that was asked about before; then a glance of the reader says whether it is text, and only then the frame is
+read. Text that never keeps still (a clock, a sign that passes) is read once a clip.
 
-A frame that was looked at and held no text is noted, too, as a row with the text "": so readers see where a text ended.
+Lines that were read are watched: while their place looks the same they are noted again every few seconds, unread, and
+when it changes they are noted no more. A frame that holds none of them any more, or was looked at in vain, is noted as
+a row with the text "": so readers see where a text ended.
+
+A clip's worker is shown some seconds before the clip. What stands there unchanged was read by the clip before (it had the
+time and the ration), so it is read again only when it stays on.
 """
 
 from __future__ import annotations
@@ -11,35 +18,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import cv2
-
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.stages.text_places import Gray, likely_places, looks_same
 from world_api.core.boxes import Box
-from world_api.core.ports import Image, TextReader
+from world_api.core.ports import TextReader
 from world_api.core.spans import known_time, round_time
 
-_FPS, _MAX_SIDE, _GLANCE_SIDE, _THUMB_SIDE = 1.0, 1280, 320, 64
-#: Most frames read in a clip; glances come at this rate (a second), saved up to so many.
-_READS, _GLANCE_RATE, _SAVED_GLANCES = 4, 0.6, 3.0
-#: A picture that stays the same is glanced at again, and text in the same places is read again, after so long (seconds).
-_AGAIN = 10.0
-#: After a frame in which nothing could be read, none is read for so long (seconds).
-_REST = 5.0
-#: Mean change (grey levels) of a block of the thumbnail that makes a picture another one.
-_CHANGED = 12.0
-#: When the same lines were seen again there is no glance for so long (seconds), unless this share of blocks changed.
-_QUIET, _OTHER = 5.0, 0.5
-_SAME_PLACE = 0.4
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Reading:
-    """A frame that was read: when, where the glance had found places, and whether there was nothing to read after all."""
-
-    time: float
-    places: Sequence[Box]
-    fruitless: bool
+_FPS, _MAX_SIDE, _GLANCE_SIDE = 2.0, 1280, 320
+#: Reads and glances saved up at the start of a clip and at most, and how many come a second.
+_READS, _GLANCES = (1.0, 2.0, 1 / 8), (2.0, 4.0, 1 / 3)
+#: Seconds shown before the clip: by then the clip before has had a read to spend on what has stood there since.
+_WARM_UP = 8.0
+#: What stood before the clip began is read only when it stands so long (seconds) into it.
+_STAYS_ON = 9.5
+#: What looks the same so long (seconds) keeps still; what has not kept still for so long is looked at all the same,
+#: and where it was no text, again after so long.
+_STILL, _PATIENCE, _IN_VAIN = 1.0, 3.0, 10.0
+#: Sampled frames lie at most so far (seconds) from where they are due, at four frames a second and more.
+_JITTER = 0.24
+#: Lines that stay are noted again every so many seconds.
+_NOTE_AGAIN = 5.0
+#: How many pictures are remembered as asked about.
+_REMEMBERED = 8
+_SAME_PLACE = 0.3
+_SLACK = 1e-6
 
 
 class ScreenTexts:
@@ -49,21 +52,21 @@ class ScreenTexts:
         self._reader = reader
         self.spec = StageSpec(
             name="screen_texts",
-            version=1,
+            version=2,
             tables=("screen_texts",),
-            sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE),
+            sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
             parameters={
                 "reader": reader().producer,
-                "reads": _READS,
-                "glance_rate": _GLANCE_RATE,
-                "again": _AGAIN,
-                "rest": _REST,
-                "quiet": _QUIET,
+                "reads": list(_READS),
+                "glances": list(_GLANCES),
+                "stays_on": _STAYS_ON,
+                "patience": _PATIENCE,
                 "max_side": _MAX_SIDE,
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
             modules=(
                 "world_api.build.stages.screen_texts",
+                "world_api.build.stages.text_places",
                 "world_api.core.boxes",
                 type(reader()).__module__,
             ),
@@ -74,82 +77,157 @@ class ScreenTexts:
         return ScreenTextsWorker(clip, self._reader, self.spec.producer)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """A small grey picture, when it was shown, and until when what it holds counts as asked about."""
+
+    time: float
+    gray: Gray
+    until: float = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """A line that was read: its row, its place in the small picture, and that picture."""
+
+    row: Record
+    place: Box
+    gray: Gray
+
+
+class _Ration:
+    """So many at once, and so many a second; by the video's time, so that the same is spent on every machine."""
+
+    def __init__(self, start: float, allowance: tuple[float, float, float]) -> None:
+        self._saved, self._most, self._rate = allowance
+        self._time = start
+
+    def has(self, time: float) -> bool:
+        """Whether one is left."""
+        self._saved = min(self._most, self._saved + (time - self._time) * self._rate)
+        self._time = time
+        return self._saved >= 1.0 - _SLACK
+
+    def spend(self) -> None:
+        """Take one."""
+        self._saved -= 1.0
+
+
 class ScreenTextsWorker:
     """Chooses and reads frames of one clip."""
 
     def __init__(self, clip: Clip, reader: Callable[[], TextReader], producer: str) -> None:
+        self._start = clip.span.start
         self._reader = reader
         self._producer = producer
-        self._glanced: tuple[float, Image] | None = None
-        self._read: _Reading | None = None
-        self._clip = clip
-        self._glances = 0
-        self._reads = 0
-        self._quiet_until = 0.0
-        self._is_noted_empty = False
+        self._reads = _Ration(self._start, _READS)
+        self._glances = _Ration(self._start, _GLANCES)
+        self._recent: list[_Seen] = []  #: the last second
+        self._asked: list[_Seen] = []
+        self._standing: list[_Line] = []
+        self._restless: list[Box] = []  #: where lines stood that changed while they were read
+        self._noted: float | None = None  #: when rows were last written
+        self._restless_since: float | None = None
+        self._restless_again = self._start
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
         """Take one frame."""
-        allowed = _SAVED_GLANCES + _GLANCE_RATE * (frame.time - self._clip.span.start)
-        if self._reads >= _READS or self._glances + 1 > allowed or not self._is_worth_a_glance(frame):
-            return
-        self._glances += 1
-        picture = frame.picture(_GLANCE_SIDE)
-        places = self._reader().locate(picture)
-        if not places:
-            self._note([], frame.time)
-        elif not self._is_news(places, frame.time):
-            self._quiet_until = frame.time + _QUIET
-        else:
-            lines = self._lines(frame)
-            self._reads += 1
-            self._read = _Reading(time=frame.time, places=places, fruitless=not lines)
-            self._note(lines, frame.time)
+        seen = _Seen(time=frame.time, gray=frame.picture(_GLANCE_SIDE, "gray").copy())
+        last_second = [old for old in self._recent if frame.time - old.time <= _STILL + _JITTER]
+        self._recent = last_second or self._recent[-1:]  # a video may have fewer frames than that
+        if frame.time >= self._start:
+            self._watch(seen)
+            self._ask(frame, seen)
+        elif not self._asked and frame.time <= self._start - _WARM_UP + 1 / _FPS:
+            self._asked.append(_Seen(time=seen.time, gray=seen.gray, until=self._start + _STAYS_ON))
+        self._recent.append(seen)
 
     def finish(self) -> Records:
         """The texts of the clip's span."""
         return {"screen_texts": self._rows}
 
-    def _note(self, lines: list[Record], time: float) -> None:
-        """Store what a frame held; of frames without text that follow each other only the first."""
-        if lines:
-            self._rows.extend(lines)
-        elif not self._is_noted_empty:
-            self._rows.append(self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0))
-        self._is_noted_empty = not lines
+    def _watch(self, seen: _Seen) -> None:
+        """Note the lines whose place looks as it did when they were read, and forget the others."""
+        staying = [line for line in self._standing if looks_same(seen.gray, line.gray, line.place)]
+        is_less = len(staying) < len(self._standing)
+        if is_less or (staying and self._noted is not None and seen.time - self._noted >= _NOTE_AGAIN - _SLACK):
+            self._standing = staying
+            self._note([line.row for line in staying], seen.time)
 
-    def _is_worth_a_glance(self, frame: Frame) -> bool:
-        thumb = cv2.resize(
-            frame.picture(_GLANCE_SIDE, "gray"), (_THUMB_SIDE, _THUMB_SIDE), interpolation=cv2.INTER_AREA
-        )
-        if self._glanced is not None:
-            time, before = self._glanced
-            changed = cv2.absdiff(thumb, before).reshape(8, 8, 8, 8).mean(axis=(1, 3)) >= _CHANGED
-            is_other_picture = float(changed.mean()) >= _OTHER
-            if frame.time < self._quiet_until and not is_other_picture:
-                return False
-            if frame.time - time < _AGAIN and not changed.any():
-                return False
-        self._glanced = (frame.time, thumb)
+    def _ask(self, frame: Frame, seen: _Seen) -> None:
+        """Look at the places that are new, if they keep still or have been restless for long, and read what is text."""
+        found = likely_places(seen.gray)
+        if not found and self._noted is None:
+            self._note([], seen.time)
+        new = [place for place in found if not self._was_asked(place, seen)]
+        if not new:
+            self._restless_since = None
+            return
+        still = [place for place in new if self._keeps_still(place, seen)]
+        if not still and not self._is_restless_long(seen.time):
+            return
+        if not (self._reads.has(seen.time) and self._glances.has(seen.time)):
+            return
+        self._glances.spend()
+        self._restless_since = None
+        self._asked = [*self._asked, seen][-_REMEMBERED:]
+        places = self._reader().locate(frame.picture(_GLANCE_SIDE))
+        if not places:
+            self._restless_again = max(self._restless_again, seen.time + (0.0 if still else _IN_VAIN))
+            if not self._standing and (self._noted is None or self._rows[-1]["text"]):
+                self._note([], seen.time)
+        elif self._is_worth_reading(places, still, seen):
+            self._read(frame, seen)
+
+    def _is_worth_reading(self, places: Sequence[Box], still: Sequence[Box], seen: _Seen) -> bool:
+        """Whether text keeps still where no line is known to stand; restless text is read once a clip."""
+        known = [line.place for line in self._standing] + self._restless
+        others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
+        if any(self._keeps_still(place, seen) or any(_overlap(place, other) for other in still) for place in others):
+            return True
+        if not others or seen.time < self._restless_again:
+            return False
+        self._restless_again = float("inf")
         return True
 
-    def _is_news(self, places: Sequence[Box], time: float) -> bool:
-        last = self._read
-        if last is None or time - last.time >= _AGAIN:
-            return True
-        if last.fruitless and time - last.time < _REST:
-            return False
-        return any(all(box.iou(other) < _SAME_PLACE for other in last.places) for box in places)
+    def _is_restless_long(self, time: float) -> bool:
+        if self._restless_since is None:
+            self._restless_since = time
+        return time - self._restless_since >= _PATIENCE - _SLACK and time >= self._restless_again
 
-    def _lines(self, frame: Frame) -> list[Record]:
+    def _was_asked(self, place: Box, seen: _Seen) -> bool:
+        return any(seen.time < old.until and looks_same(seen.gray, old.gray, place) for old in self._asked)
+
+    def _keeps_still(self, place: Box, seen: _Seen) -> bool:
+        if not self._recent or seen.time - self._recent[0].time < _STILL - _JITTER:
+            return False
+        return all(looks_same(seen.gray, old.gray, place) for old in self._recent)
+
+    def _read(self, frame: Frame, seen: _Seen) -> None:
+        self._reads.spend()
         picture = frame.picture(_MAX_SIDE)
-        scale = frame.shape[1] / picture.shape[1]
-        rows = []
-        for line in self._reader().read(picture):
-            box = Box(x1=line.box.x1 * scale, y1=line.box.y1 * scale, x2=line.box.x2 * scale, y2=line.box.y2 * scale)
-            rows.append(self._row(frame.time, line.text, box, confidence=line.confidence))
-        return [row for row in rows if row["text"]]
+        whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
+        self._standing = [
+            _Line(
+                row=self._row(seen.time, line.text, _scaled(line.box, whole), confidence=line.confidence),
+                place=_scaled(line.box, small),
+                gray=seen.gray,
+            )
+            for line in self._reader().read(picture)
+            if line.text
+        ]
+        self._restless += [line.place for line in self._standing if not self._keeps_still(line.place, seen)]
+        if self._restless:
+            self._restless_again = float("inf")
+        self._note([line.row for line in self._standing], seen.time)
+
+    def _note(self, rows: list[Record], time: float) -> None:
+        """Store what a frame held, or that it held nothing."""
+        moment = {"time": round_time(time), "known_at": known_time(time)}
+        nothing = self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0)
+        self._rows.extend([row | moment for row in rows] or [nothing])
+        self._noted = time
 
     def _row(self, time: float, text: str, box: Box, *, confidence: float) -> Record:
         x1, y1, x2, y2 = box.rounded()
@@ -157,3 +235,15 @@ class ScreenTextsWorker:
             "time": round_time(time), "text": text, "x1": x1, "y1": y1, "x2": x2, "y2": y2,
             "confidence": confidence, "known_at": known_time(time), "producer": self._producer,
         }  # fmt: skip
+
+
+def _scaled(box: Box, by: float) -> Box:
+    return Box(x1=box.x1 * by, y1=box.y1 * by, x2=box.x2 * by, y2=box.y2 * by)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether two places share half of the smaller one."""
+    width = min(one.x2, other.x2) - max(one.x1, other.x1)
+    height = min(one.y2, other.y2) - max(one.y1, other.y1)
+    smaller = min(one.width * one.height, other.width * other.height)
+    return width > 0 and height > 0 and width * height >= 0.5 * smaller

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from world_api.build.tracking.background import Difference, Mask
+from world_api.build.tracking.background import Difference, Mask, Place
 from world_api.core.boxes import Box
 
 #: The smallest thing that is followed, as a share of the picture.
 _SMALLEST = 0.002
 #: A component with less solid area than this share of it is a shadow or a change of light.
 _SOLID_SHARE = 0.15
+#: Pixels around what stands out that its morphology needs.
+_MARGIN = 10
+#: Pixels around a blob in which its outline is looked at.
+_BAND = 3
 _CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 9))
 _OPEN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3))
 
@@ -28,7 +32,7 @@ class Blob:
     @property
     def area(self) -> int:
         """Pixels of the mask."""
-        return int(np.count_nonzero(self.mask))
+        return cv2.countNonZero(self.mask)
 
     @property
     def place(self) -> tuple[slice, slice]:
@@ -49,18 +53,24 @@ def find_blobs(difference: Difference) -> list[Blob]:
     Things hang together through their weak pixels; their extent is the outline (convex hull) of their solid ones. So
     a shirt in the wall's colour stays part of its wearer, and a shadow on the floor does not.
     """
-    joined = cv2.morphologyEx(cv2.morphologyEx(difference.weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
-    solid = cv2.morphologyEx(difference.solid, cv2.MORPH_OPEN, _OPEN)
+    left, top, width, height = cv2.boundingRect(difference.weak)
+    if width * height == 0:
+        return []
+    rows = slice(max(0, top - _MARGIN), top + height + _MARGIN)
+    columns = slice(max(0, left - _MARGIN), left + width + _MARGIN)
+    weak, solid = difference.weak[rows, columns], difference.solid[rows, columns]
+    joined = cv2.morphologyEx(cv2.morphologyEx(weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
+    solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, _OPEN)
     count, labels, facts, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
-    smallest = _SMALLEST * joined.size
+    smallest = _SMALLEST * difference.weak.size
     found = []
     for label in range(1, count):
         x, y, width, height, area = (int(value) for value in facts[label])
         if area < smallest:
             continue
         window = slice(y, y + height), slice(x, x + width)
-        component = (labels[window] == label).astype(np.uint8) * 255
-        blob = _trimmed(component, solid[window] & component, x, y)
+        component: Mask = cv2.compare(labels[window], label, cv2.CMP_EQ)
+        blob = _trimmed(component, solid[window] & component, x + columns.start, y + rows.start)
         if blob is not None and blob.area >= smallest:
             found.append(blob)
     return sorted(found, key=lambda blob: (-blob.area, blob.box.x1, blob.box.y1))
@@ -81,18 +91,23 @@ def unite(blobs: list[Blob]) -> Blob:
     return Blob(box=Box(x1=x1, y1=y1, x2=x2, y2=y2), mask=mask)
 
 
-def outline(blob: Blob, shape: tuple[int, int]) -> Mask:
-    """A band of three pixels along the blob's edge, on a picture of that height and width."""
-    whole = blob.on(shape)
-    band: Mask = cv2.morphologyEx(whole, cv2.MORPH_GRADIENT, _OPEN)
-    return band
+def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
+    """A band of three pixels along the blob's edge, and the place of a picture (height, width) that it lies in."""
+    rows, columns = blob.place
+    top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
+    bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)
+    window = np.zeros((bottom - top, right - left), dtype=np.uint8)
+    window[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left] = blob.mask
+    band: Mask = cv2.morphologyEx(window, cv2.MORPH_GRADIENT, _OPEN)
+    return (slice(top, bottom), slice(left, right)), band
 
 
 def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:
     """The part of a component inside the hull of its solid pixels; None for a mere shadow."""
-    if np.count_nonzero(solid) < _SOLID_SHARE * np.count_nonzero(component):
+    if cv2.countNonZero(solid) < max(1.0, _SOLID_SHARE * cv2.countNonZero(component)):
         return None
-    hull = cv2.convexHull(cv2.findNonZero(solid))
+    edges, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    hull = cv2.convexHull(np.concatenate(edges))
     inside = np.zeros_like(component)
     cv2.fillConvexPoly(inside, hull, 255)
     mask = component & inside

@@ -1,60 +1,95 @@
-"""Whether the camera stands still: what a background model needs to mean anything."""
+"""What the camera does: whether it stands still, which a background model needs to mean anything, and how it moves."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from world_api.build.tracking.flow import Flow, Look, Motion
 from world_api.core.ports import Image
 
 #: A cut or a flash: this share of the picture changes from one sample to the next, by more than so many grey levels.
 _ABRUPT, _CHANGED = 0.6, 14
 #: Below this share of changed pixels nothing of size has moved since the sample before.
 _STILL = 0.02
-#: The camera moves when in this share of the parts of the picture a corner went further than so many pixels.
-_MOVED_SHARE, _SHIFT = 0.7, 0.3
+#: Below this share of pixels off by more than so many levels not even a slow drift shows.
+_ALIKE, _HARDLY = 0.01, 6
+#: The camera moves when in this share of the parts of the picture a corner moved, and one motion of the whole picture
+#: explains them (as in a drift); or, whatever they do, in so many.
+_MOVED_SHARE, _ALL_MOVED = 0.7, 0.85
 #: It drifts when one shift, turn and zoom of at least so many pixels fits this much more corners than standing still does.
-_DRIFT, _DRIFT_GAIN, _FITS = 0.6, 0.2, 0.5
+_DRIFT, _DRIFT_GAIN = 0.6, 0.2
 #: The age (seconds) of the sample that drift is measured against.
 _YOUNGEST, _OLDEST = 1.2, 3.0
+#: Two samples are neighbours when no further apart than this (seconds).
+_NEIGHBOURS = 0.7
 #: After a sign of movement the camera counts as moving for so many seconds.
 _SETTLE = 2.5
 #: More breaks than this in that time are no cuts but a picture in motion.
 _STORM = 2
 #: More standing out than this means that the background is wrong.
 _TOO_MUCH = 0.55
-#: The picture's parts (rows, columns), how strong a corner must be, and how many parts must have one.
-_GRID, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
+#: A motion is told when it fits this share of the corners, over this long (seconds), this fast (picture widths a second).
+_FIT, _TOLD, _SLOWEST = 0.5, 1.0, 0.012
+#: It shakes when its ways add up to so many times what comes of them.
+_SHAKE = 3.0
 
-Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)
+CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraMove:
+    """What the camera did in the last second; ``strength`` is how far the picture went, in picture widths a second."""
+
+    kind: CameraKind
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """A motion from one time to another, None where the picture stood still."""
+
+    start: float
+    end: float
+    motion: Motion | None
 
 
 class CameraWatch:
-    """Watches samples in order and says when the picture breaks and whether the camera is steady."""
+    """Watches samples in order and says when the picture breaks, whether the camera is steady, and what it does."""
 
     #: How long after a break (seconds) drift can be told at all.
     settling = _YOUNGEST + 0.4
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, Image]] = deque()
+        self._seen: deque[Look] = deque()
+        self._steps: deque[_Step] = deque()
+        self._drift: _Step | None = None
         self._breaks: list[float] = []
         self._moving_until = -1.0
         self._looks = 0
 
-    def look(self, picture: Image, time: float) -> bool:
-        """Take a picture (BGR); whether it breaks with the one before (a cut, or the first picture at all)."""
-        gray = cv2.cvtColor(cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
-        broke = self._breaks_with_last(gray, time)
+    def look(self, gray: Image, time: float) -> bool:
+        """Take a gray picture; whether it breaks with the one before (a cut, or the first picture at all)."""
+        look = Look(time, gray)
+        broke = self._breaks_with_last(look)
         if broke:
             self._seen.clear()
-        elif self._moves(gray, time):
+            self._steps.clear()
+            self._drift = None
+        elif self._moves(look):
             self._moving_until = time + _SETTLE
-        while self._seen and time - self._seen[0][0] > _OLDEST:
+        while self._seen and time - self._seen[0].time > _OLDEST:
             self._seen.popleft()
-        self._seen.append((time, gray))
+        while self._steps and time - self._steps[0].start > _OLDEST:
+            self._steps.popleft()
+        self._seen.append(look)
         return broke
 
     def background_failed(self, share: float, time: float) -> bool:
@@ -68,76 +103,108 @@ class CameraWatch:
         """Whether tracks made at this time mean anything."""
         return time >= self._moving_until
 
-    def _breaks_with_last(self, gray: Image, time: float) -> bool:
+    def motion_since(self, time: float, width: int) -> NDArray[np.float64] | None:
+        """How the camera moved the picture (2 x 3, in pixels of a picture that wide) since a time; None if not known."""
+        steps = [step for step in self._steps if step.start >= time - 1e-6]
+        if not self._seen or sum(step.end - step.start for step in steps) < 0.7 * (self._seen[-1].time - time):
+            return None
+        whole = np.eye(3)
+        for step in steps:
+            if step.motion is not None:
+                whole = np.vstack([step.motion.matrix, [0.0, 0.0, 1.0]]) @ whole
+        whole[:2, 2] *= width / self._seen[-1].gray.shape[1]
+        return whole[:2]
+
+    def changes(self) -> Image | None:
+        """Where the last two pictures differ beyond the camera's own motion (0 or 1, as large as they); None if not known."""
+        if len(self._seen) < 2 or not self._steps or self._steps[-1].end < self._seen[-1].time:
+            return None
+        before, now, motion = self._seen[-2].gray, self._seen[-1].gray, self._steps[-1].motion
+        if motion is not None:
+            size = (now.shape[1], now.shape[0])
+            before = cv2.warpAffine(before, motion.matrix, size, borderMode=cv2.BORDER_TRANSPARENT, dst=now.copy())
+        found: Image = cv2.threshold(cv2.absdiff(before, now), _CHANGED, 1, cv2.THRESH_BINARY)[1]
+        return found
+
+    def move(self, time: float) -> CameraMove | None:
+        """What the camera did in the second up to a time; None where that cannot be told."""
+        steps = [step for step in self._steps if step.start >= time - _TOLD - 1e-6]
+        known = sum(step.end - step.start for step in steps)
+        if known < 0.7 * _TOLD:
+            return None
+        told = _told([step.motion for step in steps], known)
+        if told is None or told.kind != "still" or self._drift is None or time - self._drift.end > _TOLD:
+            return told
+        return _told([self._drift.motion], self._drift.end - self._drift.start)
+
+    def _breaks_with_last(self, look: Look) -> bool:
         if not self._seen:
             return True
-        if _changed_share(self._seen[-1][1], gray) <= _ABRUPT:
+        if _changed_share(self._seen[-1].gray, look.gray, _CHANGED) <= _ABRUPT:
             return False
-        self._breaks = [earlier for earlier in self._breaks if time - earlier < _SETTLE] + [time]
-        self._moving_until = time + _SETTLE if len(self._breaks) > _STORM else time
+        self._breaks = [earlier for earlier in self._breaks if look.time - earlier < _SETTLE] + [look.time]
+        self._moving_until = look.time + _SETTLE if len(self._breaks) > _STORM else look.time
         return True
 
-    def _moves(self, gray: Image, time: float) -> bool:
-        last_time, last = self._seen[-1]
-        if time - last_time < 0.7 and _changed_share(last, gray) > _STILL and moved_share(last, gray) > _MOVED_SHARE:
-            return True
+    def _moves(self, look: Look) -> bool:
+        last = self._seen[-1]
+        if look.time - last.time < _NEIGHBOURS:
+            if _changed_share(last.gray, look.gray, _CHANGED) <= _STILL:
+                self._steps.append(_Step(start=last.time, end=look.time, motion=None))
+            else:
+                flow = Flow(last, look)
+                if flow.motion is not None:
+                    self._steps.append(_Step(start=last.time, end=look.time, motion=flow.motion))
+                together = flow.motion is not None and flow.motion.gain >= _DRIFT_GAIN
+                if flow.moved > (_MOVED_SHARE if together else _ALL_MOVED):
+                    return True
         self._looks += 1
-        if self._looks % 2:
+        return self._looks % 2 == 0 and self._drifts(look)
+
+    def _drifts(self, look: Look) -> bool:
+        """Whether a slow shift, turn or zoom of the whole picture explains it better than a camera that stands still."""
+        older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
+        if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
+            self._drift = None
             return False
-        older = [picture for at, picture in self._seen if time - at >= _YOUNGEST]
-        return bool(older) and drifts(older[-1], gray)
+        motion = Flow(older, look).motion
+        if motion is None or motion.gain < _DRIFT_GAIN or motion.reach < _DRIFT:
+            self._drift = None
+            return False
+        self._drift = _Step(start=older.time, end=look.time, motion=motion)
+        return True
 
 
-def moved_share(previous: Image, current: Image) -> float:
-    """The share of the picture's parts that moved, among those with a corner to follow; 0 where too few have one."""
-    corners = _strongest_corners(previous)
-    if len(corners) < _FEWEST_CORNERS:
-        return 0.0
-    reached, found = _followed(previous, current, corners)
-    way = np.abs(reached - corners)[:, 0].max(axis=1)
-    # A corner that is lost has been covered or has gone far.
-    return float(np.mean((way > _SHIFT) | ~found))
+def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
+    """The strongest part of motions that follow one another over some seconds; None where they do not fit the picture."""
+    right = down = zoom = turn = way = 0.0
+    width = 1.0
+    for motion in motions:
+        if motion is None:
+            continue
+        if motion.fit < _FIT:
+            return None
+        width = float(motion.shape[1])
+        across, along = motion.shift
+        right, down, way = right + across, down + along, way + math.hypot(across, along)
+        zoom, turn = zoom + math.log(max(motion.zoom, 1e-3)), turn + motion.turn
+    parts: dict[CameraKind, float] = {
+        # What is seen goes to the left when the camera pans to the right.
+        "pan_left" if right > 0 else "pan_right": abs(right) / width,
+        "tilt_up" if down > 0 else "tilt_down": abs(down) / width,
+        "zoom_in" if zoom > 0 else "zoom_out": abs(zoom) / 2,
+        "turn": abs(turn) / 2,
+    }
+    kind = max(parts, key=lambda name: parts[name])
+    if way / width > _SHAKE * max(parts[kind], _SLOWEST * seconds):
+        return CameraMove(kind="shake", strength=round(way / width / seconds, 3))
+    speed = parts[kind] / seconds
+    return (
+        CameraMove(kind=kind, strength=round(speed, 3)) if speed >= _SLOWEST else CameraMove(kind="still", strength=0.0)
+    )
 
 
-def drifts(previous: Image, current: Image) -> bool:
-    """Whether a slow shift, turn or zoom of the whole picture explains it better than a camera that stands still."""
-    corners = _strongest_corners(previous)
-    if len(corners) < _FEWEST_CORNERS:
-        return False
-    reached, found = _followed(previous, current, corners)
-    if np.count_nonzero(found) < _FEWEST_CORNERS:
-        return False
-    motion, fits = cv2.estimateAffinePartial2D(corners[found], reached[found], ransacReprojThreshold=_FITS)
-    if motion is None:
-        return False
-    still = np.abs(reached - corners)[:, 0].max(axis=1) < _FITS
-    gain = (np.count_nonzero(fits) - np.count_nonzero(still & found)) / len(corners)
-    height, width = previous.shape
-    ends = np.array([[0, 0], [width, 0], [0, height], [width, height]], dtype=np.float64)
-    way = np.abs(ends @ motion[:, :2].T + motion[:, 2] - ends).max()
-    return bool(gain >= _DRIFT_GAIN and way >= _DRIFT)
-
-
-def _changed_share(previous: Image, current: Image) -> float:
-    return float((cv2.absdiff(current, previous) > _CHANGED).mean())
-
-
-def _followed(previous: Image, current: Image, corners: Points) -> tuple[Points, NDArray[np.bool_]]:
-    """Where corners went, and which of them were found again."""
-    reached, found, _ = cv2.calcOpticalFlowPyrLK(previous, current, corners, None, winSize=(9, 9), maxLevel=2)
-    return reached, found[:, 0] > 0
-
-
-def _strongest_corners(gray: Image) -> Points:
-    """The strongest corner of each part of the picture, where it is strong enough."""
-    strength = cv2.cornerMinEigenVal(gray, 5)
-    rows, columns = _GRID
-    height, width = strength.shape[0] // rows, strength.shape[1] // columns
-    found = []
-    for row in range(rows):
-        for column in range(columns):
-            cell = strength[row * height : (row + 1) * height, column * width : (column + 1) * width]
-            place = int(cell.argmax()) if cell.size else 0
-            if cell.size and cell.flat[place] > _CORNER:
-                found.append((column * width + place % width, row * height + place // width))
-    return np.array(found, dtype=np.float32).reshape(-1, 1, 2)
+def _changed_share(previous: Image, current: Image, levels: int) -> float:
+    changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
+    share: float = cv2.countNonZero(changed) / changed.size
+    return share

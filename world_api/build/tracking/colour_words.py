@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,10 @@ _FEWEST = 30
 #: The head's share of an upright figure's height; hair and skin are no clothing.
 _HEAD = 0.14
 _UPRIGHT = 1.8
+_THIN = np.ones((3, 3), dtype=np.uint8)
 
+#: Colours are told apart to so many bits a channel.
+_BITS, _STEP = 6, 2
 _WORDS = tuple(COLOURS)
 _NUMBER = {word: number for number, word in enumerate(_WORDS)}
 _SKIN = len(_WORDS)  # a bin of its own, never named
@@ -37,13 +42,23 @@ _HUES = (
 
 def colour_words(picture: Image, mask: Mask) -> list[str]:
     """The words for the masked pixels of a picture (BGR, same size as the mask), the largest share first."""
-    mask = cv2.erode(_without_head(mask), np.ones((3, 3), dtype=np.uint8))
+    mask = cv2.erode(_without_head(mask), _THIN)
     pixels = picture[mask > 0]
     if len(pixels) < _FEWEST:
         return []
-    shares = np.bincount(_name(pixels), minlength=len(_WORDS) + 1)[: len(_WORDS)] / len(pixels)
+    coarse = pixels >> _STEP
+    places = (coarse[:, 0].astype(np.intp) << 2 * _BITS) | (coarse[:, 1].astype(np.intp) << _BITS) | coarse[:, 2]
+    shares = np.bincount(_names()[places], minlength=len(_WORDS) + 1)[: len(_WORDS)] / len(pixels)
     order = np.argsort(-shares, kind="stable")
     return [_WORDS[number] for number in order if shares[number] >= _SHARE][:_MOST]
+
+
+@cache
+def _names() -> NDArray[np.uint8]:
+    """The number of the colour word of every colour, each channel to so many bits: looking it up costs little."""
+    levels = (np.arange(1 << _BITS, dtype=np.uint8) << _STEP) + (1 << _STEP >> 1)
+    colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
+    return _name(colours).astype(np.uint8)
 
 
 def _without_head(mask: Mask) -> Mask:

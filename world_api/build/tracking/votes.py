@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from world_api.core.boxes import Box
-from world_api.core.ports import Image
+from world_api.core.ports import DetectedObject, Image
 
 #: Seconds between two looks at the same thing: at first, and once it has been looked at often enough.
 _SOON, _LATER, _OFTEN = 0.8, 2.0, 8
@@ -17,12 +18,16 @@ _HIT, _MISS, _LOWEST, _HIGHEST, _PERSON = 1.0, -0.5, -2.0, 4.0, 2.5
 
 
 class PersonScorer(Protocol):
-    """Judges whether a box holds an upright person."""
+    """Judges whether a box holds an upright person, and finds people in a picture."""
 
     producer: str
 
     def person_score(self, image: Image, box: Box) -> float:
         """Positive for a person who fills the box (pixels of ``image``), negative for anything else."""
+        ...
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        """The people in a small picture, the surest first, at a cost that allows for a look every second."""
         ...
 
 
@@ -49,11 +54,11 @@ class PersonVotes:
         """Whether it should be looked at again."""
         return time >= self.next_look
 
-    def look(self, scorer: PersonScorer, image: Image, box: Box, time: float) -> None:
-        """Vote on one sighting (``box`` in pixels of ``image``)."""
+    def look(self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float) -> None:
+        """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed)."""
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
         upright = _BROADEST <= box.height / max(box.width, 1.0) <= _SLIMMEST
-        hit = upright and scorer.person_score(image, box) > 0.0
+        hit = upright and scorer.person_score(image(), box) > 0.0
         self.standing = min(_HIGHEST, max(_LOWEST, self.standing + (_HIT if hit else _MISS)))
         self.was_person = self.is_person

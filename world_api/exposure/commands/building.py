@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+
+if TYPE_CHECKING:
+    from world_api.options import BuildOptions
 
 app = command_app()
 reindex_app = command_app()
@@ -23,6 +28,15 @@ class Profile(StrEnum):
     ORACLE = "oracle"
 
 
+class Speech(StrEnum):
+    """What recognises speech."""
+
+    AUTO = "auto"
+    OFF = "off"
+    FASTER_WHISPER = "faster-whisper"
+    POCKETSPHINX = "pocketsphinx"
+
+
 @app.command()
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
@@ -31,19 +45,74 @@ def build(
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    subtitles: Annotated[
+        str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
+    ] = "auto",
+    speech: Annotated[
+        Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
+    ] = Speech.AUTO,
+    speech_model: Annotated[
+        str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
+    ] = "",
+    speech_language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that is spoken, if one is known.")
+    ] = "",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
+    ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Memorise a file while it is being written; its world can be asked meanwhile."),
+    ] = False,
+    settled: Annotated[
+        float, typer.Option(min=0.1, help="With --follow: the file is complete after so many seconds without growing.")
+    ] = 10.0,
+    max_megapixels: Annotated[
+        float, typer.Option(min=0.01, help="Refuse videos with larger frames.")
+    ] = DEFAULT_LIMITS.pixels / 1e6,
+    max_hours: Annotated[
+        float, typer.Option(min=0.001, help="Decode no more of a video than that.")
+    ] = DEFAULT_LIMITS.duration / 3600,
+    wait: Annotated[
+        bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")
+    ] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build worlds from video files."""
+    from world_api.build.growing.following import Following
+    from world_api.build.media.limits import Limits
+    from world_api.listening import Listening
+    from world_api.options import BuildOptions
+
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    options = BuildOptions(
+        profile=profile.value,
+        listening=Listening(
+            subtitles=subtitles, speech=speech.value, model=speech_model, language=speech_language.lower()
+        ),
+        without=tuple(without or ()),
+        force=force,
+        limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600),
+        waits=wait,
+        following=Following(settled=settled, published=_published) if follow else None,
+    )
+    _build_all(videos, store, video_id, options, as_json=as_json)
+
+
+def _build_all(
+    videos: Sequence[str], store: Path, video_id: str | None, options: BuildOptions, *, as_json: bool
+) -> None:
+    """Build one after another, and show what came of it; a video that fails keeps the others from nothing."""
     reports: list[dict[str, Any]] = []
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            reports.append(_build_one(video, store, video_id, profile, force))
+            reports.append(_build_one(video, store, video_id, options))
         except VideoWorldError as fault:
             faults.append(fault)
             if len(videos) > 1:
@@ -58,22 +127,18 @@ def build(
         raise typer.Exit(1)
 
 
-def _build_one(video: str, store: Path, video_id: str | None, profile: Profile, force: bool) -> dict[str, Any]:
+def _build_one(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import build_world
 
     with progress_bars() as bars:
-        report = build_world(
-            Path(video),
-            store,
-            video_id=video_id,
-            profile=profile.value,
-            force=force,
-            progress=bars,
-            clock=SystemClock(),
-        )
+        report = build_world(Path(video), store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
     return report.record()
+
+
+def _published(seconds: float) -> None:
+    note(f"the first {clock_text(seconds)} can be asked")
 
 
 def _line(report: dict[str, Any]) -> str:
@@ -88,15 +153,15 @@ def _line(report: dict[str, Any]) -> str:
 
 @reindex_app.command()
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Make the store's search catalogue again from its worlds."""
-    from world_api.world.search.catalogue import rebuild
+    """Make the store's search indexes again from its worlds."""
+    from world_api.profiles import reindex as make_again
 
     if not store.is_dir():
         from world_api.core.faults import StoreFault
 
         fault = StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
         raise typer.Exit(fail(fault, as_json=as_json))
-    count = rebuild(store)
+    count = make_again(store)
     show(
         {"store": str(store), "segments": count},
         as_json=as_json,

@@ -72,6 +72,11 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
                 label = f"{track.hint} {motion.label}"
                 action = Action(**times(part), label=label, confidence=MOTION_CONFIDENCE, entity_id=track.entity_id)
                 found.append((action, "tracker"))
+    for move in session.view.camera_movements.during(span):
+        shown = move.span.clip(span)
+        if shown is not None and shown.duration > 0:
+            action = Action(**times(shown), label=move.label, confidence=MOTION_CONFIDENCE, entity_id=None)
+            found.append((action, "look"))
     return sorted(found, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import categories_in, colours_in, unseen_words, words
-from world_api.core.spans import round_time
-from world_api.operations.declaring.results import Entity
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.answering.wording import has_ended
+from world_api.operations.declaring.results import Entity, LookAlike
 from world_api.world.sessions.session import Registration, Session
-from world_api.world.tracks import Track
+from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
 SAME_BOX = 0.5
@@ -82,14 +83,14 @@ def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
     """
     registered = {item.entity_id: item for item in session.registrations()}
     tracks = session.view.tracks
-    listed = [_built(track, registered.get(track.entity_id)) for track in tracks[:limit]]
+    listed = [_built(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
     beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
     beyond.sort(key=lambda item: (item.time, item.entity_id))
     listed += [_registered(item) for item in beyond[: limit - len(listed)]]
     return listed, len(tracks) + len(beyond)
 
 
-def _built(track: Track, own: Registration | None) -> Entity:
+def _built(session: Session, track: Track, own: Registration | None) -> Entity:
     return Entity(
         entity_id=track.entity_id,
         hint=own.hint if own else track.hint,
@@ -98,6 +99,10 @@ def _built(track: Track, own: Registration | None) -> Entity:
         first_time=round_time(track.span.start),
         last_time=round_time(track.span.end),
         appearances=len(track.appearances),
+        size=track.size,
+        enters_from=track.enters_from(track.appearances[0]),
+        leaves_to=side_left(session, track, track.appearances[-1]),
+        may_be=look_alikes(session, track.entity_id),
     )
 
 
@@ -110,7 +115,20 @@ def _registered(item: Registration) -> Entity:
         first_time=item.time,
         last_time=item.time,
         appearances=1,
+        size=None,
+        enters_from=None,
+        leaves_to=None,
     )
+
+
+def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
+    """The side to which a track went out of an appearance, once that is over."""
+    return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
+
+
+def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
+    """The entities that a build-time identity may be the same as."""
+    return [LookAlike(entity_id=item.entity_id, score=item.score) for item in session.view.may_be(entity_id)]
 
 
 def find_entity(session: Session, entity_id: str) -> Track | Registration:

@@ -13,16 +13,13 @@ from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.citing import shorten
 from world_api.world.search.passages import Passage, passages_in, passages_of
-from world_api.world.tracks import Track
+from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
-#: A box whose edge is within this share of the picture's width from a side is at that side.
-EDGE_SHARE = 0.04
 #: Moving less than this share of the picture's width or height in a stretch is standing still.
 STILL_SHARE = 0.06
 #: Seconds over which entering and leaving are judged.
 EDGE_SECONDS = 1.5
-LARGE_SHARE, SMALL_SHARE = 0.15, 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +34,7 @@ class Motion:
 def size_class(box: Box, view: View) -> str:
     """``large``, ``medium`` or ``small``: the box's share of the picture."""
     video = view.world.manifest.video
-    share = box.area / (video.width * video.height)
-    return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
+    return size_in_words(box.area, video.width, video.height)
 
 
 def position(box: Box, view: View) -> str:
@@ -54,23 +50,39 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
     """What a track does in a stretch: entering, moving, standing still, leaving; in time order."""
     found: list[Motion] = []
     for appearance in track.appearances:
-        seen = track.during(appearance)
         part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
         if part is None:
             continue
         entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
         leaving = TimeSpan(start=max(appearance.start, appearance.end - EDGE_SECONDS), end=appearance.end)
         if span.contains(appearance.start):
-            side = _side(view, track.box(seen.start))
+            side = track.enters_from(appearance)
             label = f"enters from the {side}" if side else "comes into view"
             found.append(Motion(label=label, span=entering, track=track))
         found.append(Motion(label=_moving(view, track, part), span=part, track=track))
-        ended = appearance.end < view.duration - EDGE_SECONDS
-        if ended and span.contains(appearance.end):
-            side = _side(view, track.box(seen.stop - 1))
+        if has_ended(view, appearance) and span.contains(appearance.end):
+            side = track.leaves_to(appearance)
             label = f"leaves to the {side}" if side else "goes out of view"
             found.append(Motion(label=label, span=leaving, track=track))
     return found
+
+
+def has_ended(view: View, appearance: TimeSpan) -> bool:
+    """Whether enough is visible after an appearance to say that it is over."""
+    return appearance.end < view.duration - EDGE_SECONDS
+
+
+def likeness_in_words(view: View, entity_id: str) -> str:
+    """What an entity may be the same as: ``may be the same as ent_t0001_02 (0.83)``; empty where nothing is alike."""
+    alike = [f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(entity_id)]
+    return f"may be the same as {' or '.join(alike)}" if alike else ""
+
+
+def camera_in_words(view: View, span: TimeSpan) -> str:
+    """What the camera does in a stretch: ``The camera pans left, zooms in``; empty where it stands still."""
+    moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
+    kinds = dict.fromkeys(move.label.removeprefix("the camera ") for move in moves)
+    return "The camera " + ", then ".join(kinds) if kinds else ""
 
 
 def caption(view: View, span: TimeSpan) -> tuple[str, list[Passage]]:
@@ -78,6 +90,8 @@ def caption(view: View, span: TimeSpan) -> tuple[str, list[Passage]]:
     passages = passages_in(view, span)
     sentences = [shorten(p.text) for p in passages if p.source == "caption"]
     sentences.extend(_seen(view, span))
+    if moves := camera_in_words(view, span):
+        sentences.append(moves)
     if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
         sentences.append("On screen: " + " / ".join(f'"{shorten(text, 80)}"' for text in texts[:8]))
     if lines := [p.text for p in passages if p.source == "speech"]:
@@ -121,7 +135,13 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
     for track in tracks[:6]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
-        described.append(f"A {track.hint} ({', '.join(dict.fromkeys(acts)) or 'seen'}; {where} of the picture)")
+        alike = likeness_in_words(view, track.entity_id)
+        told = [
+            ", ".join(dict.fromkeys(acts)) or "seen",
+            f"{track.size}, {where} of the picture",
+            *([alike] * bool(alike)),
+        ]
+        described.append(f"A {track.hint} ({'; '.join(told)})")
     if len(tracks) > len(described):
         described.append(f"And {len(tracks) - len(described)} more moving things")
     return described
@@ -145,10 +165,3 @@ def _moving(view: View, track: Track, span: TimeSpan) -> str:
     if abs(across) >= STILL_SHARE:
         return "moves to the right" if across > 0 else "moves to the left"
     return "moves about"
-
-
-def _side(view: View, box: Box) -> str | None:
-    """The side of the picture a box touches, or None."""
-    width = view.world.manifest.video.width
-    distance, side = min((box.x1 / width, "left"), (1 - box.x2 / width, "right"))
-    return side if distance <= EDGE_SHARE else None

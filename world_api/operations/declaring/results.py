@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from world_api.core.evidence import Source
 from world_api.operations.declaring.arguments import Seconds, Time, TimeRange
+from world_api.world.tracks import Side, Size
 
 Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
 
@@ -151,6 +152,18 @@ class Actions(Result):
     actions: list[Action]
 
 
+class LookAlike(BaseModel):
+    """An entity that this one may be, judged by its looks alone; the two are not merged."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entity_id: str
+    score: Annotated[float, Field(description="How alike they look, 0 to 1; not calibrated.", ge=0, le=1)]
+
+
+MayBe = Annotated[list[LookAlike], Field(description="Entities that it may be the same as, the most alike first.")]
+
+
 class RegisteredEntity(Result):
     """The entity a hint names at a moment."""
 
@@ -158,6 +171,7 @@ class RegisteredEntity(Result):
     hint: str
     already_known: Annotated[bool, Field(description="Whether this entity had been identified or registered before.")]
     confidence: Confidence
+    may_be: MayBe = []
 
 
 class TrajectoryPart(Stretch):
@@ -167,12 +181,16 @@ class TrajectoryPart(Stretch):
 
     scene_id: str
     path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
+    enters_from: Annotated[Side | None, Field(description="The side it came in from; null where it is not known.")]
+    leaves_to: Annotated[Side | None, Field(description="The side it went out to; null where it is not known.")]
 
 
 class Trajectory(Result):
     """Where and when an entity appears, in time order."""
 
     trajectory: list[TrajectoryPart]
+    size: Annotated[Size | None, Field(description="How much of the picture it usually takes; null if unknown.")]
+    may_be: MayBe = []
 
 
 class StateAnswer(Result):
@@ -230,6 +248,10 @@ class Entity(BaseModel):
     first_time: Time
     last_time: Time
     appearances: int
+    size: Annotated[Size | None, Field(description="How much of the picture it usually takes; null if unknown.")]
+    enters_from: Annotated[Side | None, Field(description="The side it first came in from; null if unknown.")]
+    leaves_to: Annotated[Side | None, Field(description="The side it last went out to; null if unknown.")]
+    may_be: MayBe = []
 
 
 class Entities(Result):

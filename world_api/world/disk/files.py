@@ -31,6 +31,20 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise not_writable(path, error) from error
 
 
+def link(there: Path, place: Path) -> None:
+    """Give a file that never changes another name; a copy where the file system has no links.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    try:
+        os.link(there, place)
+    except FileExistsError:
+        return
+    except OSError:
+        write_atomically(place, there.read_bytes())
+
+
 def not_writable(path: Path, error: OSError) -> StoreFault:
     """The named fault for a file that could not be written."""
     if error.errno == errno.ENOSPC:

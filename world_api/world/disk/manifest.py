@@ -95,6 +95,8 @@ class Manifest(_Model):
     files: list[FileEntry]
     images: list[ImageEntry]
     world_hash: str
+    #: False while the video is still being written: the world holds what has been seen of it so far.
+    complete: bool = True
 
     def files_of(self, table: str) -> list[FileEntry]:
         """The files of one table, in clip order."""

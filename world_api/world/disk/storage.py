@@ -3,13 +3,13 @@
 ::
 
     STORE/ID/world.json                              the manifest, written last
-    STORE/ID/rows/<table>/<clip>-<key>.arrow         the rows of one table and one clip
+    STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
     STORE/ID/local.json                              where this machine keeps the source video; not part of the world
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
 Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. A clip's file
-under its key is all that resuming needs.
+under its key is all that resuming needs, and its name tells whether it is still what was written.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from world_api.world.disk.tables import TABLES, empty_table
 
 ROWS = "rows"
 IMAGES = "images"
+#: So many digits of a file's hash stand in its name.
+_NAMED = 16
 
 
-def rows_path(table: str, clip: int, key: str) -> str:
+def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
     """Where the rows of one table and clip lie, relative to the world's folder."""
-    return f"{ROWS}/{table}/{clip:06d}-{key}.arrow"
+    return f"{ROWS}/{table}/{clip:06d}-{key}-{sha256[:_NAMED]}.arrow"
 
 
 def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table) -> FileEntry:
@@ -47,21 +49,39 @@ def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table)
     with pa.ipc.new_file(sink, TABLES[table].schema) as writer:
         writer.write_table(fitted)
     data = sink.getvalue().to_pybytes()
-    path = rows_path(table, clip, key)
-    write_atomically(folder / path, data)
-    return FileEntry(path=path, sha256=hash_bytes(data), table=table, clip=clip, rows=fitted.num_rows)
+    digest = hash_bytes(data)
+    path = rows_path(table, clip, key, digest)
+    if not _is_there(folder / path, digest):
+        write_atomically(folder / path, data)
+    return FileEntry(path=path, sha256=digest, table=table, clip=clip, rows=fitted.num_rows)
 
 
-def find_rows(folder: Path, *, table: str, clip: int, key: str) -> FileEntry | None:
-    """The stored file of one clip, table and key, or None where it has not been made (or cannot be read)."""
-    path = folder / rows_path(table, clip, key)
-    if not path.is_file():
-        return None
+def _is_there(path: Path, digest: str) -> bool:
     try:
+        return hash_file(path) == digest
+    except OSError:
+        return False
+
+
+def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
+    """The stored files of one table under a key, by clip. What is not what its name says counts as not there."""
+    found: dict[int, FileEntry] = {}
+    for path in sorted((folder / ROWS / table).glob(f"*-{key}-*.arrow")):
+        clip, named = path.name.partition("-")[0], path.stem.rpartition("-")[2]
+        if clip.isdecimal() and int(clip) not in found and (entry := _entry(path, table, int(clip), named)) is not None:
+            found[int(clip)] = entry
+    return found
+
+
+def _entry(path: Path, table: str, clip: int, named: str) -> FileEntry | None:
+    try:
+        digest = hash_file(path)
+        if digest[:_NAMED] != named:
+            return None
         rows = _read(path).num_rows
     except (OSError, pa.ArrowInvalid):
         return None
-    return FileEntry(path=rows_path(table, clip, key), sha256=hash_file(path), table=table, clip=clip, rows=rows)
+    return FileEntry(path=f"{ROWS}/{table}/{path.name}", sha256=digest, table=table, clip=clip, rows=rows)
 
 
 def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:

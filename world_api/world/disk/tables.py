@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DESCRIPTOR_DIMENSION = 128
+TRACK_LOOK_DIMENSION = 76
 
 _TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer", pa.string(), nullable=False)]
 
@@ -57,9 +58,36 @@ TABLES: dict[str, TableSpec] = {
             ("confidence", _F32),
             ("colours", pa.list_(_TEXT)),
         ),
-        # Two tracks that show the same thing; later names the younger one. kind: stitch (over a clip join) or look.
+        # How a followed thing looked at a moment: colours by thirds and shape, unit length (build/tracking/appearance.py).
         _table(
-            "track_links", ("earlier", "later"), ("earlier", _TEXT), ("later", _TEXT), ("kind", _TEXT), ("score", _F32)
+            "track_looks",
+            ("track", "time"),
+            ("track", _TEXT),
+            ("time", _F64),
+            ("vector", pa.list_(pa.float32(), TRACK_LOOK_DIMENSION)),
+        ),
+        # What the camera did in the second up to a moment: still, pan_left, pan_right, tilt_up, tilt_down, zoom_in,
+        # zoom_out, turn or shake. strength: how far the picture went, in picture widths a second.
+        _table("camera", ("time",), ("time", _F64), ("kind", _TEXT), ("strength", _F32)),
+        # Two tracks that show the same thing, over the join of two clips. later names the younger one, time (seconds) is
+        # its first sighting. kind: stitch.
+        _table(
+            "track_links",
+            ("earlier", "later"),
+            ("earlier", _TEXT),
+            ("later", _TEXT),
+            ("time", _F64),
+            ("kind", _TEXT),
+            ("score", _F32),
+        ),
+        # Two tracks that look alike, which says nothing more. score in 0..1, not calibrated; columns as in track_links.
+        _table(
+            "look_links",
+            ("earlier", "later"),
+            ("earlier", _TEXT),
+            ("later", _TEXT),
+            ("time", _F64),
+            ("score", _F32),
         ),
         # One line of text read off one frame.
         _table(
@@ -75,6 +103,16 @@ TABLES: dict[str, TableSpec] = {
             ("speaker", _TEXT),
             ("language", _TEXT),
             ("source", _TEXT),
+            ("confidence", _F32),
+        ),
+        # A recognised word of the spoken line that starts at line_start.
+        _table(
+            "words",
+            ("start", "end", "word", "line_start"),
+            ("line_start", _F64),
+            ("start", _F64),
+            ("end", _F64),
+            ("word", _TEXT),
             ("confidence", _F32),
         ),
         # A sentence about a stretch, from a captioner or from truth.

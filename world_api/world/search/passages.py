@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.world.items import Items, Positions, Times
-from world_api.world.search.texts import Texts
-from world_api.world.view import Said, ScreenText, Spoken, View
+from world_api.world.screen_texts import ScreenText
+from world_api.world.search.texts import SPEAKING, Texts
+from world_api.world.view import Said, Spoken, View
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3
@@ -136,8 +137,12 @@ class Passages(Items[Passage]):
             at, step = at + step, step * 4
 
     def _row_texts(self) -> Iterator[Positions]:
-        for part, table in zip(self._lists, ("speech", "screen_texts", "captions", "actions"), strict=True):
-            yield self._known.of_rows(table)[part.rows]
+        for part, table in zip(self._lists, SPEAKING, strict=True):
+            known = self._known.of_rows(table)
+            texts = np.where(part.rows >= 0, known[part.rows], 0) if len(known) else np.zeros(len(part), dtype=np.int64)
+            for at in np.flatnonzero(part.rows < 0).tolist():
+                texts[at] = self._add(part[at].text)
+            yield texts
 
     def _appearances(self) -> tuple[Times, Times, Positions, Positions, Positions, Positions]:
         """The appearances of all tracks, track after track."""
@@ -149,9 +154,12 @@ class Passages(Items[Passage]):
         )
         for at in np.flatnonzero(origins < 0).tolist():
             assert tracks.open_tracks is not None  # noqa: S101 - negative origins come from it
-            self._anew.append(tracks.open_tracks.described(-1 - int(origins[at])))
-            texts[at] = -len(self._anew)
+            texts[at] = self._add(tracks.open_tracks.described(-1 - int(origins[at])))
         return starts, ends, np.full(len(starts), _TRACKER), np.full(len(starts), len(self._lists)), owners, texts
+
+    def _add(self, text: str) -> int:
+        self._anew.append(text)
+        return -len(self._anew)
 
     def _passage(self, position: int) -> Passage:
         number, place = int(self._list[position]), int(self._place[position])

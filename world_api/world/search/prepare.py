@@ -8,10 +8,14 @@ from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder
 from world_api.world.disk.manifest import read_manifest
 from world_api.world.disk.stored import World, list_worlds, world_folder
-from world_api.world.disk.tables import SESSION_TABLES, TABLES
 from world_api.world.search.documents import WholeDocuments
 from world_api.world.search.texts import Texts
-from world_api.world.whole import Whole
+from world_api.world.whole import BEGINS, Whole
+
+#: The tables that answers are made from, sessions' own apart.
+READ = (*BEGINS, "track_links", "look_links", "camera")
+
+_WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
 
 def prepare(store: Path, video_id: str, embedder: TextEmbedder) -> None:
@@ -23,9 +27,8 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder) -> None:
     folder = world_folder(store, video_id)
     manifest = read_manifest(folder).model_copy(update={"video_id": video_id})
     world = World(folder, manifest, keep_derived=True)
-    for table in TABLES:
-        if table not in SESSION_TABLES:
-            world.rows(table)
+    for table in READ:
+        world.rows(table)
     world.once(Whole).read_all()
     world.once(Texts).read_all()
     world.once(WholeDocuments).read_all(embedder)
@@ -40,7 +43,8 @@ def prepare_all(store: Path, embedder: TextEmbedder) -> None:
     """
     for video_id in list_worlds(store):
         try:
-            read_manifest(world_folder(store, video_id))
-        except StoreFault:
-            continue  # `videoworld worlds` tells what is wrong with it
-        prepare(store, video_id, embedder)
+            prepare(store, video_id, embedder)
+        except StoreFault as fault:
+            # `videoworld worlds` and `videoworld inspect --check` tell what is wrong with a world.
+            if fault.code not in _WORLDS_OWN:
+                raise

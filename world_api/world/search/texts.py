@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import concepts, words
 from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
+from world_api.world.followed import JoinedTracks
 from world_api.world.items import Positions
 from world_api.world.joining import coded
-from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
+from world_api.world.tracks import hint_in_chinese, hint_in_words
 from world_api.world.whole import Whole
 
-#: The tables whose rows say something, with the column that does.
+#: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
 
@@ -69,16 +70,19 @@ class Texts:
     @cached_property
     def _numbers(self) -> dict[str, Positions]:
         numbers = self._world.derived.table("texts.numbers", lambda: self._made[1]).column("number").to_numpy()
-        lengths = [self._world.rows(table).num_rows for table in SPEAKING]
+        lengths = [self._rows(table).num_rows for table in SPEAKING]
         parts = np.split(numbers, list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
 
     @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table]:
-        said = [one(self._world.rows(table).column(column)) for table, column in SPEAKING.items()]
+        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
         encoded = pa.concat_arrays([*said, _descriptions(self._world.once(Whole).tracks)]).dictionary_encode()
         numbers = encoded.indices.cast(pa.int64())
         return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
+
+    def _rows(self, table: str) -> pa.Table:
+        return self._world.once(Whole).readings if table == "screen_texts" else self._world.rows(table)
 
     @cached_property
     def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:

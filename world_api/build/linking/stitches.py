@@ -17,13 +17,13 @@ class Stitches:
 
     spec = StageSpec(
         name="stitches",
-        version=1,
+        version=2,
         tables=("track_links",),
         parameters={"near": _NEAR, "overlap": _OVERLAP},
         needs=("moving_things",),
         libraries=("pyarrow",),
         modules=(
-            "world_api.build.stages.stitches",
+            "world_api.build.linking.stitches",
             "world_api.core.boxes",
         ),
     )
@@ -57,7 +57,7 @@ class StitchesWorker:
         rows: list[Record] = []
         linked: set[str] = set()
         for moment in sorted({row["known_at"] for row in [*before, *after]}):
-            for overlap, earlier, later in _pairs(_known(before, moment), _known(after, moment)):
+            for overlap, earlier, later, time in _pairs(_known(before, moment), _known(after, moment)):
                 if overlap < _OVERLAP or earlier in linked or later in linked:
                     continue
                 linked |= {earlier, later}
@@ -65,6 +65,7 @@ class StitchesWorker:
                     {
                         "earlier": earlier,
                         "later": later,
+                        "time": time,
                         "kind": "stitch",
                         "score": round(overlap, 3),
                         "known_at": known_time(moment),
@@ -81,12 +82,16 @@ def _known(rows: list[Record], moment: float) -> list[Record]:
     return [row for row in rows if row["known_at"] <= moment]
 
 
-def _pairs(before: list[Record], after: list[Record]) -> list[tuple[float, str, str]]:
+def _pairs(before: list[Record], after: list[Record]) -> list[tuple[float, str, str, float]]:
     """Overlaps of the last sighting of each track before the join with the first of each track after it, best first."""
     last = {row["track"]: row for row in before}
     first = {row["track"]: row for row in reversed(after)}
     return sorted(
-        ((_overlap(one, other), one["track"], other["track"]) for one in last.values() for other in first.values()),
+        (
+            (_overlap(one, other), one["track"], other["track"], other["time"])
+            for one in last.values()
+            for other in first.values()
+        ),
         key=lambda pair: (-pair[0], pair[1], pair[2]),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from world_api.build.stage import Clip, clip_span
 from world_api.build.tracking.colour_words import colour_words
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
-from world_api.core.ports import Image
+from world_api.core.ports import DetectedObject, Image
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.tables import empty_table
 
@@ -31,6 +31,9 @@ class NobodyIsAPerson:
 
     def person_score(self, image: Image, box: Box) -> float:
         return -1.0
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        return []
 
 
 class EverybodyIsAPerson(NobodyIsAPerson):

@@ -1,0 +1,140 @@
+"""Builds that are measured from inside."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from world_api.backends.clocks import SystemClock
+from world_api.build.builder import Job, build_world
+from world_api.build.media.frames import Frame
+from world_api.build.recipe import Recipe
+from world_api.build.stage import Clip, Records, Stage, StageSpec, Worker
+from world_api.core.boxes import Box
+from world_api.core.ports import Image, TextLine, TextReader
+from world_api.recipes import recipe_for
+
+#: Left out of what is compared with a tool that only finds shots.
+APART = ("screen_texts", "speech")
+
+Figures = dict[str, float]
+
+
+class Silent:
+    """Progress nobody watches."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nothing to draw."""
+
+    def say(self, text: str) -> None:
+        """Nobody to tell."""
+
+
+def left_out(video: Path) -> list[str]:
+    """The stages of the classical profile that are measured apart."""
+    return [stage.spec.name for stage in recipe_for("classical").stages(video) if stage.spec.name in APART]
+
+
+class _TimedWorker:
+    """Counts the processor time that a worker takes."""
+
+    def __init__(self, worker: Worker, name: str, taken: Counter[str]) -> None:
+        self._worker, self._name, self._taken = worker, name, taken
+
+    def see(self, frame: Frame) -> None:
+        """Pass a frame on."""
+        started = time.thread_time_ns()
+        self._worker.see(frame)
+        self._taken[self._name] += time.thread_time_ns() - started
+
+    def finish(self) -> Records:
+        """Pass the rows back."""
+        started = time.thread_time_ns()
+        rows = self._worker.finish()
+        self._taken[self._name] += time.thread_time_ns() - started
+        return rows
+
+
+class _TimedStage:
+    """A stage whose workers are timed."""
+
+    def __init__(self, stage: Stage, taken: Counter[str]) -> None:
+        self._stage, self._taken = stage, taken
+
+    @property
+    def spec(self) -> StageSpec:
+        """The stage's own."""
+        return self._stage.spec
+
+    def open(self, clip: Clip) -> Worker:
+        """A timed worker."""
+        return _TimedWorker(self._stage.open(clip), self.spec.name, self._taken)
+
+
+def stages(video: Path) -> Figures:
+    """The processor seconds of each stage of one build, and of the video under ``duration``.
+
+    Pictures are converted once for all stages; who asks first pays.
+    """
+    taken: Counter[str] = Counter()
+    recipe = recipe_for("classical", without=left_out(video))
+    timed = Recipe(profile=recipe.profile, stages=lambda path: [_TimedStage(s, taken) for s in recipe.stages(path)])
+    duration = _build(video, timed)
+    return {"duration": duration} | {name: nanoseconds / 1e9 for name, nanoseconds in taken.items()}
+
+
+class TimedReader:
+    """Counts the frames that are read and how long (seconds on the clock) that takes, and glances alike."""
+
+    def __init__(self, reader: TextReader) -> None:
+        self._reader = reader
+        self.producer = reader.producer
+        self.frames, self.reading, self.glances, self.glancing = 0, 0.0, 0, 0.0
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        """Pass on."""
+        started = time.perf_counter()
+        found = self._reader.locate(image)
+        self.glances, self.glancing = self.glances + 1, self.glancing + time.perf_counter() - started
+        return found
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        """Pass on."""
+        started = time.perf_counter()
+        found = self._reader.read(image)
+        self.frames, self.reading = self.frames + 1, self.reading + time.perf_counter() - started
+        return found
+
+
+def screen_text(video: Path) -> Figures:
+    """How many frames a build reads the screen in and glances at, and the seconds that takes."""
+    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.build.stages.screen_texts import ScreenTexts
+
+    reader = TimedReader(RapidOcrReader())
+    reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now
+    reader.glances, reader.glancing = 0, 0.0
+    duration = _build(video, Recipe(profile="classical", stages=lambda _: [ScreenTexts(lambda: reader)]))
+    return {
+        "duration": duration,
+        "frames": reader.frames,
+        "reading": reader.reading,
+        "glances": reader.glances,
+        "glancing": reader.glancing,
+    }
+
+
+def _build(video: Path, recipe: Recipe) -> float:
+    with tempfile.TemporaryDirectory() as store:
+        report = build_world(
+            Job(
+                video=video, store=Path(store), name="measured", recipe=recipe, force=False, progress=Silent(),
+                clock=SystemClock(),
+            )
+        )  # fmt: skip
+    return report.duration

@@ -1,0 +1,1 @@
+"""Adapters for speech: voice activity and recognition. Only what is chosen is imported."""

@@ -1,0 +1,107 @@
+"""What is known of the decoding of a video while its world is built, so that a build goes on where one was broken off.
+
+A log beside the rows, a line for each place a pass can be taken up at, and one for its end. It is a help and no part of
+the world: without it, or with a line lost, a build decodes more and makes the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from world_api.build.code import hash_code
+from world_api.build.media.decoding import PassState
+from world_api.build.media.limits import Limits
+from world_api.build.media.losses import LossNote
+from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES
+from world_api.core.canonical import content_hash
+from world_api.world.disk.files import not_writable
+
+NAME = "decoding.jsonl"
+
+
+class DecodeLog:
+    """The log of one video's decoding, read at the start and written on."""
+
+    def __init__(self, path: Path, *, source_hash: str, limits: Limits, reuse: bool) -> None:
+        self._path = path
+        self._identity = _identity(source_hash, limits)
+        self.states: list[PassState] = []
+        self.final: PassState | None = None
+        self.lost: list[LossNote] = []
+        self._is_begun = reuse and self._read()
+
+    def before(self, time: float) -> PassState | None:
+        """The last place before a time (seconds) that a pass can be taken up at."""
+        return next((state for state in reversed(self.states) if state.last_time < time), None)
+
+    def note(self, state: PassState) -> None:
+        """Keep a place, about one a clip.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        last = self.states[-1].last_time if self.states else 0.0
+        if state.can_go_on and state.last_time - last >= CLIP_SECONDS:
+            self.states.append(state)
+            self._write({"state": vars(state)})
+
+    def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
+        """Keep where the video ends, and what was lost with decoders that died.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        self.final, self.lost = state, list(lost)
+        self._write({"final": vars(state), "lost": [vars(loss) for loss in lost]})
+
+    def adopt(self, source_hash: str, limits: Limits) -> None:
+        """From now on it is the log of the same video under another hash."""
+        states, final, lost = self.states, self.final, self.lost
+        self._identity, self._is_begun = _identity(source_hash, limits), False
+        for state in states:
+            self._write({"state": vars(state)})
+        if final is not None:
+            self.finish(final, lost)
+
+    def _read(self) -> bool:
+        """Take what the log holds of this very video; whether it is one to write on."""
+        try:
+            data = self._path.read_bytes()
+            whole = data[: data.rfind(b"\n") + 1]
+            first, *lines = whole.splitlines()
+            if json.loads(first) != {"of": self._identity}:
+                return False
+            for line in lines:
+                self._take(json.loads(line))
+            os.truncate(self._path, len(whole))  # a torn last line is written again
+        except (OSError, ValueError, KeyError, TypeError):
+            self.states, self.final, self.lost = [], None, []
+            return False
+        return True
+
+    def _take(self, record: dict[str, Any]) -> None:
+        if "state" in record:
+            self.states.append(PassState(**record["state"]))
+        else:
+            self.final = PassState(**record["final"])
+            self.lost = [LossNote(**loss) for loss in record["lost"]]
+
+    def _write(self, record: dict[str, Any]) -> None:
+        try:
+            if not self._is_begun:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._path.write_text(json.dumps({"of": self._identity}) + "\n", encoding="utf-8")
+                self._is_begun = True
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+        except OSError as error:
+            raise not_writable(self._path, error) from error
+
+
+def _identity(source_hash: str, limits: Limits) -> str:
+    facts = [source_hash, hash_code(FRAME_MODULES), limits.pixels, limits.duration]
+    return content_hash(facts)[:16]

@@ -1,0 +1,1 @@
+"""Following a video that is still being written."""

@@ -1,0 +1,157 @@
+"""Following a video that is still being written: its world grows with it, clip by clip, and can be asked meanwhile.
+
+The file is decoded once, as it comes. What is stored of it is named by a provisional key, since nobody knows the hash of
+a file that is not complete. When it is complete, rows that a build of the whole file would make in the very same way take
+the names such a build gives them, and that build follows: it finds them, makes what is missing, and writes the last manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic, sleep
+
+from world_api.build.builder import BuildReport, Job, build_locked, lock_of
+from world_api.build.decode_log import NAME as DECODE_LOG
+from world_api.build.decode_log import DecodeLog
+from world_api.build.describing import describe
+from world_api.build.growing.growth import Growth
+from world_api.build.media.decoding import DecodePass
+from world_api.build.media.passes import VideoPass
+from world_api.build.media.probe import Probe
+from world_api.build.media.worker import probe_apart
+from world_api.build.recipe import keys_of
+from world_api.build.replacing import find_predecessor, remember_source
+from world_api.build.schedule import Schedule
+from world_api.build.shelf import Shelf
+from world_api.build.stage import CLIP_SECONDS, Stage, no_sound
+from world_api.core.faults import MediaFault
+from world_api.world.disk.files import link
+from world_api.world.disk.hashing import hash_file
+from world_api.world.disk.manifest import write_manifest
+from world_api.world.disk.storage import find_rows, rows_path
+
+#: What of a probe the rows depend on; how long the header says the video is does not matter.
+_MATTERS = ("codec", "width", "height", "rotation", "frame_rate", "start", "has_audio")
+#: Seconds between two looks for a file that is not there yet.
+_STEP = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Following:
+    """How a growing file is followed: it is complete once it has stayed as it is for ``settled`` seconds.
+
+    ``published`` is told, after each clip, up to which time (seconds) the world can be asked.
+    """
+
+    settled: float
+    published: Callable[[float], None] = lambda seconds: None
+
+
+def follow_world(job: Job, following: Following) -> BuildReport:
+    """Build the world of a video while it is being written; returns when it is complete.
+
+    Raises:
+        MediaFault, StoreFault, BackendFault: as :func:`world_api.build.builder.build_world`.
+    """
+    started = job.clock.monotonic()
+    _await(job.video, following)
+    with lock_of(job):
+        source = _followed(job, following)
+        growth = Growth(job.folder, job.video)
+        log = _memorise(job, following, source, growth) if source is not None else None
+        whole = probe_apart(job.video, job.limits)
+        stages, source_hash = list(job.recipe.stages(job.video)), hash_file(job.video)
+        adopts = source is not None and log is not None and _same_to_stages(source, whole)
+        if adopts and log is not None:
+            _adopt(job, stages, token=growth.token(may_go_on=True), source_hash=source_hash)
+            log.adopt(source_hash, job.limits)
+        report = build_locked(
+            job, whole, stages, source_hash=source_hash, started=started, reuse=adopts or not job.force
+        )
+        growth.forget()
+    return report
+
+
+def _await(video: Path, following: Following) -> None:
+    """Give a file that is about to be written the time to appear; one that does not is met by probing."""
+    until = monotonic() + following.settled
+    while not (video.is_file() and video.stat().st_size) and monotonic() < until:
+        sleep(min(_STEP, following.settled))
+
+
+def _followed(job: Job, following: Following) -> Probe | None:
+    """What the beginning of the file says it is, or None for one that can only be read once it is whole."""
+    try:
+        return probe_apart(job.video, job.limits, settled=following.settled)
+    except MediaFault as fault:
+        job.progress.say(f"{job.video.name} cannot be followed ({fault.message}); it is built once it stands still")
+        return None
+
+
+def _memorise(job: Job, following: Following, source: Probe, growth: Growth) -> DecodeLog:
+    """Make rows as the frames come, and publish a world after each clip."""
+    folder = job.folder
+    old = find_predecessor(folder, job.video, force=job.force)
+    token = growth.token(may_go_on=not job.force)
+    if not job.force:
+        old.refuse_other(profile=job.recipe.profile, source_hash=hash_file(job.video))
+    stages = [stage for stage in job.recipe.stages(job.video) if not stage.spec.whole_file]
+    keys = keys_of(stages, token)
+    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound)
+    log = DecodeLog(folder / DECODE_LOG, source_hash=token, limits=job.limits, reuse=False)
+    publishes = old.is_same_growing or not old.is_there  # another world stays until this one is complete
+
+    def publish(clips: int) -> None:
+        seconds = clips * CLIP_SECONDS
+        if not publishes or decode.last_time < seconds:
+            return
+        manifest = describe(
+            folder, job.name, job.recipe.profile, _standing_at(source, seconds, frames=decode.told),
+            files=shelf.files(clips) + old.committed(stages, token), lost=(), stages=stages, keys=keys,
+            source_hash=token, built_at=job.clock.now(), complete=False,
+        )  # fmt: skip
+        write_manifest(folder, manifest)
+        remember_source(folder, job.video)
+        growth.note()
+        following.published(seconds)
+
+    schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=0.0, clip_done=publish)
+    decode = VideoPass(
+        source=source, limits=job.limits, wants=[lane.want(None) for lane in schedule.lanes], noted=log.note,
+        settled=following.settled,
+    )  # fmt: skip
+    try:
+        schedule.run_pass(decode)
+        if decode.final is not None:
+            log.finish(decode.final, decode.lost)
+            schedule.finish(DecodePass(source=source, go_on_from=decode.final).duration)
+    finally:
+        decode.close()
+        schedule.stop()
+    return log
+
+
+def _standing_at(source: Probe, seconds: float, *, frames: int) -> DecodePass:
+    """A pass that stands where the part of the video that can be asked ends."""
+    decode = DecodePass(source=replace(source, declared_duration=None))
+    decode.frames, decode.last_time = frames, seconds
+    return decode
+
+
+def _same_to_stages(followed: Probe, whole: Probe) -> bool:
+    """Whether stages make the same rows of both."""
+    return all(getattr(followed, name) == getattr(whole, name) for name in _MATTERS)
+
+
+def _adopt(job: Job, stages: Sequence[Stage], *, token: str, source_hash: str) -> None:
+    """Give rows the names that a build of the whole file looks for."""
+    provisional, final = keys_of(stages, token), keys_of(stages, source_hash)
+    for stage in stages:
+        name = stage.spec.name
+        for table in stage.spec.tables:
+            for clip, entry in find_rows(job.folder, table=table, key=provisional[name]).items():
+                place = job.folder / rows_path(table, clip, final[name], entry.sha256)
+                if not place.exists():
+                    link(job.folder / entry.path, place)

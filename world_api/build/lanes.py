@@ -1,0 +1,187 @@
+"""Lanes: each stage works on a thread of its own, clip after clip."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+
+from world_api.build.media.frames import Frame
+from world_api.build.media.passes import let_go
+from world_api.build.media.wants import Want
+from world_api.build.shelf import Shelf
+from world_api.build.stage import Sampling, Stage, Worker, clip_count, clip_span
+
+Closed = Callable[[str, int], None]  #: told the name of a stage and a clip of which its rows are stored
+
+
+class Shown:
+    """A frame that several lanes look at; it is let go when the last one is done."""
+
+    def __init__(self, frame: Frame, *, lanes: int) -> None:
+        self.frame = frame
+        self._left = lanes
+        self._lock = Lock()
+
+    def done(self) -> None:
+        """One lane has seen it."""
+        with self._lock:
+            self._left -= 1
+            is_last = self._left == 0
+        if is_last:
+            let_go(self.frame)
+
+
+class _Thread:
+    """Does one thing after another, and nothing more once one has failed."""
+
+    def __init__(self, name: str) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._given: deque[Future[None]] = deque()
+        self._has_failed = False
+
+    def give(self, work: Callable[[], None]) -> None:
+        self._given.append(self._pool.submit(self._do, work))
+
+    def check(self, *, patience: float = 0.0) -> bool:
+        """Whether all is done by now; raises what the work raised."""
+        while self._given:
+            try:
+                self._given[0].result(timeout=patience)
+            except TimeoutError:
+                if self._given[0].done():
+                    raise
+                return False
+            self._given.popleft()
+        return True
+
+    def stop(self) -> None:
+        self._has_failed = True
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _do(self, work: Callable[[], None]) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            work()
+            self._has_failed = False
+
+
+class Lane:
+    """A stage in the decode pass: opens a worker for each clip whose window holds the frame, and closes it after."""
+
+    def __init__(self, stage: Stage, sampling: Sampling, shelf: Shelf, *, closed: Closed) -> None:
+        self.stage = stage
+        self.sampling = sampling
+        self.time = 0.0
+        self._shelf = shelf
+        self._closed = closed
+        self._there = shelf.clips_of(stage)
+        self._open: dict[int, Worker] = {}
+        self._next = 0
+        self._thread = _Thread(stage.spec.name)
+
+    def want(self, clips: int | None) -> Want:
+        """The frames it needs for the clips that are not there yet, of so many (None: nobody knows how many)."""
+        known = max(self._there, default=-1) + 1 if clips is None else clips
+        spans = [self._window(number) for number in range(known) if number not in self._there]
+        if clips is None:
+            spans.append((self._window(known)[0], math.inf))
+        return Want(fps=self.sampling.fps, spans=_merged(spans))
+
+    def offer(self, shown: Shown) -> None:
+        """Queue a frame that it wants."""
+        self._thread.give(lambda: self._see(shown))
+
+    def end(self, duration: float) -> None:
+        """The video is over after so many seconds: close what is left; clips that it does not reach are dropped."""
+        self._thread.give(lambda: self._finish(duration))
+
+    def check(self, *, patience: float = 0.0) -> bool:
+        """Whether all is done by now, waiting so many seconds; raises what the stage raised."""
+        return self._thread.check(patience=patience)
+
+    def stop(self) -> None:
+        """Do nothing more."""
+        self._thread.stop()
+
+    def _see(self, shown: Shown) -> None:
+        try:
+            self._feed(shown.frame)
+        finally:
+            shown.done()
+
+    def _feed(self, frame: Frame) -> None:
+        """Give a frame to every worker whose window holds it."""
+        while self._window(self._next)[0] <= frame.time:
+            if self._next not in self._there:
+                self._open[self._next] = self.stage.open(self._shelf.clip(self._next))
+            self._next += 1
+            self._close_before(frame.time)  # one by one, so that a long gap never holds many open
+        self._close_before(frame.time)
+        for worker in self._open.values():
+            worker.see(frame)
+        self.time = frame.time
+
+    def _close_before(self, time: float) -> None:
+        for number in list(self._open):
+            if time >= self._window(number)[1]:
+                self._close(number)
+
+    def _finish(self, duration: float) -> None:
+        count = clip_count(duration)
+        for number in list(self._open):
+            if number < count:
+                self._close(number)
+        for number in range(self._next, count):
+            if number not in self._there:
+                self._store(number, self.stage.open(self._shelf.clip(number)))
+        self.time = duration
+
+    def _close(self, number: int) -> None:
+        self._store(number, self._open.pop(number))
+
+    def _store(self, number: int, worker: Worker) -> None:
+        self._shelf.add(self.stage, number, worker.finish())
+        self._closed(self.stage.spec.name, number)
+
+    def _window(self, number: int) -> tuple[float, float]:
+        span = clip_span(number)
+        return span.start - self.sampling.warm_up, span.end + self.sampling.look_ahead
+
+
+class RowLane:
+    """The stages that need no frames, on one thread; each clip of each is worked on once it is given."""
+
+    def __init__(self, shelf: Shelf, *, closed: Closed) -> None:
+        self._shelf = shelf
+        self._closed = closed
+        self._thread = _Thread("rows")
+
+    def give(self, stage: Stage, number: int) -> None:
+        """Work on a clip of a stage, after what was given before."""
+        self._thread.give(lambda: self._work(stage, number))
+
+    def check(self, *, patience: float = 0.0) -> bool:
+        """Whether all is done by now, waiting so many seconds; raises what a stage raised."""
+        return self._thread.check(patience=patience)
+
+    def stop(self) -> None:
+        """Do nothing more."""
+        self._thread.stop()
+
+    def _work(self, stage: Stage, number: int) -> None:
+        self._shelf.add(stage, number, stage.open(self._shelf.clip(number)).finish())
+        self._closed(stage.spec.name, number)
+
+
+def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Spans in order, those that touch as one."""
+    merged: list[tuple[float, float]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

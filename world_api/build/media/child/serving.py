@@ -1,0 +1,150 @@
+"""What the decoding process does when it is asked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, cast
+
+from world_api.build.media.audio import has_sound, read_audio
+from world_api.build.media.child.growing import GrowingFile
+from world_api.build.media.child.slots import Slots, lay
+from world_api.build.media.child.wire import Message, Wire
+from world_api.build.media.decoding import DecodePass, PassState
+from world_api.build.media.frames import DecodedPixels, Frame
+from world_api.build.media.limits import Limits
+from world_api.build.media.probe import Probe, probe
+from world_api.build.media.seek import FrameFinder
+from world_api.build.media.subtitles.sources import find_embedded, read_stream
+from world_api.build.media.wants import Want, last_end
+
+#: Seconds of video between two notes of where a pass stands.
+_NOTE_EVERY = 10.0
+
+
+class Server:
+    """Answers requests over a wire, one after another."""
+
+    def __init__(self, wire: Wire, *, limits: Limits, slots: Slots | None) -> None:
+        self._wire = wire
+        self._limits = limits
+        self._slots = slots
+        self._free = list(range(slots.count)) if slots is not None else []
+        self._finders: dict[Path, FrameFinder] = {}
+        self._tasks: dict[str, Callable[[Message], None]] = {
+            "probe": self._probe,
+            "decode": self._decode,
+            "frame": self._frame,
+            "audio": self._audio,
+            "texts": self._texts,
+            "cues": self._cues,
+        }
+
+    def answer(self, request: Message) -> None:
+        """Do what is asked.
+
+        Raises:
+            MediaFault: as the task names it.
+            Closed: the other side is gone.
+        """
+        self._tasks[request["do"]](request)
+
+    def _probe(self, request: Message) -> None:
+        path = Path(request["path"])
+        if (settled := request.get("settled")) is None:
+            found = probe(path, limits=self._limits)
+        else:
+            with closing(self._growing(path, settled)) as file:
+                found = probe(path, limits=self._limits, file=cast("IO[bytes]", file))
+        self._wire.send({"probe": found.record()})
+
+    def _frame(self, request: Message) -> None:
+        path = Path(request["path"])
+        if path not in self._finders:
+            self._finders = {path: FrameFinder(path, limits=self._limits)}
+        picture = self._finders[path].frame_played_at(request["seconds"])
+        self._wire.send({"shape": picture.shape}, picture.tobytes())
+
+    def _audio(self, request: Message) -> None:
+        samples = read_audio(Path(request["path"]), request["start"], request["end"])
+        self._wire.send({"samples": len(samples)}, samples.tobytes())
+
+    def _texts(self, request: Message) -> None:
+        sources, language = find_embedded(Path(request["path"]))
+        told = [{**asdict(source), "path": str(source.path)} for source in sources]
+        self._wire.send({"sources": told, "language": language, "sound": has_sound(Path(request["path"]))})
+
+    def _cues(self, request: Message) -> None:
+        read = read_stream(Path(request["path"]), request["stream"])
+        cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
+        self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
+
+    def _decode(self, request: Message) -> None:
+        source, settled = Probe.restored(request["source"]), request.get("settled")
+        state = request["state"]
+        file = self._growing(source.path, settled) if settled is not None else None
+        decode = DecodePass(
+            source=source,
+            limits=self._limits,
+            go_on_from=PassState(**state) if state is not None else None,
+            leap=request["leap"],
+            file=cast("IO[bytes] | None", file),
+        )
+        wants = [Want.restored(record) for record in request["wants"]]
+        try:
+            enough = last_end(wants) if request["stops"] else math.inf
+            self._tell_frames(decode, wants, after=request["after"], enough=enough)
+        finally:
+            if file is not None:
+                file.close()
+
+    def _tell_frames(self, decode: DecodePass, wants: list[Want], *, after: float, enough: float) -> None:
+        """Tell of every frame later than ``after`` up to ``enough``; lay the wanted ones into slots."""
+        previous = decode.last_time if decode.frames else None
+        noted = decode.last_time
+        for frame in decode:
+            if frame.time > after:
+                wanted = any(want.takes(frame.time, previous) for want in wants)
+                self._wire.send(self._told(frame, wanted=wanted))
+            previous = frame.time
+            if frame.time - noted >= _NOTE_EVERY:
+                noted = frame.time
+                self._wire.send({"state": _plain(decode.state())})
+            if frame.time >= enough:
+                self._wire.send({"stopped": _plain(decode.state())})
+                return
+            if frame.time > self._limits.duration:
+                self._wire.send({"end": _plain(decode.state()), "cut": True})
+                return
+        self._wire.send({"end": _plain(decode.state()), "cut": False})
+
+    def _told(self, frame: Frame, *, wanted: bool) -> Message:
+        pixels = frame.pixels
+        message: Message = {"t": frame.time}
+        if wanted and self._slots is not None and isinstance(pixels, DecodedPixels):
+            number = self._free_slot()
+            facts = lay(pixels.raw, self._slots.slot(number))
+            if facts is None:
+                self._free.append(number)
+                message["too_large"] = [pixels.width, pixels.height]
+            else:
+                message |= {"slot": number, "turn": pixels.turn, "facts": facts}
+        return message
+
+    def _free_slot(self) -> int:
+        """A slot that nobody looks at any more."""
+        while not self._free or self._wire.has_message():
+            message, _ = self._wire.receive()
+            self._free.extend(message["free"])
+        return self._free.pop()
+
+    def _growing(self, path: Path, settled: float) -> GrowingFile:
+        return GrowingFile(path, settled=settled, waiting=lambda: self._wire.send({"waiting": True}))
+
+
+def _plain(state: PassState) -> dict[str, Any]:
+    return dict(vars(state))

@@ -1,0 +1,221 @@
+"""The decode pass: every presented frame of a video once, in order; it can be taken up again where it was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+from world_api.build.media.frames import Frame, Scaler, decoded_frame
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses
+from world_api.build.media.probe import Probe, frame_time, open_video, video_stream
+from world_api.build.media.timeline import Timeline
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.packet import Packet
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+#: How far (seconds) before the place to go on a pass begins to decode.
+_RUN_UP = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassState:
+    """Where a pass stands after a frame. ``last_pts`` is that frame's own stamp, None where the file gives none."""
+
+    frames: int
+    last_time: float
+    last_duration: float
+    last_pts: int | None
+    damage: dict[str, Any]
+    timeline: dict[str, Any]
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the place can be found again in the file, with the same frames after it: all has been sound so far."""
+        unsound = self.timeline["leaps"] or self.timeline["left_out"] or self.damage["packets"] or self.damage["frames"]
+        return self.last_pts is not None and not unsound
+
+
+class _LostPlace(Exception):
+    """A pass did not find the frame after which it was to go on."""
+
+
+@dataclass(kw_only=True)
+class DecodePass:
+    """Iterates the frames of a probed video once; afterwards knows its true length and what was lost.
+
+    Frame times rise strictly; frames that come out of order or twice are left out, and where the file's clock leaps the
+    time goes on from the last frame. Both are counted among the losses.
+
+    ``go_on_from`` takes up a pass after the frame that a state names; where that frame is not found the pass begins
+    anew. With ``leap`` (seconds) the pass goes on so long after it instead, past what could not be decoded. ``file`` is
+    read in place of the path of ``source``.
+    """
+
+    source: Probe
+    limits: Limits = DEFAULT_LIMITS
+    go_on_from: PassState | None = None
+    leap: float = 0.0
+    file: IO[bytes] | None = None
+    frames: int = 0
+    last_time: float = 0.0
+    last_duration: float = 0.0
+    last_pts: int | None = None
+    damage: Damage = field(default_factory=Damage)
+    timeline: Timeline = field(init=False)
+    _scaler: Scaler = field(default_factory=Scaler)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(start=self.source.start)
+        if self.go_on_from is not None:
+            self._restore(self.go_on_from)
+
+    def __iter__(self) -> Iterator[Frame]:
+        try:
+            yield from self._placed(self._decoded())
+        except _LostPlace:
+            self._begin_anew()
+            yield from self._placed(self._decoded())
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the end of the last one."""
+        return round(self.last_time + self.last_duration, 6)
+
+    def losses(self) -> list[LossNote]:
+        """What was lost, in plain words."""
+        # What the header says means nothing where the clock leaps.
+        declared = None if self.timeline.leaps else self.source.declared_duration
+        return [
+            *clock_losses(self.timeline),
+            *damage_losses(self.damage),
+            *ending_losses(self.duration, declared, last_step=self.last_duration),
+        ]
+
+    def state(self) -> PassState:
+        """Where the pass stands."""
+        return PassState(
+            frames=self.frames, last_time=self.last_time, last_duration=self.last_duration, last_pts=self.last_pts,
+            damage=asdict(self.damage), timeline=self.timeline.record(),
+        )  # fmt: skip
+
+    def _restore(self, state: PassState) -> None:
+        self.frames, self.last_time, self.last_duration = state.frames, state.last_time, state.last_duration
+        self.last_pts, self.damage = state.last_pts, Damage(**state.damage)
+        self.timeline = Timeline.restored(self.source.start, state.timeline)
+
+    def _begin_anew(self) -> None:
+        self.go_on_from = None
+        self.frames, self.last_time, self.last_duration, self.last_pts = 0, 0.0, 0.0, None
+        self.damage, self.timeline = Damage(), Timeline(start=self.source.start)
+
+    def _placed(self, decoded: Iterator[VideoFrame]) -> Iterator[Frame]:
+        for raw in decoded:
+            time = self._time_of(raw)
+            if time is None:
+                continue
+            if raw.is_corrupt:
+                self.damage.frames += 1
+                self.damage.note(time)
+            self._advance(raw, time)
+            yield decoded_frame(raw, time=self.last_time, scaler=self._scaler)
+
+    def _decoded(self) -> Iterator[VideoFrame]:
+        with open_video(self.source.path, limits=self.limits, file=self.file) as container:
+            stream = video_stream(container, self.source.path, limits=self.limits)
+            if self.go_on_from is None:
+                yield from self._all(container, stream)
+            elif self.leap:
+                yield from self._beyond(container, stream)
+            else:
+                yield from self._after(container, stream, self.go_on_from)
+
+    def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+        import av
+
+        packets = container.demux(stream)
+        while True:
+            try:
+                packet = next(packets)
+            except StopIteration:
+                return
+            except av.FFmpegError:
+                self._refuse()
+                return
+            yield from self._decode(packet)
+
+    def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
+        """The frames after one that is known by its stamp."""
+        import av
+
+        if not state.can_go_on or stream.time_base is None or state.last_pts is None:
+            raise _LostPlace
+        try:
+            container.seek(max(0, state.last_pts - int(_RUN_UP / stream.time_base)), stream=stream, backward=True)
+        except av.FFmpegError:
+            raise _LostPlace from None
+        decoded = self._all(container, stream)
+        for raw in decoded:
+            if raw.pts is not None and raw.pts >= state.last_pts:
+                if raw.pts > state.last_pts:
+                    raise _LostPlace
+                break
+        else:
+            raise _LostPlace
+        self.damage = Damage(**state.damage)  # what is met on the way to the place says nothing
+        yield from decoded
+
+    def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+        """The frames after a stretch that is left out."""
+        import av
+
+        target = self.last_time + self.leap
+        if stream.time_base is not None:
+            try:
+                container.seek(int((self.source.start + target) / stream.time_base), stream=stream, backward=False)
+            except av.FFmpegError:
+                return
+        for raw in self._all(container, stream):
+            if raw.pts is not None and frame_time(raw) - self.source.start >= target:
+                yield raw
+
+    def _decode(self, packet: Packet[Any]) -> Iterator[VideoFrame]:
+        import av
+
+        try:
+            frames = packet.decode()
+        except av.FFmpegError:
+            self._refuse()
+            return
+        for frame in frames:
+            if isinstance(frame, av.VideoFrame):
+                if frame.width * frame.height <= self.limits.pixels:
+                    yield frame
+                else:
+                    self._refuse()
+
+    def _refuse(self) -> None:
+        self.damage.packets += 1
+        self.damage.note(self.last_time)
+
+    def _time_of(self, raw: VideoFrame) -> float | None:
+        step = self.last_duration or 1 / max(self.source.frame_rate, 1.0)
+        own = frame_time(raw) if raw.pts is not None else self._own_next_time(step)
+        return self.timeline.place(own, step=step)
+
+    def _own_next_time(self, step: float) -> float:
+        """Where a frame without a time belongs, on the file's own clock."""
+        return self.source.start - self.timeline.offset + (self.last_time + step if self.frames else 0.0)
+
+    def _advance(self, raw: VideoFrame, time: float) -> None:
+        shown = float(raw.duration * raw.time_base) if raw.duration and raw.time_base else 0.0
+        if self.timeline.sound_step(shown):
+            self.last_duration = shown
+        elif self.source.frame_rate > 0:
+            self.last_duration = 1 / self.source.frame_rate
+        self.last_time, self.last_pts = time, raw.pts
+        self.frames += 1

@@ -1,0 +1,207 @@
+"""One decode pass over a video, with the decoding done in a process of its own that may die on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from world_api.build.media.child.slots import Slots, take
+from world_api.build.media.child.wire import Message
+from world_api.build.media.decoding import DecodePass, PassState
+from world_api.build.media.frames import Frame, Scaler
+from world_api.build.media.limits import Limits
+from world_api.build.media.losses import LossNote, milliseconds
+from world_api.build.media.probe import Probe
+from world_api.build.media.process import DecoderGone, DecoderProcess
+from world_api.build.media.wants import Want
+
+if TYPE_CHECKING:
+    from av.video.frame import VideoFrame
+
+#: Where a decoder dies again at the same place, so many seconds are left out, one after another; then the pass ends.
+_LEAPS = (0.0, 1.0, 4.0, 16.0, 64.0)
+
+
+class _Run:
+    """One decoding process at work, and the slots it lays frames into."""
+
+    def __init__(self, source: Probe, limits: Limits) -> None:
+        self._slots = Slots.for_frames(source.width, source.height)
+        self.process = DecoderProcess(limits, slots=self._slots)
+        self._buffers: dict[int, VideoFrame] = {}
+
+    def take(self, facts: Message, slot: int) -> VideoFrame:
+        """The pixels of a slot; the frame of an earlier use of the slot is used again."""
+        frame = take(facts, self._slots.slot(slot), self._buffers.get(slot))
+        self._buffers[slot] = frame
+        return frame
+
+    def end(self) -> None:
+        """End the process; slots that are still looked at stay."""
+        self.process.kill()
+
+
+class SharedPixels:
+    """Pixels that lie in a slot; taken out when the first picture is asked for."""
+
+    def __init__(self, run: _Run, facts: Message, *, slot: int, turn: int) -> None:
+        self.width, self.height, self.turn = int(facts["width"]), int(facts["height"]), turn
+        self._run: _Run | None = run
+        self._facts, self._slot = facts, slot
+        self._taken: VideoFrame | None = None
+
+    def video_frame(self) -> VideoFrame:
+        """The stored picture."""
+        if self._run is None:
+            raise RuntimeError("a picture was asked for after the frame had been let go")
+        if self._taken is None:
+            self._taken = self._run.take(self._facts, self._slot)
+        return self._taken
+
+    def let_go(self) -> None:
+        """Nobody looks at it any more; the slot is used again."""
+        if self._run is not None:
+            run, self._run, self._taken = self._run, None, None
+            run.process.give_back(self._slot)
+
+
+class NoPixels:
+    """Of a frame that nobody wanted only the time is known."""
+
+    width = height = turn = 0
+
+    def video_frame(self) -> VideoFrame:
+        """There is none."""
+        raise RuntimeError("a picture was asked for of a frame that nobody wanted")
+
+
+@dataclass(kw_only=True)
+class VideoPass:
+    """Iterates the frames of a probed video once. Whoever is shown a frame lets it go with :func:`let_go`.
+
+    ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
+    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
+    ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
+    process that died.
+    """
+
+    source: Probe
+    limits: Limits
+    wants: Sequence[Want]
+    go_on_from: PassState | None = None
+    settled: float | None = None
+    stops: bool = False
+    noted: Callable[[PassState], None] = lambda state: None
+    final: PassState | None = None
+    lost: list[LossNote] = field(default_factory=list)
+    last_time: float = -1.0
+    told: int = 0  #: how many frames have come
+    _last_note: PassState | None = None
+    _since_note: int = 0
+    _run: _Run | None = None
+    _scaler: Scaler = field(default_factory=Scaler)
+
+    def __iter__(self) -> Iterator[Frame]:
+        if self.go_on_from is not None:
+            self.last_time = self.go_on_from.last_time
+        tries, died_at = 0, self.last_time
+        while True:
+            try:
+                yield from self._told(leap=_LEAPS[tries])
+                return
+            except DecoderGone as gone:
+                tries = tries + 1 if self.last_time <= died_at else 1
+                died_at = self.last_time
+                if tries == len(_LEAPS) or (self.last_time < 0 and tries > 1):
+                    self._give_up(gone)
+                    return
+                self._note_death(gone)
+            finally:
+                self.close()
+
+    @property
+    def process_id(self) -> int | None:
+        """The number of the decoding process in the system, while there is one."""
+        return self._run.process.pid if self._run is not None else None
+
+    def close(self) -> None:
+        """End the decoding process."""
+        if self._run is not None:
+            run, self._run = self._run, None
+            run.end()
+
+    def _told(self, *, leap: float) -> Iterator[Frame]:
+        state = self._state_here() if leap else self._last_note or self.go_on_from
+        run = self._run = _Run(self.source, self.limits)
+        request: Message = {
+            "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
+            "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
+            "settled": self.settled, "stops": self.stops,
+        }  # fmt: skip
+        for message, _ in run.process.ask(request):
+            if "too_large" in message:
+                self._note_too_large(message)
+            elif "t" in message:
+                self.last_time = float(message["t"])
+                self._since_note += 1
+                self.told += 1
+                yield self._frame(run, message)
+            elif "state" in message:
+                self._note(PassState(**message["state"]))
+            elif "end" in message:
+                self._finish(PassState(**message["end"]), is_cut=message["cut"])
+
+    def _note(self, state: PassState) -> None:
+        self._last_note, self._since_note = state, 0
+        if not self.lost:
+            self.noted(state)
+
+    def _frame(self, run: _Run, message: Message) -> Frame:
+        if "slot" not in message:
+            return Frame(NoPixels(), time=self.last_time, scaler=self._scaler)
+        pixels = SharedPixels(run, message["facts"], slot=message["slot"], turn=message["turn"])
+        return Frame(pixels, time=self.last_time, scaler=self._scaler)
+
+    def _finish(self, state: PassState, *, is_cut: bool) -> None:
+        self.final = state
+        if is_cut:
+            self._lose("longer_than_limit", f"only the first {self.limits.duration / 3600:g} hours were decoded")
+
+    def _state_here(self) -> PassState:
+        """Where the pass stands by what has been told, for going on without the place itself."""
+        step = 1 / max(self.source.frame_rate, 1.0)
+        known = self._last_note or self.go_on_from
+        if known is None:
+            known = DecodePass(source=self.source).state()
+        return replace(
+            known,
+            frames=known.frames + self._since_note,
+            last_time=max(0.0, self.last_time),
+            last_duration=known.last_duration or step,
+            timeline={**known.timeline, "last": max(0.0, self.last_time)},
+        )
+
+    def _note_death(self, gone: DecoderGone) -> None:
+        verb = "came to a halt" if gone.stalled else "died"
+        self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
+
+    def _give_up(self, gone: DecoderGone) -> None:
+        if self.last_time < 0:
+            raise gone.as_fault(self.source.path.name) from gone
+        self._lose("decoder_died", f"the decoder died again and again ({gone.reason}); what comes after is not decoded")
+        self.final = self._state_here()
+
+    def _note_too_large(self, message: Message) -> None:
+        width, height = message["too_large"]
+        if not any(loss.code == "picture_too_large" for loss in self.lost):
+            self._lose("picture_too_large", f"frames grow to {width} x {height} pixels on the way; such are left out")
+
+    def _lose(self, code: str, message: str) -> None:
+        self.lost.append(LossNote(code=code, message=message, start_time=milliseconds(max(0.0, self.last_time))))
+
+
+def let_go(frame: Frame) -> None:
+    """Nobody looks at a frame any more."""
+    if isinstance(frame.pixels, SharedPixels):
+        frame.pixels.let_go()

@@ -1,0 +1,140 @@
+"""The decoding process as its parent sees it: started, asked, watched, and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from threading import Lock
+
+from world_api.build.media.child.slots import Slots
+from world_api.build.media.child.wire import Closed, Message, Silent, Wire
+from world_api.build.media.limits import Limits
+from world_api.core.faults import MediaFault
+
+_MODULE = "world_api.build.media.child"
+#: How long (seconds) a process may take to end by itself.
+_FAREWELL = 2.0
+
+
+class DecoderGone(Exception):
+    """The process died or fell silent; ``stalled`` tells the second."""
+
+    def __init__(self, reason: str, *, stalled: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.stalled = stalled
+
+    def as_fault(self, name: str) -> MediaFault:
+        """The named fault where nothing can go on without an answer; ``name`` is the file's."""
+        if self.stalled:
+            return MediaFault(
+                "decoder_stalled",
+                f"decoding {name} came to a halt: {self.reason}",
+                hint="the file is damaged or made to stall a decoder; try to copy its streams into a new file",
+            )
+        return MediaFault(
+            "decoder_died",
+            f"the decoder died of {name}: {self.reason}",
+            hint="the file is damaged or needs more memory than --max-megapixels allows for; try a smaller copy",
+        )
+
+
+class DecoderProcess:
+    """One decoding process, for one thread at a time; ``give_back`` may come from any."""
+
+    def __init__(self, limits: Limits, *, slots: Slots | None = None) -> None:
+        self._limits = limits
+        self._writing = Lock()
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", _MODULE],
+            stdin=theirs_in,
+            stdout=theirs_out,
+            stderr=subprocess.DEVNULL,
+            pass_fds=() if slots is None else (slots.handle,),
+            env=environment,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._ends: list[int] = [ours_in, ours_out]
+        self._wire = Wire(read_from=ours_in, write_to=ours_out)
+        self._send({"limits": limits.record(), "slots": None if slots is None else slots.record()})
+
+    @property
+    def pid(self) -> int:
+        """Its number in the system."""
+        return self._process.pid
+
+    def ask(self, request: Message) -> Iterator[tuple[Message, bytes]]:
+        """Ask for something and yield what is told, up to its end.
+
+        Raises:
+            MediaFault: what the process names.
+            DecoderGone: it died, or said nothing for as long as the limits allow.
+        """
+        self._send(request)
+        while True:
+            message, payload = self._receive()
+            if "done" in message:
+                return
+            if "fault" in message:
+                raise MediaFault(message["code"], message["message"], hint=message["hint"])
+            if "waiting" not in message:
+                yield message, payload
+
+    def give_back(self, slot: int) -> None:
+        """A slot may be used again. A process that is gone needs none."""
+        try:
+            self._send({"free": [slot]})
+        except DecoderGone:
+            return
+
+    def end(self) -> None:
+        """End it, in any state."""
+        with self._writing:
+            while self._ends:
+                os.close(self._ends.pop())
+        try:
+            self._process.wait(_FAREWELL if self._process.poll() is None else 0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self.end()
+
+    def _send(self, message: Message) -> None:
+        with self._writing:
+            if not self._ends:
+                raise DecoderGone("it was ended", stalled=False)
+            try:
+                self._wire.send(message)
+            except Closed:
+                raise DecoderGone(self._last_words(), stalled=False) from None
+
+    def _receive(self) -> tuple[Message, bytes]:
+        try:
+            return self._wire.receive(patience=self._limits.patience)
+        except Closed:
+            raise DecoderGone(self._last_words(), stalled=False) from None
+        except Silent:
+            raise DecoderGone(f"no sign of life for {self._limits.patience:g} s", stalled=True) from None
+        except ValueError:
+            raise DecoderGone("it sent what is no message", stalled=False) from None
+
+    def _last_words(self) -> str:
+        try:
+            code = self._process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            return "it closed its pipes"
+        if code < 0:
+            return f"it was ended by {signal.Signals(-code).name}"
+        return f"it ended with status {code}"

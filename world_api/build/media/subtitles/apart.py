@@ -1,0 +1,52 @@
+"""The text streams inside a video, read in a process of its own: a container may come from anywhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from world_api.build.media.subtitles.cues import Cue
+from world_api.build.media.subtitles.sources import CueList, SubtitleSource, read_file
+from world_api.build.media.worker import MediaWorker
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a video holds beside its picture: text streams, whether there is sound, and in which language (or empty)."""
+
+    texts: tuple[SubtitleSource, ...]
+    has_sound: bool
+    language: str
+
+
+class SubtitleReader:
+    """Finds and reads the subtitles inside videos; :meth:`close` ends its process."""
+
+    def __init__(self) -> None:
+        self._worker = MediaWorker()
+
+    def look_into(self, video: Path) -> Inside:
+        """What a video holds.
+
+        Raises:
+            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+        """
+        message, _ = self._worker.ask({"do": "texts"}, video)
+        texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["sources"])
+        return Inside(texts=texts, has_sound=message["sound"], language=message["language"])
+
+    def read(self, source: SubtitleSource) -> CueList:
+        """Read one source. Whatever cannot be read is left out.
+
+        Raises:
+            MediaFault: ``decoder_died``, ``decoder_stalled``.
+        """
+        if source.kind == "sidecar":
+            return read_file(source.path)
+        message, payload = self._worker.ask({"do": "cues", "stream": source.stream}, source.path)
+        return CueList(cues=tuple(Cue(**record) for record in json.loads(payload)), **message)
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()

@@ -1,0 +1,203 @@
+"""Where a video's subtitles are: files beside it and text streams inside it, each with its language; and reading them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from world_api.build.media.probe import open_video
+from world_api.build.media.subtitles.cues import Cue, make_cue, parse_cues, plain_ass
+from world_api.build.media.subtitles.encodings import decode
+
+if TYPE_CHECKING:
+    from av.subtitles.stream import SubtitleStream
+
+SUFFIXES = (".srt", ".vtt", ".ass", ".ssa")
+_NAME = re.compile(r"\.([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8}){0,2}(\.(?:forced|sdh|cc|hi))?", re.IGNORECASE)
+_TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "text"})
+#: So much of a file is read (bytes), and so many cues are taken: a film has two thousand.
+_LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
+#: An event of a stream without an end is taken to last so long (seconds).
+_OPEN_END = 3.0
+#: Codes of languages as names and streams write them -> ISO 639-1.
+_CODES = {
+    "eng": "en", "chi": "zh", "zho": "zh", "chs": "zh", "cht": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko", "fre": "fr",
+    "fra": "fr", "ger": "de", "deu": "de", "spa": "es", "por": "pt", "ita": "it", "rus": "ru", "dut": "nl", "nld": "nl",
+    "pol": "pl", "tur": "tr", "ara": "ar", "hin": "hi", "vie": "vi", "tha": "th", "swe": "sv", "dan": "da", "nor": "no",
+    "fin": "fi", "cze": "cs", "ces": "cs", "gre": "el", "ell": "el", "hun": "hu", "heb": "he", "ukr": "uk", "und": "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubtitleSource:
+    """Subtitles that a video has: a file beside it (``path``) or a stream inside it (``stream``, an index of the file).
+
+    ``language`` is an ISO 639-1 code where one is known, else as written, or empty. ``is_partial``: only what the picture
+    needs (signs, foreign lines), not all that is said.
+    """
+
+    kind: Literal["sidecar", "embedded"]
+    name: str
+    language: str
+    path: Path
+    stream: int = -1
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CueList:
+    """What was read: cues in time order, how many were left out as nonsense, and whether the rest was too long."""
+
+    cues: tuple[Cue, ...]
+    left_out: int = 0
+    is_cut: bool = False
+
+
+def language_code(code: str | None) -> str:
+    """One spelling of a language's code: ``eng`` and ``EN`` are ``en``; unknown codes stay as they are."""
+    plain = re.split(r"[-_]", (code or "").strip().lower())[0]
+    return _CODES.get(plain, plain)
+
+
+def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
+    """Subtitle files with the video's name, alone or with a language (``film.srt``, ``film.en.srt``, ``film.zh-CN.ass``).
+
+    The second list names links to other folders, which are not followed: what lies beside a video may come from anywhere.
+    """
+    try:
+        beside = sorted(path for path in video.parent.iterdir() if path.suffix.lower() in SUFFIXES)
+    except OSError:
+        return [], []
+    homes = {video.parent.resolve(), video.resolve().parent}
+    found, strangers = [], []
+    for path in beside:
+        source = _sidecar(path, video)
+        if source is None or not _is_regular(path):
+            continue
+        if path.resolve().parent in homes:
+            found.append(source)
+        else:
+            strangers.append(path)
+    return sorted(
+        found, key=lambda source: (source.language != "", SUFFIXES.index(source.path.suffix.lower()))
+    ), strangers
+
+
+def find_embedded(video: Path) -> tuple[list[SubtitleSource], str]:
+    """The text streams inside a video, the default one first, and the language of its sound (empty where unknown)."""
+    from av.stream import Disposition
+
+    with open_video(video) as container:
+        texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
+        texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
+        audio = container.streams.best("audio")
+        return [
+            SubtitleSource(
+                kind="embedded",
+                name=f"stream {stream.index}",
+                language=language_code(stream.language),
+                path=video,
+                stream=stream.index,
+                is_partial=bool(stream.disposition & Disposition.forced),
+            )
+            for stream in texts
+        ], language_code(audio.language if audio is not None else "")
+
+
+def read_bytes(path: Path) -> tuple[bytes, bool]:
+    """The first bytes of a file, at most so many, and whether there are more. Nothing for what is no regular file."""
+    if not _is_regular(path):
+        return b"", False
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except OSError:
+        return b"", False
+    return data[:_LARGEST_FILE], len(data) > _LARGEST_FILE
+
+
+def read_file(path: Path) -> CueList:
+    """The cues of a subtitle file, in whatever encoding."""
+    data, is_cut = read_bytes(path)
+    return _listed(parse_cues(decode(data)), is_cut=is_cut)
+
+
+def read_stream(video: Path, index: int) -> CueList:
+    """The cues of a text stream inside a video; depends on nothing but the file."""
+    import av
+
+    made: list[Cue | None] = []
+    with open_video(video) as container:
+        stream = next((s for s in container.streams.subtitles if s.index == index and _is_text(s)), None)
+        if stream is None:
+            return CueList(cues=())
+        try:
+            for packet in container.demux(stream):
+                if packet.pts is None or packet.time_base is None or packet.size == 0:
+                    continue
+                start = float(packet.pts * packet.time_base)
+                length = float(packet.duration * packet.time_base) if packet.duration else _OPEN_END
+                text, speaker = _packet_text(bytes(packet), stream.codec_context.name)
+                if text:
+                    made.append(make_cue(start, start + length, text, speaker=speaker))
+                if len(made) > _MOST_CUES:
+                    break
+        except av.FFmpegError:
+            made.append(None)  # a damaged stream gives the cues before the damage
+    return _listed(made, is_cut=False)
+
+
+def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
+    cues: set[Cue] = set()
+    left_out = 0
+    for cue in made:
+        if cue is None:
+            left_out += 1
+        elif len(cues) >= _MOST_CUES:
+            is_cut = True
+            break
+        else:
+            cues.add(cue)
+    ordered = sorted(cues, key=lambda cue: (cue.start, cue.end, cue.text, cue.speaker))
+    return CueList(cues=tuple(ordered), left_out=left_out, is_cut=is_cut)
+
+
+def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
+    if path.stem == video.stem:
+        return SubtitleSource(kind="sidecar", name=path.name, language="", path=path)
+    rest = _NAME.fullmatch(path.stem[len(video.stem) :]) if path.stem.startswith(video.stem) else None
+    if rest is None:
+        return None
+    is_partial = (rest[2] or "").lower() == ".forced"
+    return SubtitleSource(
+        kind="sidecar", name=path.name, language=language_code(rest[1]), path=path, is_partial=is_partial
+    )
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode) and os.access(path, os.R_OK)
+    except OSError:
+        return False
+
+
+def _is_text(stream: SubtitleStream) -> bool:
+    return stream.codec_context is not None and stream.codec_context.name in _TEXT_CODECS
+
+
+def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
+    """The words of a packet and who says them."""
+    if codec == "mov_text":
+        length = int.from_bytes(data[:2], "big")
+        return data[2 : 2 + length].decode("utf-8", errors="replace"), ""
+    text = data.decode("utf-8", errors="replace")
+    if codec in {"ass", "ssa"}:
+        # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+        fields = text.split(",", 8)
+        return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
+    return text, ""

@@ -1,0 +1,116 @@
+"""Asking single things of a video in a decoding process of its own: what it is, and a frame at a time."""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from world_api.build.media.child.wire import Message
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.probe import Probe
+from world_api.build.media.process import DecoderGone, DecoderProcess
+from world_api.core.faults import MediaFault
+from world_api.core.ports import Image, Samples
+from world_api.core.spans import TimeSpan
+
+
+class MediaWorker:
+    """A decoding process for requests, started when the first one comes, and again after it died of one.
+
+    Threads may share it; one request is answered at a time.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._process: DecoderProcess | None = None
+        self._lock = Lock()
+        self._end: weakref.finalize[..., MediaWorker] | None = None
+
+    def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
+        """The one answer to a request about a file.
+
+        Raises:
+            MediaFault: what the process names; ``decoder_died``, ``decoder_stalled``.
+        """
+        with self._lock:
+            try:
+                answers = list(self._started().ask({**request, "path": str(path)}))
+            except DecoderGone as gone:
+                self._stop()
+                raise gone.as_fault(path.name) from gone
+        if len(answers) != 1:
+            raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
+        return answers[0]
+
+    def close(self) -> None:
+        """End the process. The next request starts another."""
+        with self._lock:
+            self._stop()
+
+    def _started(self) -> DecoderProcess:
+        if self._process is None:
+            self._process = DecoderProcess(self._limits)
+            self._end = weakref.finalize(self, self._process.kill)
+        return self._process
+
+    def _stop(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._process = self._end = None
+
+
+def probe_apart(path: Path, limits: Limits = DEFAULT_LIMITS, *, settled: float | None = None) -> Probe:
+    """What a file is, found out in a process of its own. ``settled`` waits for a file that is being written.
+
+    Raises:
+        MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
+    """
+    with closing(MediaWorker(limits)) as worker:
+        message, _ = worker.ask({"do": "probe", "settled": settled}, path)
+    return Probe.restored(message["probe"])
+
+
+class VideoSound:
+    """The sound of one video by stretches of project time, read in a process of its own."""
+
+    def __init__(self, source: Probe, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._source = source
+        self._worker = MediaWorker(limits)
+
+    def __call__(self, span: TimeSpan) -> Samples:
+        """The samples of a span; empty where the video has no sound.
+
+        Raises:
+            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+        """
+        start = self._source.start
+        request = {"do": "audio", "start": span.start + start, "end": span.end + start}
+        _, payload = self._worker.ask(request, self._source.path)
+        return np.frombuffer(payload, dtype=np.float32)
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+
+class VideoFrames:
+    """Random access to the frames of one video (the ``FrameSource`` port), in a process of its own."""
+
+    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._path = path
+        self._worker = MediaWorker(limits)
+
+    def frame_played_at(self, seconds: float) -> Image:
+        """The frame on screen at that time: the last one whose presentation time is not after it.
+
+        Times before the first frame give the first one, times after the end the last one.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
+        """
+        message, payload = self._worker.ask({"do": "frame", "seconds": seconds}, self._path)
+        return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])

@@ -1,0 +1,80 @@
+"""How a followed thing looks, as a vector: the colours of its upper, middle and lower third, and its shape.
+
+Colours are taken under the light of the scene (grey world: the mean of the empty scene is taken for grey), so that the same
+thing looks alike in another scene. All parts are square roots of shares, so that the dot product of two vectors is a
+weighted Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
+"""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.build.tracking.background import Mask
+from world_api.core.ports import Image, Vector
+
+_PARTS, _BINS = 3, 8
+_SHAPE_BINS = 4
+#: Lab ranges (of 255) that the bins of lightness and of the two colour axes span; what lies beyond is in the last one.
+_RANGES = ((0.0, 255.0), (96.0, 160.0), (96.0, 160.0))
+#: How much lightness, the two colour axes and the shape count.
+_WEIGHTS, _SHAPE_WEIGHT = (0.4, 0.27, 0.27), 0.06
+#: Height over width (natural logarithm) that the bins of the shape span.
+_SLIM = (-1.0, 1.5)
+#: The mean of the empty scene is brought to this level, each channel by at most so much.
+_GREY, _MOST = 118.0, 1.8
+_FEWEST = 120
+_THIN = np.ones((3, 3), dtype=np.uint8)
+
+
+def light_gains(scene: Image) -> NDArray[np.float32]:
+    """The factor for each channel under which the mean of an empty scene (BGR) is grey."""
+    means = np.array(cv2.mean(scene)[:3])
+    gains: NDArray[np.float32] = np.clip(_GREY / np.maximum(means, 1.0), 1 / _MOST, _MOST).astype(np.float32)
+    return gains
+
+
+def describe(picture: Image, mask: Mask, gains: NDArray[np.float32]) -> Vector | None:
+    """The look of the masked part of a picture (BGR, same size as the mask), unit length; None when too little is seen."""
+    inner = cv2.erode(mask, _THIN)
+    rows, columns = np.nonzero(inner)
+    if len(rows) < _FEWEST:
+        return None
+    lit = np.minimum(picture[rows, columns].astype(np.float32) * gains, 255.0).astype(np.uint8)
+    lab = cv2.cvtColor(lit[None], cv2.COLOR_BGR2LAB)[0].astype(np.float32)
+    height, width = mask.shape
+    part = np.minimum(rows * _PARTS // height, _PARTS - 1)
+    if int(np.bincount(part, minlength=_PARTS).min()) < _FEWEST // (4 * _PARTS):
+        return None
+    channels = [
+        weight / _PARTS * _shares(lab[:, channel], part, low, high)
+        for channel, (weight, (low, high)) in enumerate(zip(_WEIGHTS, _RANGES, strict=True))
+    ]
+    slim = math.log(height / max(width, 1))
+    shape = _SHAPE_WEIGHT * _soft(np.array([slim]), *_SLIM, _SHAPE_BINS)[0]
+    vector = np.sqrt(np.concatenate([np.concatenate(channels, axis=1).ravel(), shape]))
+    found: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return found
+
+
+def _shares(values: NDArray[np.float32], part: NDArray[np.int64], low: float, high: float) -> NDArray[np.float64]:
+    """The share of each bin in each part: parts x bins."""
+    place = np.clip((values - low) / (high - low), 0.0, 1.0) * (_BINS - 1)
+    lower = np.minimum(place.astype(np.int64), _BINS - 2)
+    upper_share = place - lower
+    size = _PARTS * _BINS
+    counts = np.bincount(part * _BINS + lower, weights=1.0 - upper_share, minlength=size)
+    counts += np.bincount(part * _BINS + lower + 1, weights=upper_share, minlength=size)
+    table = counts.reshape(_PARTS, _BINS)
+    shares: NDArray[np.float64] = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9)
+    return shares
+
+
+def _soft(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.float64]:
+    """Each value shared between the two bins nearest to it: values x bins."""
+    place = np.clip((values - low) / (high - low), 0.0, 1.0) * (bins - 1)
+    found: NDArray[np.float64] = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(bins)[None, :]))
+    return found

@@ -1,0 +1,111 @@
+"""Where the words that are said in a video come from: its subtitles, or a recogniser that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from world_api.core.faults import BackendFault
+
+if TYPE_CHECKING:
+    from world_api.build.media.losses import LossNote
+    from world_api.build.stage import Stage
+    from world_api.core.ports import SpeechRecogniser, VoiceDetector
+
+AUTO, OFF, NONE = "auto", "off", "none"
+WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """What a caller wants.
+
+    ``subtitles``: ``auto``, ``none``, a language's code or a file's path. ``speech``: ``auto`` (recognise what has no
+    subtitles, with faster-whisper where it and a model are on this machine), ``off``, or the name of a recogniser,
+    which is then used instead of subtitles. ``model`` and ``language`` are the recogniser's; empty: the usual one, and
+    whatever is spoken.
+    """
+
+    subtitles: str = AUTO
+    speech: str = AUTO
+    model: str = ""
+    language: str = ""
+
+
+def speech_stage(video: Path, listening: Listening) -> Stage:
+    """The stage that writes what is said.
+
+    Raises:
+        BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``subtitles_or_speech``.
+        MediaFault: ``no_such_subtitles``; as opening the video.
+    """
+    from world_api.build.media.subtitles.choice import choose_subtitles
+    from world_api.build.stages.speech import SubtitleLines
+
+    if listening.speech not in (AUTO, OFF):
+        if listening.subtitles not in (AUTO, NONE):
+            raise BackendFault(
+                "subtitles_or_speech",
+                "subtitles and a recogniser were both named, and only one of them can give the words",
+                hint="leave out one of the two",
+            )
+        return _recognised(listening)
+    subtitles = choose_subtitles(video, listening.subtitles)
+    if subtitles.source is not None or listening.speech == OFF:
+        return SubtitleLines(subtitles)
+    try:
+        return _recognised(listening)
+    except BackendFault as fault:
+        if listening.model:
+            raise
+        return SubtitleLines(subtitles, losses=_unheard(video, fault))
+
+
+def _recognised(listening: Listening) -> Stage:
+    from world_api.build.stages.recognised_speech import RecognisedSpeech
+
+    recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
+    return RecognisedSpeech(lambda: recogniser, _detector(), language=listening.language)
+
+
+def _whisper(listening: Listening) -> SpeechRecogniser:
+    from world_api.backends.speech.whisper import WhisperRecogniser
+
+    if listening.speech not in (AUTO, WHISPER):
+        raise BackendFault(
+            "no_such_recogniser",
+            f"there is no recogniser {listening.speech!r}",
+            hint=f"the recognisers are {WHISPER} and {SPHINX}",
+        )
+    return WhisperRecogniser(listening.model or None)
+
+
+@cache
+def _sphinx() -> SpeechRecogniser:
+    from world_api.backends.speech.sphinx import SphinxRecogniser
+
+    return SphinxRecogniser()
+
+
+def _detector() -> Callable[[], VoiceDetector]:
+    """The Silero detector where faster-whisper brings it, else our own."""
+    from world_api.backends.speech import whisper
+    from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+
+    return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
+
+
+def _unheard(video: Path, fault: BackendFault) -> list[LossNote]:
+    """A video with sound and without words is worth a note."""
+    from world_api.build.media.losses import LossNote
+    from world_api.build.media.subtitles.apart import SubtitleReader
+
+    with closing(SubtitleReader()) as reader:
+        if not reader.look_into(video).has_sound:
+            return []
+    message = f"what is said was not written down: there are no subtitles, and {fault.message}"
+    return [LossNote(code="speech_unheard", message=message)]

@@ -1,0 +1,226 @@
+"""Readings of single frames put together: from when to when a text stood on the screen.
+
+A row says that a line was on screen at a moment; the empty text, that nothing was. All rows of a moment together are
+all that was on screen then, so a text lasts until a moment lacks it, and never longer than a reader would have waited.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from world_api.core.boxes import Box
+from world_api.core.lexicon import fold
+from world_api.core.spans import TimeSpan
+from world_api.world.items import Items
+
+#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
+#: Text that stays is noted again within this time.
+TEXT_STAYS = 15.0
+#: Seconds over which a text noted before and after a cut, and lacking at no moment between, is one stretch.
+_ACROSS_CUT = 6.0
+#: Figures that change at one place (a clock, a score) are one text for so long (seconds), if read again so soon.
+_CHANGING_STRETCH, _CHANGING_GAP = 60.0, 35.0
+#: How alike two readings of one line are at least, and from how many characters on slips of reading are forgiven.
+_ALIKE, _LONG_ENOUGH = 0.85, 5
+_SAME_PLACE = 0.3
+_BETWEEN = " … "
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenText:
+    """Text read off the screen, from when to when it was seen there.
+
+    Figures that change (a clock) are one text that lists its readings, parted by " … ".
+    """
+
+    span: TimeSpan
+    text: str
+    confidence: float
+    frame_time: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    time: float
+    text: str
+    place: Box
+    confidence: float
+
+
+@dataclass(kw_only=True)
+class _Stretch:
+    """Readings of one line. ``end`` is when it is over if it is not read again."""
+
+    readings: list[_Reading]
+    end: float
+    changes: bool = False
+    shot: int = field(default=0)
+
+    def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
+        """Whether a later reading is of the same line."""
+        last = self.readings[-1]
+        if not _same_place(last.place, reading.place):
+            return False
+        if not self.changes and same_line(last.text, reading.text):
+            is_unbroken = last.time >= previous_moment and reading.time - last.time <= _ACROSS_CUT
+            return is_unbroken or reading.time <= self.end + _SLACK
+        return (
+            shot == self.shot
+            and reading.time - last.time <= _CHANGING_GAP
+            and reading.time - self.readings[0].time <= _CHANGING_STRETCH
+            and (self.changes or len({r.text for r in self.readings}) == 1)
+            and same_figures(last.text, reading.text)
+        )
+
+    def take(self, reading: _Reading, end: float) -> None:
+        """Add a reading."""
+        self.changes = self.changes or not same_line(self.readings[-1].text, reading.text)
+        self.readings.append(reading)
+        self.end = end
+
+    def screen_text(self) -> ScreenText:
+        """The whole, as the surest reading spells it."""
+        first, surest = self.readings[0], max(self.readings, key=lambda reading: reading.confidence)
+        spelt = _BETWEEN.join(dict.fromkeys(r.text for r in self.readings)) if self.changes else surest.text
+        return ScreenText(
+            span=TimeSpan(start=first.time, end=max(first.time, self.end)),
+            text=spelt,
+            confidence=round(surest.confidence, 2),
+            frame_time=first.time if self.changes else surest.time,
+        )
+
+
+def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
+    """The stretches of all texts, in time order. ``shots`` tile the visible stretch ``whole``."""
+    moments = list(_moments(rows.to_pylist()))
+    starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
+    running: list[_Stretch] = []
+    done: list[_Stretch] = []
+    for number, (time, readings) in enumerate(moments):
+        shot = max(0, bisect_right(starts, time) - 1)
+        previous = moments[number - 1][0] if number else -math.inf
+        following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
+        end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following))
+        free = list(running)
+        for reading in readings:
+            earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
+            if earlier is None:
+                running.append(_Stretch(readings=[reading], end=end, shot=shot))
+            else:
+                free.remove(earlier)
+                earlier.take(reading, end)
+                earlier.shot = shot
+        done += [s for s in running if time - s.readings[-1].time > _CHANGING_GAP]
+        running = [s for s in running if time - s.readings[-1].time <= _CHANGING_GAP]
+    texts = [stretch.screen_text() for stretch in [*done, *running]]
+    return sorted(texts, key=lambda text: (text.span.start, text.frame_time))
+
+
+STRETCHES = pa.schema(
+    [
+        ("start", pa.float64()), ("end", pa.float64()), ("text", pa.string()), ("confidence", pa.float64()),
+        ("frame_time", pa.float64()),
+    ]
+)  # fmt: skip
+
+
+def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
+    """Stretches as a table that can be kept."""
+    records = [
+        {
+            "start": t.span.start,
+            "end": t.span.end,
+            "text": t.text,
+            "confidence": t.confidence,
+            "frame_time": t.frame_time,
+        }
+        for t in texts
+    ]
+    return pa.Table.from_pylist(records, schema=STRETCHES)
+
+
+def stretches(table: pa.Table, *, kept: int | None = None) -> Items[ScreenText]:
+    """The stretches of such a table. ``rows`` counts the first ``kept`` (default all); the others are -1."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    rows = np.arange(len(starts))
+
+    def make(i: int) -> ScreenText:
+        return ScreenText(
+            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
+            text=table.column("text")[i].as_py(),
+            confidence=table.column("confidence")[i].as_py(),
+            frame_time=table.column("frame_time")[i].as_py(),
+        )
+
+    return Items(starts, ends, make, rows=np.where(rows < (len(rows) if kept is None else kept), rows, -1))
+
+
+def quiet_before(table: pa.Table, time: float) -> tuple[float, int]:
+    """The last start of a stretch before a time that none of the earlier ones could go on into, and how many those are."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
+    reach = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
+    quiet = np.flatnonzero((starts[1:] > reach[:-1]) & (starts[1:] < time)) + 1
+    return (float(starts[quiet[-1]]), int(quiet[-1])) if len(quiet) else (-math.inf, 0)
+
+
+def same_line(one: str, other: str) -> bool:
+    """Whether two readings are of one line, but for slips of reading. Figures that differ make another line."""
+    first, second = "".join(fold(one).split()), "".join(fold(other).split())
+    if first == second:
+        return True
+    if min(len(first), len(second)) < _LONG_ENOUGH:
+        return False
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    if matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
+        return False
+    changed = ((first[a:b], second[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal")
+    return not any(_has_figure(was) and _has_figure(now) for was, now in changed)
+
+
+def same_figures(one: str, other: str) -> bool:
+    """Whether two lines are the same but for the values of their figures."""
+    return one != other and _has_figure(one) and _shape(one) == _shape(other)
+
+
+def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
+    """All readings of each moment, top to bottom; a moment without text has none."""
+    ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
+    for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
+        yield (
+            time,
+            [
+                _Reading(
+                    time=time,
+                    text=row["text"],
+                    place=Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"]),
+                    confidence=float(row["confidence"]),
+                )
+                for row in at_once
+                if row["text"]
+            ],
+        )
+
+
+def _same_place(one: Box, other: Box) -> bool:
+    return one == other or one.iou(other) >= _SAME_PLACE
+
+
+def _has_figure(text: str) -> bool:
+    return any(sign.isdigit() for sign in text)
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "0", "".join(fold(text).split()))
