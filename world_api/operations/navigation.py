@@ -23,8 +23,8 @@ from world_api.world.view import Scenes
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
-#: A chapter lasts at least this share of what it would if all were equally long.
-SHORTEST_CHAPTER = 0.25
+#: How far apart chapters begin at least, round after round: shares of what they would last if all were equally long.
+CHAPTER_SHARES = (1.0, 0.5, 0.25)
 
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.002))
@@ -77,20 +77,19 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
     """Group neighbouring scenes so that at most ``limit`` groups are left; each as first and end position.
 
-    Groups begin where the picture changed most, but no group is shorter than a share of the mean one: else a restless
-    quarter of an hour would take all of them and leave hours undivided.
+    Groups begin where the picture changed most, but the strongest boundaries are first taken a mean chapter apart, then
+    closer: else a restless quarter of an hour would take all of them and leave hours undivided.
     """
     if len(starts) <= limit:
         return [(i, i + 1) for i in range(len(starts))]
-    shortest = SHORTEST_CHAPTER * float(ends[-1] - starts[0]) / limit
+    mean = float(ends[-1] - starts[0]) / limit
+    strongest = starts[1:][np.lexsort((starts[1:], -strengths[1:]))].tolist()
     chosen = [float(starts[0]), float(ends[-1])]
-    for i in np.lexsort((starts[1:], -strengths[1:])) + 1:
-        time = float(starts[i])
-        at = bisect(chosen, time)
-        if time - chosen[at - 1] >= shortest and chosen[at] - time >= shortest:
-            chosen.insert(at, time)
-        if len(chosen) > limit:
-            break
+    for share in CHAPTER_SHARES:
+        for time in strongest:
+            at = bisect(chosen, time)
+            if len(chosen) <= limit and min(time - chosen[at - 1], chosen[at] - time) >= share * mean:
+                chosen.insert(at, time)
     return list(pairwise([*np.searchsorted(starts, chosen[:-1]).tolist(), len(starts)]))
 
 
