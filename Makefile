@@ -3,6 +3,7 @@
 #
 #   make demo                 a sample video, its world, calls, a tool, a question    (VIDEO=my.mp4 takes yours)
 #   make test                 the tests
+#   make nightly              the tests that take minutes: hundreds of damaged files, a build killed at twenty moments
 #   make check                the tests, format, lint, types and import contracts: what CI runs
 #
 # PYTHON=python3.12 chooses an interpreter, VENV=folder another place for the environment, JOBS=4 more test workers.
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 VIDEO ?=
 export VIDEO
 
-.PHONY: help demo test check format lint types imports docs clean
+.PHONY: help demo test nightly check format lint types imports docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -24,6 +25,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+
+nightly: $(READY)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m nightly
 
 check: test lint types imports
 

@@ -20,7 +20,7 @@ from world_api.core.ports import Image, TextLine, TextReader
 from world_api.recipes import recipe_for
 
 #: Left out of what is compared with a tool that only finds shots.
-APART = ("screen_texts", "speech")
+APART = ("screen_texts", "recognised_speech")
 
 Figures = dict[str, float]
 
@@ -114,7 +114,7 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical.ocr import RapidOcrReader
-    from world_api.build.stages.screen_texts import ScreenTexts
+    from world_api.build.stages.words.screen_texts import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now

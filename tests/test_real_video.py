@@ -18,6 +18,7 @@ from world_api.core.spans import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
 from world_api.profiles import open_session
 from world_api.world.sessions.session import Session
+from world_api.world.tracks import Track
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
@@ -84,10 +85,13 @@ def test_a_scene_starts_at_each_join_of_parts(session: Session, truth: dict[str,
         assert min(abs(time - part["start"]) for time in starts) <= CUT_TOLERANCE, part
 
 
-def test_every_visit_is_covered_by_tracks(session: Session, truth: dict[str, Any]) -> None:
+def test_every_visit_is_covered_by_tracks_and_ends_where_they_do(session: Session, truth: dict[str, Any]) -> None:
     seen = merge_spans(span for track in session.view.tracks for span in track.appearances)
     for visit in visits(truth):
-        assert sum(visit.overlap(span) for span in seen) >= 0.6 * visit.duration, visit
+        inside = [span for span in seen if span.overlap(visit) > 0]
+        assert sum(visit.overlap(span) for span in inside) >= 0.95 * visit.duration, visit
+        assert abs(inside[0].start - visit.start) <= LABEL_TOLERANCE, visit
+        assert abs(inside[-1].end - visit.end) <= LABEL_TOLERANCE, visit
 
 
 def test_in_the_rooms_no_track_of_over_two_seconds_lies_outside_a_visit(
@@ -98,6 +102,36 @@ def test_in_the_rooms_no_track_of_over_two_seconds_lies_outside_a_visit(
         inside = [room for room in rooms(truth) if room.overlap(track.span) > 0.5 * track.span.duration]
         if inside and track.span.duration > 2.0:
             assert any(visit.overlap(track.span) > 0 for visit in around), track.span
+
+
+def person_of(track: Track, truth: dict[str, Any]) -> str | None:
+    """Who the truth says is seen in most of a track."""
+    for person in truth["people"]:
+        if sum(TimeSpan(start=a, end=b).overlap(track.span) for a, b in person["visits"]) > 0.5 * track.span.duration:
+            return str(person["person"])
+    return None
+
+
+def test_whoever_returns_is_most_alike_to_their_own_first_visit(session: Session, truth: dict[str, Any]) -> None:
+    tracks = {track.entity_id: track for track in session.view.tracks}
+    who = {entity_id: person for entity_id, track in tracks.items() if (person := person_of(track, truth))}
+    alike = {
+        (one, item.entity_id): item.score for one in who for item in session.view.may_be(one) if item.entity_id in who
+    }
+    own = [score for (one, other), score in alike.items() if who[one] == who[other]]
+    others = [score for (one, other), score in alike.items() if who[one] != who[other]]
+    assert own
+    assert min(own) > max(others, default=0.0)
+    assert len({who[entity_id] for entity_id in who}) == len(truth["people"])
+
+
+def test_the_camera_tilts_down_in_the_film_and_stands_still_in_the_rooms(
+    session: Session, truth: dict[str, Any]
+) -> None:
+    labels = [item["label"] for item in call(session, "recognize_actions", start_time=2.0, end_time=9.0)["actions"]]
+    assert "the camera tilts down" in labels
+    for room in rooms(truth):
+        assert not [move for move in session.view.camera_movements if move.span.overlap(room) > 0.5], room
 
 
 @pytest.mark.parametrize(("query", "start", "end"), [(QUOTE + " for you", 104.0, 115.0), ("open movie", 0.0, 30.0)])

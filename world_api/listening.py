@@ -44,7 +44,7 @@ def speech_stage(video: Path, listening: Listening) -> Stage:
         MediaFault: ``no_such_subtitles``; as opening the video.
     """
     from world_api.build.media.subtitles.choice import choose_subtitles
-    from world_api.build.stages.speech import SubtitleLines
+    from world_api.build.stages.words.subtitle_lines import SubtitleLines
 
     if listening.speech not in (AUTO, OFF):
         if listening.subtitles not in (AUTO, NONE):
@@ -66,7 +66,7 @@ def speech_stage(video: Path, listening: Listening) -> Stage:
 
 
 def _recognised(listening: Listening) -> Stage:
-    from world_api.build.stages.recognised_speech import RecognisedSpeech
+    from world_api.build.stages.words.recognised_speech import RecognisedSpeech
 
     recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
     return RecognisedSpeech(lambda: recogniser, _detector(), language=listening.language)

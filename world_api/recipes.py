@@ -46,7 +46,7 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
     from world_api.build.stages.key_frames import KeyFrames
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
-    from world_api.build.stages.screen_texts import ScreenTexts
+    from world_api.build.stages.words.screen_texts import ScreenTexts
     from world_api.build.tracking.stage import MovingThings
 
     return [

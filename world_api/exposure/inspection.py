@@ -58,7 +58,18 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "screen_texts": [
             {"text": text.text, "confidence": text.confidence, **_times(text.span)} for text in view.screen_texts
         ],
-        "speech": [{"text": line.text, "speaker": line.speaker, **_times(line.span)} for line in view.speech],
+        "speech": [
+            {
+                "text": line.text,
+                "speaker": line.speaker,
+                "source": line.source,
+                "language": line.language,
+                "confidence": line.confidence,
+                "words": [{"word": word.text, **_times(word.span)} for word in line.words],
+                **_times(line.span),
+            }
+            for line in view.speech
+        ],
         "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
     }
 
@@ -90,7 +101,7 @@ def inspection_text(record: dict[str, Any]) -> str:
     lines += _part("scenes", [f"{_stretch(s)}  {s['scene_id']}  {s['brief_caption']}" for s in record["scenes"]])
     lines += _part("tracks", [f"{_stretch(t)}  {t['entity_id']}  {t['hint']}" for t in record["tracks"]])
     lines += _part("screen texts", [f"{_stretch(t)}  {t['text']}" for t in record["screen_texts"]])
-    lines += _part("speech", [f"{_stretch(t)}  {t['text']}" for t in record["speech"]])
+    lines += _part("speech", [f"{_stretch(t)}  {t['text']}{_how_sure(t)}" for t in record["speech"]])
     return "\n".join(lines)
 
 
@@ -100,6 +111,11 @@ def _times(span: TimeSpan) -> dict[str, float]:
 
 def _stretch(record: dict[str, Any]) -> str:
     return f"{clock_text(record['start_time']):>8} - {clock_text(record['end_time']):>8}"
+
+
+def _how_sure(line: dict[str, Any]) -> str:
+    """A recogniser may be wrong; subtitles were written by somebody."""
+    return f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else ""
 
 
 def _part(title: str, entries: list[str]) -> list[str]:

@@ -17,9 +17,9 @@ from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange,
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Candidates, SceneList, SegmentInfo
 from world_api.operations.declaring.results import Scene as SceneEntry
-from world_api.world.items import Positions, Times
+from world_api.world.arrays.items import Positions, Times
+from world_api.world.facts import Scenes
 from world_api.world.sessions.session import Session
-from world_api.world.view import Scenes
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.items import Items
 from world_api.world.disk.columns import one
-from world_api.world.items import Items
 
 #: A row speaks of so many seconds before it; rows further apart than this belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7

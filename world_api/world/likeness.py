@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from world_api.world.arrays.followed import Tracks
 from world_api.world.disk.stored import World
-from world_api.world.followed import Tracks
 from world_api.world.tracks import Track
 
 #: A thing is said to be alike so many others at most.

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
-from world_api.world.items import Items
+from world_api.world.arrays.items import Items
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is noted again within this time.
@@ -186,13 +186,21 @@ def same_line(one: str, other: str) -> bool:
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     if matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
         return False
-    changed = ((first[a:b], second[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal")
-    return not any(_has_figure(was) and _has_figure(now) for was, now in changed)
+    changed = [(first[a:b], second[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
+    # A figure may be misread as a sign, but one figure for another, more or less, is another number.
+    return not any(_counts(was, now) for was, now in changed)
 
 
 def same_figures(one: str, other: str) -> bool:
     """Whether two lines are the same but for the values of their figures."""
     return one != other and _has_figure(one) and _shape(one) == _shape(other)
+
+
+def _counts(was: str, now: str) -> bool:
+    """Whether a change is one of numbers: a figure for another, or one more or less."""
+    if was and now:
+        return _has_figure(was) and _has_figure(now)
+    return _has_figure(was + now)
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:

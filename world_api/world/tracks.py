@@ -19,7 +19,7 @@ from world_api.core.boxes import Box
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
-from world_api.world.joining import BREAK
+from world_api.world.arrays.joining import BREAK
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -18,70 +17,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from world_api.core.faults import OperationFault
-from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.followed import Tracks
+from world_api.world.arrays.horizon import settled_until
+from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.whole import Whole
 from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
-from world_api.world.followed import Tracks
-from world_api.world.horizon import settled_until
-from world_api.world.items import Items, Times, spans, tile
+from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
 from world_api.world.likeness import Likeness, Likenesses
 from world_api.world.screen_texts import ScreenText, join_readings, quiet_before, stretch_table, stretches
 from world_api.world.segments import segment
 from world_api.world.tracks import Track
-from world_api.world.whole import Whole
 
 Item = TypeVar("Item")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scene:
-    """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
-
-    ordinal: int
-    span: TimeSpan
-    strength: float
-
-    @property
-    def scene_id(self) -> str:
-        """Its identifier."""
-        return scene_id(self.ordinal)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spoken:
-    """A spoken line."""
-
-    span: TimeSpan
-    text: str
-    speaker: str
-    confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """A stored sentence or label about a stretch (a caption or an action)."""
-
-    span: TimeSpan
-    text: str
-    subject: str
-    confidence: float
-    producer: str
-
-
-class Scenes(Items[Scene]):
-    """The scenes; ``strengths`` (n): how little each looks like what came before it, 0 to 1."""
-
-    def __init__(self, tiles: Items[TimeSpan], strengths: Times) -> None:
-        self.strengths = strengths
-        super().__init__(tiles.starts, tiles.ends, self._scene)
-
-    def _scene(self, position: int) -> Scene:
-        span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
-        return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
 
 
 class View:
@@ -180,14 +132,40 @@ class View:
         rows = self.world.rows("speech")
 
         def make(row: int, span: TimeSpan) -> Spoken:
+            line = rows.slice(row, 1).to_pylist()[0]
             return Spoken(
                 span=span,
-                text=rows.column("text")[row].as_py(),
-                speaker=rows.column("speaker")[row].as_py(),
-                confidence=_two(rows.column("confidence")[row].as_py()),
+                text=line["text"],
+                speaker=line["speaker"],
+                confidence=_two(line["confidence"]),
+                language=line["language"],
+                source=line["source"],
+                words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
             )
 
         return self._stretches("speech", make)
+
+    def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
+        """The recognised words of the line that starts then."""
+        order, starts = self._words
+        first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
+        rows = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
+        return tuple(
+            SpokenWord(
+                span=TimeSpan(start=row["start"], end=max(row["start"], row["end"])),
+                text=row["word"],
+                confidence=_two(row["confidence"]),
+            )
+            for row in rows
+        )
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.int64], Times]:
+        """The visible words, as rows in order of their lines, and when those start."""
+        rows = np.flatnonzero(self._known("words"))
+        starts = self.world.rows("words").column("line_start").to_numpy()[rows]
+        order = np.argsort(starts, kind="stable")
+        return rows[order], starts[order]
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:

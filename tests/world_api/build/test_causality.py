@@ -20,7 +20,7 @@ from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.screen_texts import ScreenTexts
+from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine

@@ -6,7 +6,6 @@ A last resort, used only when it is asked for. What it hears is marked with a lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -22,7 +21,7 @@ _FRAMES = 100.0  #: its frames a second
 
 
 class SphinxRecogniser:
-    """English only. The model is loaded at the first call."""
+    """English only."""
 
     def __init__(self) -> None:
         """Check that the package is there.
@@ -43,7 +42,7 @@ class SphinxRecogniser:
         """One line for a stretch of English; none where the language is known to be another."""
         if language not in ("", "en") or not len(samples):
             return []
-        decoder = self._decoder
+        decoder = _new_decoder()
         decoder.start_utt()
         sound = (np.clip(samples, -1.0, 1.0) * 32767).astype("<i2")
         decoder.process_raw(sound.tobytes(), no_search=False, full_utt=True)
@@ -68,9 +67,9 @@ class SphinxRecogniser:
             )
         ]
 
-    @cached_property
-    def _decoder(self) -> Any:
-        from pocketsphinx import Decoder
 
-        # Means over each stretch by itself: what was heard before must not change what is heard now.
-        return Decoder(samprate=SAMPLE_RATE, cmn="batch", loglevel="FATAL")
+def _new_decoder() -> Any:
+    """A decoder for one stretch: one that has heard another hears the next one otherwise. It loads in a fifth of a second."""
+    from pocketsphinx import Decoder
+
+    return Decoder(samprate=SAMPLE_RATE, cmn="batch", loglevel="FATAL")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -68,6 +69,14 @@ class _Thing:
         middle = np.median(vectors, axis=0)
         typical: Vector = (middle / max(float(np.linalg.norm(middle)), 1e-6)).astype(np.float32)
         return typical
+
+    @cached_property
+    def summary(self) -> tuple[Vector, float, float, float]:
+        """Once all looks are known: the typical one (zeros for too few), the first and last times, and when that was."""
+        typical = self.typical(np.inf)
+        if typical is None:
+            typical = np.zeros(TRACK_LOOK_DIMENSION, dtype=np.float32)
+        return typical, float(self.times.min()), float(self.times.max()), float(self.known.max())
 
     def seen(self, moment: float) -> TimeSpan | None:
         """From the first to the last of the looks known by a moment; None for none."""
@@ -146,12 +155,9 @@ class _Gallery:
         self._links = sorted(links, key=lambda row: (row["known_at"], row["later"]))
         self._joined = 0
         self._chain = np.arange(len(things))  # the number of the first thing of the chain that each one belongs to
-        self._complete = np.array([float(thing.known.max()) for thing in things])
-        typical = [thing.typical(np.inf) for thing in things]
-        none = np.zeros(TRACK_LOOK_DIMENSION, dtype=np.float32)
-        self._typical = np.stack([none if vector is None else vector for vector in typical])
-        self._first = np.array([float(thing.times.min()) for thing in things])
-        self._last = np.array([float(thing.times.max()) for thing in things])
+        typical, first, last, complete = zip(*(thing.summary for thing in things), strict=True)
+        self._typical = np.stack(typical)
+        self._first, self._last, self._complete = np.array(first), np.array(last), np.array(complete)
 
     def most_alike(self, thing: _Thing, moment: float) -> list[tuple[str, float]]:
         """The earlier things that look most like one, by what is known at a moment: names and scores, the best first.
@@ -163,11 +169,11 @@ class _Gallery:
         vector = thing.typical(moment)
         if vector is None:
             return []
-        typical, first, last = self._at(moment)
+        likeness, first, last = self._at(moment, vector)
         chain = self._chain[self._number[thing.track]]
         begins = float(first[self._chain == chain].min())
         alike, ends = np.full(len(self._things), -np.inf), np.full(len(self._things), -np.inf)
-        np.maximum.at(alike, self._chain, typical @ vector)
+        np.maximum.at(alike, self._chain, likeness)
         np.maximum.at(ends, self._chain, last)
         alike[(ends >= begins) | (np.arange(len(alike)) == chain)] = -np.inf
         scores = np.exp(-np.maximum(0.0, 1.0 - alike) / _SCALE)
@@ -182,18 +188,17 @@ class _Gallery:
             if earlier is not None and later is not None:
                 self._chain[self._chain == self._chain[later]] = self._chain[earlier]
 
-    def _at(self, moment: float) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
-        """The typical looks, and the times of the first and the last ones, by what is known at a moment."""
-        unfinished = np.flatnonzero(self._complete > moment)
-        if not len(unfinished):
-            return self._typical, self._first, self._last
-        typical, first, last = self._typical.copy(), self._first.copy(), self._last.copy()
-        for number in unfinished.tolist():
+    def _at(
+        self, moment: float, vector: Vector
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+        """How alike each thing is, and the times of its first and last look, by what is known at a moment."""
+        likeness, first, last = self._typical @ vector, self._first.copy(), self._last.copy()
+        for number in np.flatnonzero(self._complete > moment).tolist():
             thing = self._things[number]
             known, seen = thing.typical(moment), thing.seen(moment)
-            typical[number] = 0.0 if known is None else known
+            likeness[number] = 0.0 if known is None else float(known @ vector)
             first[number], last[number] = (seen.start, seen.end) if seen else (np.inf, -np.inf)
-        return typical, first, last
+        return likeness, first, last
 
 
 def _things(clip: Clip, span: TimeSpan) -> list[_Thing]:

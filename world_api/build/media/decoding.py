@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses
-from world_api.build.media.probe import Probe, frame_time, open_video, video_stream
+from world_api.build.media.probe import Probe, decode_pictures, frame_time, open_video, video_stream
 from world_api.build.media.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -187,16 +187,15 @@ class DecodePass:
         import av
 
         try:
-            frames = packet.decode()
+            frames = decode_pictures(packet)
         except av.FFmpegError:
             self._refuse()
             return
         for frame in frames:
-            if isinstance(frame, av.VideoFrame):
-                if frame.width * frame.height <= self.limits.pixels:
-                    yield frame
-                else:
-                    self._refuse()
+            if frame.width * frame.height <= self.limits.pixels:
+                yield frame
+            else:
+                self._refuse()
 
     def _refuse(self) -> None:
         self.damage.packets += 1

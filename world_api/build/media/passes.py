@@ -111,7 +111,7 @@ class VideoPass:
                 yield from self._told(leap=_LEAPS[tries])
                 return
             except DecoderGone as gone:
-                tries = tries + 1 if self.last_time <= died_at else 1
+                tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time
                 if tries == len(_LEAPS) or (self.last_time < 0 and tries > 1):
                     self._give_up(gone)

@@ -13,6 +13,7 @@ from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -26,6 +27,9 @@ _REACHING_OUT = frozenset({
     "alsa", "fbdev", "video4linux2,v4l2", "x11grab", "oss", "pulse", "jack", "sndio", "kmsgrab", "avfoundation", "dshow",
     "gdigrab", "vfwcap", "decklink", "openal", "libcdio", "iec61883", "xcbgrab", "android_camera", "bktr", "dv1394",
 })  # fmt: skip
+#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
+#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
+_WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 #: Where streams come from, when the user lets them.
 _NETWORK = "file,http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
@@ -155,6 +159,21 @@ def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFA
     return chosen
 
 
+def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
+    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
+
+    Raises:
+        av.FFmpegError: the packet cannot be decoded.
+    """
+    import av
+
+    pictures = [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
+        for picture in pictures:
+            picture.pts = picture.dts
+    return pictures
+
+
 def frame_time(frame: VideoFrame) -> float:
     """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
     return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else 0.0
@@ -213,11 +232,11 @@ def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> 
         except (StopIteration, av.FFmpegError):
             break
         try:
-            frames = packet.decode()
+            frames = decode_pictures(packet)
         except av.FFmpegError:
             continue
         for frame in frames:
-            if isinstance(frame, av.VideoFrame) and frame.width and frame.height:
+            if frame.width and frame.height:
                 return frame
     raise _not_a_video(path, "no picture in it can be decoded")
 

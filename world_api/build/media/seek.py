@@ -7,7 +7,7 @@ from pathlib import Path
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import Probe, frame_time, open_video, probe, video_stream
+from world_api.build.media.probe import Probe, decode_pictures, frame_time, open_video, probe, video_stream
 from world_api.build.media.timeline import Timeline
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
@@ -94,6 +94,7 @@ class FrameFinder:
         import av
 
         found = None
+        step = 1 / max(self._probe.frame_rate, 1.0) if self._probe is not None else 0.0
         with open_video(self._path, limits=self._limits) as container:
             stream = video_stream(container, self._path, limits=self._limits)
             try:
@@ -103,13 +104,13 @@ class FrameFinder:
                 return None
             for packet in container.demux(stream):
                 try:
-                    frames = packet.decode()
+                    frames = decode_pictures(packet)
                 except av.FFmpegError:
                     continue
                 for frame in frames:
-                    if not isinstance(frame, av.VideoFrame) or frame.pts is None:
+                    if frame.pts is None and found is None:
                         continue
-                    time = frame_time(frame)
+                    time = frame_time(frame) if frame.pts is not None or found is None else found.time + step
                     if time > wanted:
                         return found
                     found = decoded_frame(frame, time=time, scaler=self._scaler)

@@ -30,6 +30,7 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "jinja2": ("expressions, prompts", ""),
     "mcp": ("serving the operations", ""),
     "faster-whisper": ("speech recognition", "speech"),
+    "pocketsphinx": ("speech recognition without a model file", "speech-lite"),
     "torch": ("neural perception", "neural"),
     "ultralytics-opencv-headless": ("neural detection and tracking", "neural"),
     "open-clip-torch": ("neural image and text embeddings", "neural"),

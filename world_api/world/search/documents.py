@@ -9,9 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.ports import TextEmbedder, Vectors
+from world_api.world.arrays.items import Positions, ranges
 from world_api.world.disk.columns import matrix
 from world_api.world.disk.stored import World
-from world_api.world.items import Positions, ranges
 from world_api.world.search.looks import Looks
 from world_api.world.search.passages import Passages, passages_of
 from world_api.world.search.texts import Texts

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.items import Positions
 from world_api.world.disk.columns import matrix
 from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
-from world_api.world.items import Positions
 from world_api.world.view import View
 
 

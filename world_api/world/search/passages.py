@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
-from world_api.world.items import Items, Positions, Times
+from world_api.world.arrays.items import Items, Positions, Times
+from world_api.world.facts import Said, Spoken
 from world_api.world.screen_texts import ScreenText
 from world_api.world.search.texts import SPEAKING, Texts
-from world_api.world.view import Said, Spoken, View
+from world_api.world.view import View
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder
+from world_api.world.arrays.whole import BEGINS, Whole
 from world_api.world.disk.manifest import read_manifest
 from world_api.world.disk.stored import World, list_worlds, world_folder
 from world_api.world.search.documents import WholeDocuments
 from world_api.world.search.texts import Texts
-from world_api.world.whole import BEGINS, Whole
 
 #: The tables that answers are made from, sessions' own apart.
-READ = (*BEGINS, "track_links", "look_links", "camera")
+READ = (*BEGINS, "track_links", "look_links", "camera", "words")
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import concepts, words
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
-from world_api.world.items import Items, Positions
+from world_api.world.arrays.items import Items, Positions
 from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit

@@ -15,13 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.lexicon import concepts, words
+from world_api.world.arrays.followed import JoinedTracks
+from world_api.world.arrays.items import Positions
+from world_api.world.arrays.joining import coded
+from world_api.world.arrays.whole import Whole
 from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
-from world_api.world.followed import JoinedTracks
-from world_api.world.items import Positions
-from world_api.world.joining import coded
 from world_api.world.tracks import hint_in_chinese, hint_in_words
-from world_api.world.whole import Whole
 
 #: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}

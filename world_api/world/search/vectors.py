@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
-from world_api.world.items import Positions
+from world_api.world.arrays.items import Positions
 from world_api.world.search.ranking import best_first
 
 #: A query that uses at most this share of the dimensions is answered from its own columns.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from world_api.build.media.frames import Frame
+from world_api.build.media.frames import Frame, PixelFormat
 from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, clip_span
+from world_api.build.stage import Clip, Records, clip_span
 from world_api.build.tracking.colour_words import colour_words
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
@@ -44,6 +44,10 @@ class EverybodyIsAPerson(NobodyIsAPerson):
 
 
 def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Rows:
+    return list(records(frames, clip=clip, people=people)["sightings"])
+
+
+def records(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Records:
     source = Probe(
         path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=5.0,
         start=0.0, declared_duration=None, has_audio=False,
@@ -58,7 +62,7 @@ def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None
     )  # fmt: skip
     for frame in frames:
         worker.see(frame)
-    return list(worker.finish()["sightings"])
+    return worker.finish()
 
 
 def spans(rows: Rows) -> list[TimeSpan]:
@@ -196,3 +200,62 @@ def test_colours_are_those_under_the_mask_the_largest_first() -> None:
     mask = np.zeros((60, 60), np.uint8)
     mask[20:] = 255
     assert colour_words(picture, mask) == ["red", "black"]
+
+
+class Counted:
+    """A frame that counts what is asked of it."""
+
+    def __init__(self, frame: Frame, asked: list[tuple[float, int | None]]) -> None:
+        self._frame = frame
+        self._asked = asked
+        self.time, self.shape = frame.time, frame.shape
+
+    def picture(self, max_side: int | None = None, pixel_format: PixelFormat = "bgr") -> Image:
+        if pixel_format == "bgr":
+            self._asked.append((self.time, max_side))
+        return self._frame.picture(max_side, pixel_format)
+
+
+def test_where_nothing_changes_hardly_a_picture_is_made(empty_room: Image, make_frames: MakeFrames) -> None:
+    asked: list[tuple[float, int | None]] = []
+    frames = make_frames(lambda t: empty_room, start=0, end=20)
+    follow([cast(Frame, Counted(frame, asked)) for frame in frames])
+    assert len(asked) <= 21
+    asked.clear()
+    moving = make_frames(lambda t: np.roll(empty_room, int(40 * t), axis=0), start=0, end=4)
+    follow([cast(Frame, Counted(frame, asked)) for frame in moving])
+    assert asked
+
+
+def test_long_before_the_clip_one_picture_a_second_is_enough(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    asked: list[tuple[float, int | None]] = []
+    frames = make_frames(lambda t: draw_block(empty_room, (37 * t) % 300), start=0, end=35)
+    follow([cast(Frame, Counted(frame, asked)) for frame in frames], clip=1)
+    early = [time for time, side in asked if time < 25 and side == 320]
+    assert 15 <= len(early) <= 26
+    assert len([time for time, _ in asked if 30 <= time < 35]) >= 20
+
+
+def test_how_a_thing_looks_is_kept_now_and_then_and_not_at_the_edge(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    found = records(
+        make_frames(
+            lambda t: draw_block(empty_room, min(140, x_crossing(t))) if t >= 4 else empty_room, start=0, end=24
+        )
+    )
+    looks = found["track_looks"]
+    assert {row["track"] for row in looks} == {row["track"] for row in found["sightings"]}
+    assert 8 <= len(looks) <= 16
+    assert all(row["known_at"] >= row["time"] for row in looks)
+    places = {row["time"]: row for row in found["sightings"]}
+    assert all(places[row["time"]]["x1"] > 0 for row in looks)
+
+
+def test_the_camera_is_told_once_a_second_of_the_clip_alone(empty_room: Image, make_frames: MakeFrames) -> None:
+    found = records(make_frames(lambda t: empty_room, start=20, end=36), clip=1)
+    times = [row["time"] for row in found["camera"]]
+    assert times == [30.0, 31.0, 32.0, 33.0, 34.0, 35.0]
+    assert {row["kind"] for row in found["camera"]} == {"still"}

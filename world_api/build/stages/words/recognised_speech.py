@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
-from world_api.build.stages.utterances import LONGEST, Utterance, cut_utterances
+from world_api.build.stages.words.utterances import LONGEST, Utterance, cut_utterances
 from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, SpokenLine, VoiceDetector
 from world_api.core.spans import TimeSpan, known_time, round_time
 
@@ -43,8 +43,8 @@ class RecognisedSpeech:
             libraries=("av", "numpy"),
             whole_file=True,
             modules=(
-                "world_api.build.stages.recognised_speech",
-                "world_api.build.stages.utterances",
+                "world_api.build.stages.words.recognised_speech",
+                "world_api.build.stages.words.utterances",
                 "world_api.build.media.audio",
                 type(recogniser()).__module__,
                 type(detector()).__module__,

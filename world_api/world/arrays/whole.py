@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.followed import JoinedTracks
+from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.joining import Joined, join_tracks
 from world_api.world.disk.stored import World
-from world_api.world.followed import JoinedTracks
-from world_api.world.items import Items, Times, spans, tile
-from world_api.world.joining import Joined, join_tracks
 from world_api.world.screen_texts import ScreenText, join_readings, stretch_table, stretches
 from world_api.world.segments import SILENCE, segment, talks
 

@@ -14,8 +14,8 @@ from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe, probe
 from world_api.build.stage import Clip, clip_span
-from world_api.build.stages.screen_texts import ScreenTexts
-from world_api.build.stages.text_places import likely_places, looks_same
+from world_api.build.stages.words.screen_texts import ScreenTexts
+from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.world.disk.storage import rows_from_records
@@ -125,6 +125,29 @@ def test_where_a_text_ends_is_noted_without_reading(make_frames: MakeFrames, wal
         "x1": 0, "y1": 0, "x2": 0, "y2": 0, "confidence": 1.0, "known_at": 9.0,
     }  # fmt: skip
     assert reader.reads == 1
+
+
+def test_a_title_that_drifts_stands_until_it_is_gone(make_frames: MakeFrames, wall: Image) -> None:
+    def picture(time: float) -> Image:
+        if time >= 15:
+            return wall
+        big = cv2.resize(written(wall, "OPEN MOVIE"), None, fx=1 + time / 500, fy=1 + time / 500)
+        return np.ascontiguousarray(big[:180, :320])
+
+    rows = run(FakeReader(), make_frames(picture, start=0, end=25, rate=2))
+    assert [text for _, text in noted(rows)] == ["TITLE", "TITLE", "TITLE", ""]
+    assert noted(rows)[-1] == (15.0, "")
+
+
+def test_a_title_that_fades_out_slowly_ends(make_frames: MakeFrames, wall: Image) -> None:
+    def faded(time: float) -> Image:
+        light = min(1.0, max(0.0, (18.0 - time) / 12.0))
+        return (wall + (written(wall, "OPEN MOVIE").astype(float) - wall) * light).astype(np.uint8)
+
+    rows = run(FakeReader(), make_frames(faded, start=0, end=30, rate=2))
+    assert noted(rows)[0] == (1.0, "TITLE")
+    (end,) = [time for time, text in noted(rows) if not text]
+    assert 12.0 <= end <= 19.0
 
 
 def test_a_text_that_fades_in_is_read_when_it_stands(make_frames: MakeFrames, wall: Image) -> None:

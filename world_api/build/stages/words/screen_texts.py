@@ -16,11 +16,11 @@ time and the ration), so it is read again only when it stays on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.build.stages.text_places import Gray, likely_places, looks_same
+from world_api.build.stages.words.text_places import Gray, ink, likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import TextReader
 from world_api.core.spans import known_time, round_time
@@ -42,6 +42,8 @@ _NOTE_AGAIN = 5.0
 #: How many pictures are remembered as asked about.
 _REMEMBERED = 8
 _SAME_PLACE = 0.3
+#: A line stands while so much of its strokes is left.
+_INK_LEFT = 0.6
 _SLACK = 1e-6
 
 
@@ -65,8 +67,8 @@ class ScreenTexts:
             },
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
             modules=(
-                "world_api.build.stages.screen_texts",
-                "world_api.build.stages.text_places",
+                "world_api.build.stages.words.screen_texts",
+                "world_api.build.stages.words.text_places",
                 "world_api.core.boxes",
                 type(reader()).__module__,
             ),
@@ -88,11 +90,22 @@ class _Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
-    """A line that was read: its row, its place in the small picture, and that picture."""
+    """A line that was read: its row, its place in the small picture, and the parts of it that are strokes, with their ink.
+
+    ``gray`` is the last picture in which it stood.
+    """
 
     row: Record
     place: Box
+    strokes: Sequence[tuple[Box, int]]
     gray: Gray
+
+    def in_next(self, gray: Gray) -> _Line | None:
+        """The line in the next picture, if it stands there, too: titles drift and swell, but they do not jump or fade away."""
+        stands = all(
+            looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes
+        )
+        return replace(self, gray=gray) if stands else None
 
 
 class _Ration:
@@ -149,10 +162,10 @@ class ScreenTextsWorker:
 
     def _watch(self, seen: _Seen) -> None:
         """Note the lines whose place looks as it did when they were read, and forget the others."""
-        staying = [line for line in self._standing if looks_same(seen.gray, line.gray, line.place)]
+        staying = [again for line in self._standing if (again := line.in_next(seen.gray)) is not None]
         is_less = len(staying) < len(self._standing)
+        self._standing = staying
         if is_less or (staying and self._noted is not None and seen.time - self._noted >= _NOTE_AGAIN - _SLACK):
-            self._standing = staying
             self._note([line.row for line in staying], seen.time)
 
     def _ask(self, frame: Frame, seen: _Seen) -> None:
@@ -184,7 +197,10 @@ class ScreenTextsWorker:
         """Whether text keeps still where no line is known to stand; restless text is read once a clip."""
         known = [line.place for line in self._standing] + self._restless
         others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
-        if any(self._keeps_still(place, seen) or any(_overlap(place, other) for other in still) for place in others):
+        if any(
+            self._keeps_still(place, seen) or any(_shared(place, other) is not None for other in still)
+            for place in others
+        ):
             return True
         if not others or seen.time < self._restless_again:
             return False
@@ -208,16 +224,16 @@ class ScreenTextsWorker:
         self._reads.spend()
         picture = frame.picture(_MAX_SIDE)
         whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
-        self._standing = [
-            _Line(
-                row=self._row(seen.time, line.text, _scaled(line.box, whole), confidence=line.confidence),
-                place=_scaled(line.box, small),
-                gray=seen.gray,
-            )
-            for line in self._reader().read(picture)
-            if line.text
-        ]
-        self._restless += [line.place for line in self._standing if not self._keeps_still(line.place, seen)]
+        found = likely_places(seen.gray)
+        self._standing = []
+        for line in self._reader().read(picture):
+            place = _scaled(line.box, small)
+            row = self._row(seen.time, line.text, _scaled(line.box, whole), confidence=line.confidence)
+            strokes = [part for other in found if (part := _shared(place, other)) is not None] or [place]
+            inked = [(part, ink(seen.gray, part)) for part in strokes]
+            self._standing.append(_Line(row=row, place=place, strokes=inked, gray=seen.gray))
+            if not all(self._keeps_still(part, seen) for part in strokes):
+                self._restless.append(place)
         if self._restless:
             self._restless_again = float("inf")
         self._note([line.row for line in self._standing], seen.time)
@@ -241,9 +257,10 @@ def _scaled(box: Box, by: float) -> Box:
     return Box(x1=box.x1 * by, y1=box.y1 * by, x2=box.x2 * by, y2=box.y2 * by)
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    """Whether two places share half of the smaller one."""
-    width = min(one.x2, other.x2) - max(one.x1, other.x1)
-    height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    smaller = min(one.width * one.height, other.width * other.height)
-    return width > 0 and height > 0 and width * height >= 0.5 * smaller
+def _shared(one: Box, other: Box) -> Box | None:
+    """What two places share, if that is half of the smaller one."""
+    x1, y1, x2, y2 = max(one.x1, other.x1), max(one.y1, other.y1), min(one.x2, other.x2), min(one.y2, other.y2)
+    if x2 <= x1 or y2 <= y1:
+        return None
+    both = Box(x1=x1, y1=y1, x2=x2, y2=y2)
+    return both if both.area >= 0.5 * min(one.area, other.area) else None

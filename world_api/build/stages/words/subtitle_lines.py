@@ -32,7 +32,11 @@ class SubtitleLines:
             },
             libraries=("av",),
             whole_file=taken is None or taken.kind == "embedded",
-            modules=("world_api.build.stages.speech", "world_api.build.media.subtitles", "world_api.build.media.probe"),
+            modules=(
+                "world_api.build.stages.words.subtitle_lines",
+                "world_api.build.media.subtitles",
+                "world_api.build.media.probe",
+            ),
         )
         self._subtitles = subtitles
 

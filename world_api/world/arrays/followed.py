@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from world_api.world.arrays.items import Items, Positions, Times, ranges
+from world_api.world.arrays.joining import BREAK, Joined, join_tracks
 from world_api.world.disk.columns import one
-from world_api.world.items import Items, Positions, Times, ranges
-from world_api.world.joining import BREAK, Joined, join_tracks
 from world_api.world.tracks import Track, hint_in_chinese, hint_in_words
 
 #: So many tracks are kept put together.

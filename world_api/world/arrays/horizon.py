@@ -11,10 +11,10 @@ from collections import Counter
 
 import numpy as np
 
-from world_api.world.followed import JoinedTracks, Tracks
-from world_api.world.items import Items, Positions
+from world_api.world.arrays.followed import JoinedTracks, Tracks
+from world_api.world.arrays.items import Items, Positions
+from world_api.world.arrays.whole import BEGINS, Whole
 from world_api.world.screen_texts import ScreenText
-from world_api.world.whole import BEGINS, Whole
 
 #: From when to when something is said, and what.
 Said = Counter[tuple[float, float, str]]

@@ -1,0 +1,253 @@
+"""The decoding process: it confines what a file can do, and may die without taking anybody along."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from math import inf
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from world_api.build.media.decoding import DecodePass, PassState
+from world_api.build.media.frames import Frame
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.passes import VideoPass, let_go
+from world_api.build.media.probe import probe
+from world_api.build.media.wants import Want
+from world_api.build.media.worker import MediaWorker, VideoFrames, probe_apart
+from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
+
+pytestmark = pytest.mark.media
+
+MakeVideo = Callable[..., Path]
+EVERYTHING = (Want(fps=None, spans=((0.0, inf),)),)
+
+
+def pass_over(path: Path, *, limits: Limits = DEFAULT_LIMITS, **facts: object) -> VideoPass:
+    return VideoPass(**{"source": probe(path), "limits": limits, "wants": EVERYTHING, **facts})  # type: ignore[arg-type]  # VideoPass's own
+
+
+def shades(number: int) -> list[Image]:
+    return [np.full((48, 64, 3), 40 + n % 160, np.uint8) for n in range(number)]
+
+
+def shade(frame: Frame) -> int:
+    return round(float(frame.picture().mean()))
+
+
+@pytest.fixture
+def film(make_video: MakeVideo) -> Path:
+    """A minute at ten frames a second."""
+    return make_video("film.mp4", shades(600))
+
+
+def test_frames_come_over_as_the_decoder_gave_them(film: Path) -> None:
+    decode = pass_over(film)
+    for here, there in zip(DecodePass(source=probe(film)), decode, strict=True):
+        assert there.time == here.time
+        assert there.shape == here.shape
+        assert np.abs(there.picture().astype(int) - here.picture()).max() <= 2  # the scaler rounds by where bytes lie
+        let_go(there)
+    assert decode.final is not None
+    assert decode.final.frames == 600
+
+
+def test_a_frame_that_was_let_go_shows_nothing_any_more(film: Path) -> None:
+    with closing(iter(pass_over(film))) as frames:  # type: ignore[type-var]  # a generator closes
+        first = next(frames)
+        kept = first.picture()
+        let_go(first)
+        with pytest.raises(RuntimeError):
+            first.picture(16)
+        assert np.array_equal(first.picture(), kept)
+
+
+def test_only_wanted_frames_are_carried_over(film: Path) -> None:
+    carried = []
+    for frame in pass_over(film, wants=(Want(fps=1.0, spans=((10.0, 20.0),)),)):
+        if frame.shape != (0, 0):
+            carried.append(round(frame.time, 3))
+        let_go(frame)
+    assert carried == [float(second) for second in range(10, 20)]
+
+
+def test_no_more_frames_wait_than_there_are_slots(film: Path) -> None:
+    held: list[Frame] = []
+    decode = pass_over(film)
+    thread = threading.Thread(target=lambda: held.extend(decode), daemon=True)
+    thread.start()
+    wait_for(lambda: len(held) == 16)
+    for frame in held[:3]:
+        let_go(frame)
+    wait_for(lambda: len(held) == 19)
+    thread.join(timeout=0.3)
+    assert len(held) == 19
+    while thread.is_alive():
+        for frame in list(held):
+            let_go(frame)
+        thread.join(timeout=0.05)
+    assert len(held) == 600
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    """Wait for another thread, as long as a very busy machine may need."""
+    waiting = threading.Event()
+    assert any(reached() or waiting.wait(0.05) for _ in range(1200))
+
+
+def test_a_pass_goes_on_where_one_stood(film: Path) -> None:
+    notes: list[PassState] = []
+    whole = [(frame.time, shade(frame), let_go(frame))[:2] for frame in pass_over(film, noted=notes.append)]
+    assert [round(state.last_time) for state in notes] == [10, 20, 30, 40, 50]
+    decode = pass_over(film, go_on_from=notes[2])
+    rest = [(frame.time, shade(frame), let_go(frame))[:2] for frame in decode]
+    assert rest == [pair for pair in whole if pair[0] > notes[2].last_time]
+    assert decode.final is not None
+    assert decode.final.frames == 600
+
+
+def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
+    notes: list[PassState] = []
+    for frame in pass_over(film, noted=notes.append):
+        let_go(frame)
+    lost = PassState(**{**vars(notes[1]), "last_pts": 12345678})
+    decode = DecodePass(source=probe(film), go_on_from=lost)
+    assert len(list(decode)) == decode.frames == 600
+
+
+def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Path) -> None:
+    decode, times = pass_over(film), []
+    for frame in decode:
+        times.append(round(frame.time, 3))
+        let_go(frame)
+        if len(times) in (5, 250):
+            assert decode.process_id is not None
+            os.kill(decode.process_id, signal.SIGKILL)
+    assert times == [n / 10 for n in range(600)]
+    assert [loss.code for loss in decode.lost] == ["decoder_died", "decoder_died"]
+    assert "SIGKILL" in decode.lost[0].message
+
+
+class Fatal(VideoPass):
+    """A pass whose decoder dies whenever it gets to the tenth second."""
+
+    def _told(self, *, leap: float) -> Iterator[Frame]:
+        for frame in super()._told(leap=leap):
+            if 10.0 <= frame.time < 12.5 and self.process_id is not None:
+                with contextlib.suppress(ProcessLookupError):  # what it had told before it died comes still
+                    os.kill(self.process_id, signal.SIGKILL)
+            yield frame
+
+
+def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
+    decode = Fatal(source=probe(film), limits=DEFAULT_LIMITS, wants=EVERYTHING)
+    times = []
+    for frame in decode:
+        times.append(frame.time)
+        let_go(frame)
+    assert times == sorted(set(times))
+    assert [time for time in times if time > 20.0]
+    assert decode.final is not None
+    assert decode.final.last_time == pytest.approx(59.9)
+    assert {loss.code for loss in decode.lost} == {"decoder_died"}
+
+
+def test_a_decoder_that_says_nothing_is_ended_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.mkv"
+    os.mkfifo(path)
+    with pytest.raises(MediaFault) as caught:
+        probe_apart(path, Limits(patience=0.8))
+    assert caught.value.code == "decoder_stalled"
+    assert caught.value.hint
+
+
+def test_a_worker_that_died_of_a_request_answers_the_next(film: Path, tmp_path: Path) -> None:
+    stall = tmp_path / "pipe.mkv"
+    os.mkfifo(stall)
+    with closing(MediaWorker(Limits(patience=6.0))) as worker:
+        with pytest.raises(MediaFault):
+            worker.ask({"do": "probe"}, stall)
+        message, _ = worker.ask({"do": "probe"}, film)
+    assert message["probe"]["width"] == 64
+
+
+def test_too_many_pixels_are_refused(make_video: MakeVideo) -> None:
+    path = make_video("large.mp4", shades(3))
+    with pytest.raises(MediaFault) as caught:
+        probe_apart(path, Limits(pixels=64 * 48 - 1))
+    assert caught.value.code == "too_many_pixels"
+    assert probe_apart(path, Limits(pixels=64 * 48)).width == 64
+
+
+def test_too_many_streams_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "many.mkv"
+    with av.open(str(path), "w") as container:
+        streams = [container.add_stream("mpeg4", rate=10) for _ in range(5)]
+        for stream in streams:
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for stream in streams:
+            container.mux(stream.encode(av.VideoFrame(64, 48, "yuv420p")))
+            container.mux(stream.encode())
+    with pytest.raises(MediaFault) as caught:
+        probe_apart(path, Limits(streams=4))
+    assert caught.value.code == "too_many_streams"
+    assert probe_apart(path, Limits(streams=5)).codec == "mpeg4"
+
+
+def test_a_video_longer_than_the_limit_is_cut_and_said_to_be(film: Path) -> None:
+    decode = pass_over(film, limits=Limits(duration=20.0))
+    times = [(frame.time, let_go(frame))[0] for frame in decode]
+    assert times[-1] == pytest.approx(20.1)
+    assert [loss.code for loss in decode.lost] == ["longer_than_limit"]
+
+
+@pytest.mark.parametrize(
+    "playlist",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{address}\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile '{address}'\n",
+        "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video {port} RTP/AVP 96\na=rtpmap:96 H264/90000\n",
+    ],
+)
+@pytest.mark.parametrize("suffix", [".m3u8", ".mp4", ".sdp"])
+def test_a_playlist_opens_neither_an_address_nor_another_file(
+    playlist: str, suffix: str, film: Path, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.3)
+        port = server.getsockname()[1]
+        for number, address in enumerate((f"http://127.0.0.1:{port}/film.mp4", film.name, f"file:{film}")):
+            path = tmp_path / f"list{number}{suffix}"
+            path.write_text(playlist.format(address=address, port=port))
+            with pytest.raises(MediaFault) as caught:
+                probe_apart(path)
+            assert caught.value.code == "not_a_video"
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_file_named_like_an_address_is_a_file(make_video: MakeVideo, tmp_path: Path) -> None:
+    (tmp_path / "http:").mkdir()
+    path = make_video("http:/film.mp4", shades(3))
+    assert probe_apart(path).width == 64
+
+
+def test_random_access_outlives_its_process(film: Path) -> None:
+    frames = VideoFrames(film)
+    first = frames.frame_played_at(12.0)
+    process = frames._worker._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(MediaFault) as caught:
+        frames.frame_played_at(12.0)
+    assert caught.value.code == "decoder_died"
+    assert np.array_equal(frames.frame_played_at(12.0), first)

@@ -1,0 +1,262 @@
+"""What is said: subtitle lines, and speech that is recognised after voice activity detection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+from world_api.build.media.probe import Probe
+from world_api.build.media.subtitles.choice import Subtitles
+from world_api.build.media.subtitles.sources import SubtitleSource, read_file
+from world_api.build.stage import Clip, Records, Stage, clip_span
+from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+from world_api.build.stages.words.subtitle_lines import SubtitleLines
+from world_api.build.stages.words.utterances import LONGEST, cut_utterances
+from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.storage import rows_from_records
+
+
+def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
+    heard = np.zeros(0, np.float32) if sound is None else sound
+
+    def audio(span: TimeSpan) -> Samples:
+        made = np.zeros(round(span.duration * SAMPLE_RATE) if len(heard) else 0, np.float32)
+        part = heard[round(span.start * SAMPLE_RATE) : round(span.end * SAMPLE_RATE)]
+        made[: len(part)] = part
+        return made
+
+    source = Probe(
+        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
+        start=start, declared_duration=None, has_audio=sound is not None,
+    )  # fmt: skip
+    return Clip(
+        number=number, span=clip_span(number), source=source, rows=lambda table, span: rows_from_records(table, []),
+        keep_image=lambda jpeg: "", audio=audio,
+    )  # fmt: skip
+
+
+def run(stage: Stage, at: Clip) -> Records:
+    return stage.open(at).finish()
+
+
+class Detector:
+    """Voice is whatever is louder than a tenth."""
+
+    producer = "made/1"
+    hang_over = 0.5
+
+    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
+        loud = np.concatenate([[0], (np.abs(samples) > 0.1).astype(np.int8), [0]])
+        edges = np.flatnonzero(np.diff(loud)).reshape(-1, 2) / SAMPLE_RATE
+        return [TimeSpan(start=float(a), end=float(b)) for a, b in edges]
+
+
+class Recogniser:
+    """Says how loud each second of a stretch is; one line, one word a second. Remembers what it was given."""
+
+    producer = "made/1"
+
+    def __init__(self) -> None:
+        self.given: list[Samples] = []
+
+    def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+        self.given.append(samples)
+        seconds = [samples[at : at + SAMPLE_RATE] for at in range(0, len(samples), SAMPLE_RATE)]
+        words = tuple(
+            SpokenWord(start=float(n), end=n + len(part) / SAMPLE_RATE, text=f"w{part.max():.2f}", confidence=0.5)
+            for n, part in enumerate(seconds)
+        )
+        text = " ".join(word.text for word in words)
+        return [
+            SpokenLine(start=0.0, end=words[-1].end, text=text, language=language or "en", confidence=0.6, words=words)
+        ]
+
+
+def sound(seconds: float, *parts: tuple[float, float]) -> Samples:
+    """Silence, with voice (level rising with time) in some stretches."""
+    made = np.zeros(round(seconds * SAMPLE_RATE), np.float32)
+    for start, end in parts:
+        first, last = round(start * SAMPLE_RATE), round(end * SAMPLE_RATE)
+        made[first:last] = 0.2 + np.arange(first, last, dtype=np.float32) / (SAMPLE_RATE * 1000)
+    return made
+
+
+def recognised(recogniser: Recogniser, heard: Samples, number: int = 0) -> Records:
+    return run(RecognisedSpeech(lambda: recogniser, Detector), clip(number, heard))
+
+
+def starts(records: Records) -> list[float]:
+    return [row["start"] for row in records["speech"]]
+
+
+def test_lines_carry_their_words_and_when_they_were_known() -> None:
+    records = recognised(Recogniser(), sound(20, (4.0, 6.5)))
+    (line,) = records["speech"]
+    assert (line["start"], line["end"], line["source"], line["language"], line["confidence"]) == (
+        4,
+        6.5,
+        "recognised",
+        "en",
+        0.6,
+    )
+    assert line["known_at"] == 7.0
+    words = records["words"]
+    assert [(word["start"], word["end"], word["line_start"], word["known_at"]) for word in words] == [
+        (4.0, 5.0, 4.0, 7.0), (5.0, 6.0, 4.0, 7.0), (6.0, 6.5, 4.0, 7.0),
+    ]  # fmt: skip
+    assert " ".join(word["word"] for word in words) == line["text"]
+
+
+@pytest.mark.parametrize("heard", [np.zeros(0, np.float32), np.zeros(40 * SAMPLE_RATE, np.float32)])
+def test_silence_is_never_transcribed(heard: Samples) -> None:
+    recogniser = Recogniser()
+    assert recognised(recogniser, heard) == {"speech": [], "words": []}
+    assert recogniser.given == []
+
+
+def test_noise_is_never_transcribed() -> None:
+    recogniser = Recogniser()
+    noise = np.random.default_rng(1).normal(0, 0.1, 40 * SAMPLE_RATE).astype(np.float32)
+    run(RecognisedSpeech(lambda: recogniser, EnergyVoiceDetector), clip(0, noise))
+    assert recogniser.given == []
+
+
+def test_only_voice_is_given_to_the_recogniser() -> None:
+    recogniser = Recogniser()
+    recognised(recogniser, sound(30, (4.0, 6.5), (10.0, 11.0)))
+    assert [len(part) / SAMPLE_RATE for part in recogniser.given] == [2.5, 1.0]
+    assert all((part > 0.1).all() for part in recogniser.given)
+
+
+def test_a_line_belongs_to_the_clip_in_which_it_starts() -> None:
+    heard = sound(90, (28.0, 33.0), (58.5, 59.0), (60.0, 61.0))
+    found = [starts(recognised(Recogniser(), heard, number)) for number in range(3)]
+    assert found == [[28.0], [58.5], [60.0]]
+
+
+def test_long_talk_is_cut_alike_by_all_clips_and_every_word_is_kept_once() -> None:
+    heard = sound(150, (5.0, 140.0))
+    rows = [row for number in range(5) for row in recognised(Recogniser(), heard, number)["speech"]]
+    spans = [(row["start"], row["end"]) for row in rows]
+    assert spans[0][0] == 5.0
+    assert spans[-1][1] == 140.0
+    assert all(a[1] == pytest.approx(b[0], abs=2e-3) for a, b in pairwise(spans))
+    assert all(end - start <= LONGEST for start, end in spans)
+
+
+def test_long_talk_is_cut_where_it_is_quietest() -> None:
+    heard = sound(40, (0.0, 40.0))
+    heard[round(9.0 * SAMPLE_RATE) : round(9.3 * SAMPLE_RATE)] = 0.11
+    first, *_ = cut_utterances([TimeSpan(start=0.0, end=40.0)], heard, 0.0)
+    assert 9.0 <= first.span.end <= 9.3
+    assert first.settled >= first.span.end
+
+
+@pytest.mark.parametrize("end", [5.0, 6.6, 7.1, 12.0, 19.9, 28.0, 31.0, 33.6])
+def test_no_line_knows_the_future(end: float) -> None:
+    heard = sound(60, (4.0, 6.5), (7.0, 29.0), (29.5, 33.0))
+    for number in (0, 1):
+        whole = recognised(Recogniser(), heard, number)
+        part = recognised(Recogniser(), heard[: round(end * SAMPLE_RATE)], number)
+        for table in ("speech", "words"):
+            known = [row for row in whole[table] if row["known_at"] <= end]
+            assert [row for row in part[table] if row["known_at"] <= end] == known
+
+
+def test_a_line_depends_on_nothing_but_the_clips_window() -> None:
+    heard = sound(200, (3.0, 20.0), (95.0, 100.0), (101.0, 104.0))
+    alone = heard.copy()
+    alone[: 40 * SAMPLE_RATE] = 0
+    assert recognised(Recogniser(), heard, 3) == recognised(Recogniser(), alone, 3)
+
+
+def voice(seconds: float) -> Samples:
+    """Syllables: a pitch with overtones, four times a second."""
+    t = np.arange(round(seconds * SAMPLE_RATE)) / SAMPLE_RATE
+    buzz = sum(np.sin(2 * np.pi * 140 * k * t) / k for k in range(1, 12))
+    return (0.2 * buzz * np.maximum(0.0, np.sin(2 * np.pi * 4 * t))).astype(np.float32)
+
+
+def test_a_voice_in_noise_is_detected_and_nothing_else() -> None:
+    noise = np.random.default_rng(2).normal(0, 0.01, 20 * SAMPLE_RATE).astype(np.float32)
+    noise[8 * SAMPLE_RATE : 11 * SAMPLE_RATE] += voice(3)
+    (found,) = EnergyVoiceDetector().voiced(noise)
+    assert found.start == pytest.approx(8.0, abs=0.4)
+    assert found.end == pytest.approx(11.0, abs=0.4)
+
+
+@pytest.mark.parametrize("kind", ["hiss", "hum", "bursts", "tone"])
+def test_other_sounds_are_no_voice(kind: str) -> None:
+    t = np.arange(20 * SAMPLE_RATE) / SAMPLE_RATE
+    hiss = np.random.default_rng(3).normal(0, 0.1, len(t))
+    made = {
+        "hiss": hiss,
+        "hum": 0.2 * np.sin(2 * np.pi * 100 * t) + hiss / 20,
+        "bursts": hiss * (t % 2 < 0.5),
+        "tone": 0.3 * np.sin(2 * np.pi * 220 * t),
+    }[kind]
+    assert EnergyVoiceDetector().voiced(made.astype(np.float32)) == []
+
+
+def test_a_detector_decides_by_what_it_has_heard_so_far() -> None:
+    heard = np.concatenate([voice(3), np.zeros(2 * SAMPLE_RATE, np.float32), voice(4)])
+    detector = EnergyVoiceDetector()
+    whole = detector.voiced(heard)
+    for end in (3.5, 4.5, 6.0, 8.0):
+        part = detector.voiced(heard[: round(end * SAMPLE_RATE)])
+        known = [span for span in whole if span.end + detector.hang_over <= end]
+        assert [span for span in part if span.end + detector.hang_over <= end] == known
+
+
+@pytest.mark.shared_data
+def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
+    from world_api.build.media.audio import read_audio
+
+    found = EnergyVoiceDetector().voiced(read_audio(shared_data / "video" / "composite_337s.mp4", 100.0, 170.0))
+    truth = [(4.0, 15.0), (50.0, 57.1), (58.0, 60.99), (62.0, 67.3)]
+    said = sum(end - start for start, end in truth)
+    both = sum(span.overlap(TimeSpan(start=a, end=b)) for span in found for a, b in truth)
+    assert both / said > 0.9
+    assert sum(span.duration for span in found) - both < 3.0
+
+
+def subtitles(path: Path, language: str = "") -> Subtitles:
+    source = SubtitleSource(kind="sidecar", name=path.name, language=language, path=path)
+    return Subtitles(source=source, cues=read_file(path).cues, why="it was named")
+
+
+def test_subtitles_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_text(
+        "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:34,500 --> 00:00:36,000\nover the join\n\n"
+        "3\n00:00:01,000 --> 00:00:04,000\nbefore the picture\n"
+    )
+    stage = SubtitleLines(subtitles(path, "en"))
+    rows: list[dict[str, Any]] = run(stage, clip(0, start=5.0))["speech"]
+    assert [row["text"] for row in rows] == ["hello", "over the join"]
+    first = rows[0]
+    assert (first["start"], first["end"], first["known_at"], first["source"], first["language"]) == (
+        1.0,
+        3.0,
+        3.0,
+        "sidecar",
+        "en",
+    )
+    assert run(stage, clip(1, start=5.0)) == {"speech": [], "words": []}
+
+
+def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_text("1\n00:00:06,000 --> 00:00:08,000\nhello\n")
+    spec = SubtitleLines(subtitles(path)).spec
+    assert (spec.parameters["taken"], spec.parameters["why"]) == ("film.srt", "it was named")
+    before = spec.key(source_hash="a", upstream={})
+    path.write_text("1\n00:00:06,000 --> 00:00:08,000\nhallo\n")
+    assert SubtitleLines(subtitles(path)).spec.key(source_hash="a", upstream={}) != before

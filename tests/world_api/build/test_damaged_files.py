@@ -1,0 +1,118 @@
+"""Damaged files, by seed: each builds what it holds, or ends in one named error; nothing else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from world_api.build.media.limits import Limits
+from world_api.core.faults import VideoWorldError
+from world_api.listening import Listening
+from world_api.options import BuildOptions
+from world_api.profiles import build_world, open_session
+from world_api.world.disk.stored import check_world, open_world
+
+pytestmark = pytest.mark.media
+
+NAMED = {"empty_file", "not_a_video", "no_video_stream", "too_many_pixels", "too_many_streams", "decoder_died",
+         "decoder_stalled", "no_such_subtitles"}  # fmt: skip
+#: What the repository draws itself stands in where the real cases are not.
+CASES = Path(__file__).resolve().parents[4] / "shared" / "data" / "video" / "decoder_cases"
+
+
+class Silent:
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nobody watches."""
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
+
+class StandingClock:
+    def now(self) -> str:
+        return "2026-01-01T00:00:00+00:00"
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    """A variant of a file: truncated, with bits flipped, with a stretch zeroed, lost, repeated, or moved, or empty."""
+    dice = random.Random(seed)
+    spoilt = bytearray(data)
+    first = dice.randrange(len(spoilt))
+    last = min(len(spoilt), first + dice.choice([1, 16, 400, 20_000]))
+    kind = seed % 7
+    if kind == 0:
+        del spoilt[first:]
+    elif kind == 1:
+        for _ in range(dice.choice([1, 10, 300])):
+            spoilt[dice.randrange(len(spoilt))] ^= 1 << dice.randrange(8)
+    elif kind == 2:
+        spoilt[first:last] = bytes(last - first)
+    elif kind == 3:
+        del spoilt[first:last]
+    elif kind == 4:
+        spoilt[first:first] = spoilt[first:last]
+    elif kind == 5:  # the header, where sizes and counts stand
+        for _ in range(dice.choice([1, 4, 30])):
+            spoilt[dice.randrange(min(2000, len(spoilt)))] = dice.randrange(256)
+    elif seed % 5 == 0:
+        spoilt.clear()
+    else:
+        spoilt[:] = spoilt[first:] + spoilt[:first]
+    return bytes(spoilt)
+
+
+def files_to_damage(drawn: Path) -> list[Path]:
+    """The real cases and a drawn film; big ones take long and show nothing more."""
+    real = sorted(path for path in CASES.glob("*.*") if path.stat().st_size < 2_000_000) if CASES.is_dir() else []
+    return [drawn, *(path for path in real if path.suffix in {".mp4", ".mkv", ".webm", ".mp3", ".wav"})]
+
+
+def check_one(seed: int, drawn: Path, folder: Path) -> str:
+    """Build a damaged variant; what came of it."""
+    candidates = files_to_damage(drawn)
+    whole = candidates[seed % len(candidates)]
+    path = folder / f"damaged{whole.suffix}"
+    path.write_bytes(damaged(whole.read_bytes(), seed))
+    options = BuildOptions(
+        without=("screen_texts",), listening=Listening(speech="off"), limits=Limits(patience=30.0, duration=900.0)
+    )
+    try:
+        report = build_world(
+            path, folder / "store", progress=Silent(), clock=StandingClock(), video_id="damaged", options=options
+        )
+    except VideoWorldError as fault:
+        assert fault.code in NAMED, (seed, whole.name, fault)
+        assert fault.hint
+        return fault.code
+    world = open_world(folder / "store", "damaged")
+    assert check_world(world) == []
+    assert report.duration >= 0
+    open_session(folder / "store", "damaged", name=None)
+    return "built"
+
+
+@pytest.fixture
+def drawn(make_video: Callable[..., Path]) -> Path:
+    noise = np.random.default_rng(5)
+    return make_video("drawn.mkv", [noise.integers(0, 255, (48, 64, 3), dtype=np.uint8) for _ in range(80)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_file_builds_or_ends_in_a_named_error(seed: int, drawn: Path, tmp_path: Path) -> None:
+    check_one(seed, drawn, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("batch", range(31))
+def test_many_damaged_files_build_or_end_in_a_named_error(batch: int, drawn: Path, tmp_path: Path) -> None:
+    for seed in range(20 + batch * 10, 30 + batch * 10):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        check_one(seed, drawn, folder)

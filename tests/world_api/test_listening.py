@@ -1,0 +1,125 @@
+"""Where the words that are said come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from world_api import listening
+from world_api.backends.speech import whisper
+from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+from world_api.build.stages.words.subtitle_lines import SubtitleLines
+from world_api.core.faults import BackendFault, MediaFault
+from world_api.core.ports import Samples, SpokenLine
+from world_api.listening import Listening, speech_stage
+
+
+class Recogniser:
+    """Stands in for a model that is there."""
+
+    producer = "made/1"
+
+    def __init__(self, model: str | None = None) -> None:
+        self.model = model
+
+    def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+        return []
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    """A second of sound and nothing else."""
+    path = tmp_path / "film.mka"
+    with av.open(str(path), "w", format="matroska") as container:
+        stream = container.add_stream("pcm_s16le", rate=16000)
+        stream.codec_context.layout = "mono"
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 16000), np.int16), "s16", "mono")
+        frame.sample_rate = 16000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recogniser that is there."""
+    monkeypatch.setattr(whisper, "WhisperRecogniser", Recogniser)
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recogniser is there."""
+    monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
+
+
+def with_subtitles(film: Path) -> None:
+    film.with_suffix(".srt").write_text("1\n00:00:00,100 --> 00:00:00,900\nhello\n")
+
+
+@pytest.mark.usefixtures("model")
+def test_subtitles_come_before_recognition(film: Path) -> None:
+    with_subtitles(film)
+    stage = speech_stage(film, Listening())
+    assert isinstance(stage, SubtitleLines)
+    assert stage.spec.parameters["taken"] == "film.srt"
+
+
+@pytest.mark.usefixtures("model")
+def test_what_has_no_subtitles_is_recognised(film: Path) -> None:
+    assert isinstance(speech_stage(film, Listening()), RecognisedSpeech)
+    with_subtitles(film)
+    assert isinstance(speech_stage(film, Listening(subtitles="none")), RecognisedSpeech)
+
+
+@pytest.mark.usefixtures("model")
+def test_a_recogniser_that_is_named_is_used_instead_of_subtitles(film: Path) -> None:
+    with_subtitles(film)
+    stage = speech_stage(film, Listening(speech="faster-whisper", language="zh"))
+    assert isinstance(stage, RecognisedSpeech)
+    assert (stage.spec.parameters["recogniser"], stage.spec.parameters["language"]) == ("made/1", "zh")
+
+
+@pytest.mark.usefixtures("model")
+def test_speech_can_be_left_out(film: Path) -> None:
+    stage = speech_stage(film, Listening(speech="off"))
+    assert isinstance(stage, SubtitleLines)
+    assert stage.losses == ()
+
+
+@pytest.mark.usefixtures("no_model")
+def test_that_nothing_heard_it_is_said_where_there_is_sound(film: Path, tmp_path: Path) -> None:
+    stage = speech_stage(film, Listening())
+    assert isinstance(stage, SubtitleLines)
+    (loss,) = stage.losses
+    assert loss.code == "speech_unheard"
+    assert "faster-whisper is not installed" in loss.message
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        (Listening(speech="faster-whisper"), "speech_model_missing"),
+        (Listening(model="somewhere/tiny"), "speech_model_missing"),
+        (Listening(speech="magic"), "no_such_recogniser"),
+        (Listening(speech="pocketsphinx", subtitles="en"), "subtitles_or_speech"),
+    ],
+)
+def test_what_was_named_and_is_not_there_is_refused(film: Path, wanted: Listening, code: str) -> None:
+    with pytest.raises(BackendFault) as caught:
+        speech_stage(film, wanted)
+    assert caught.value.code == code
+
+
+def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
+    with pytest.raises(MediaFault, match="no subtitles in 'sv'"):
+        speech_stage(film, Listening(subtitles="sv"))
+
+
+def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
+    assert listening._detector()().producer == "voice-energy/1"

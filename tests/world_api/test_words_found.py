@@ -1,0 +1,126 @@
+"""Chinese words, said and written, are found by search; the world says where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from world_api.backends.clocks import SystemClock
+from world_api.exposure.inspection import inspection, inspection_text
+from world_api.listening import Listening
+from world_api.operations import run
+from world_api.profiles import build_world, open_session
+
+SAID = "我们明天在花园里见面"
+
+
+class Silent:
+    """Progress nobody watches."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nothing to draw."""
+
+
+def found(store: Path, query: str) -> list[dict[str, Any]]:
+    session = open_session(store, "film", name=None)
+    result = run(session, "search_segments_by_text", {"video_id": "film", "query": query, "top_k": 3})
+    candidates: list[dict[str, Any]] = result["candidates"]
+    return candidates
+
+
+@pytest.fixture
+def film(make_film: Callable[[], Path]) -> Path:
+    """Twelve grey seconds with subtitles in Chinese (GB 18030) and English."""
+    path = make_film()
+    chinese = (
+        f"1\r\n00:00:02,000 --> 00:00:04,000\r\n今天很安静\r\n\r\n2\r\n00:00:08,000 --> 00:00:10,000\r\n{SAID}\r\n"
+    )
+    path.with_suffix(".zh.srt").write_bytes(chinese.encode("gb18030"))
+    path.with_suffix(".en.srt").write_text("1\n00:00:08,000 --> 00:00:10,000\nWe meet in the garden tomorrow\n")
+    return path
+
+
+@pytest.fixture
+def make_film(tmp_path: Path) -> Callable[[], Path]:
+    from fractions import Fraction
+
+    import av
+
+    def make() -> Path:
+        path = tmp_path / "film.mp4"
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("libx264", rate=5)
+            stream.width, stream.height, stream.pix_fmt = 160, 90, "yuv420p"
+            for number in range(60):
+                frame = av.VideoFrame.from_ndarray(np.full((90, 160, 3), 90 + number // 30, np.uint8), format="bgr24")
+                frame.pts, frame.time_base = number, Fraction(1, 5)
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode())
+        return path
+
+    return make
+
+
+def built(film: Path, tmp_path: Path, subtitles: str) -> Path:
+    store = tmp_path / "worlds"
+    build_world(
+        film, store, progress=Silent(), clock=SystemClock(), listening=Listening(subtitles=subtitles), force=True
+    )
+    return store
+
+
+@pytest.mark.media
+def test_chinese_subtitles_are_found_by_chinese_words(film: Path, tmp_path: Path) -> None:
+    store = built(film, tmp_path, "zh")
+    best = found(store, "花园见面")[0]
+    assert best["start_time"] <= 8.0 < best["end_time"]
+    assert (best["snippet"], best["source"]) == (SAID, "speech")
+
+
+@pytest.mark.media
+def test_the_world_says_which_subtitles_it_holds(film: Path, tmp_path: Path) -> None:
+    session = open_session(built(film, tmp_path, "en"), "film", name=None)
+    assert [(line.text, line.language, line.source) for line in session.view.speech] == [
+        ("We meet in the garden tomorrow", "en", "sidecar")
+    ]
+    (facts,) = [stage.parameters for stage in session.view.world.manifest.stages if stage.name == "subtitles"]
+    assert (facts["taken"], facts["why"]) == ("film.en.srt", "its language was wanted")
+
+
+def recognised(start: float, end: float, text: str) -> dict[str, Any]:
+    return {
+        "start": start, "end": end, "text": text, "speaker": "", "language": "en", "source": "recognised", "confidence": 0.3,
+        "known_at": end, "producer": "made/1",
+    }  # fmt: skip
+
+
+def word(line: float, start: float, text: str, known_at: float) -> dict[str, Any]:
+    times = {"line_start": line, "start": start, "end": start + 0.5}
+    return {**times, "word": text, "confidence": 0.4, "known_at": known_at, "producer": "made/1"}
+
+
+def test_recognised_lines_carry_their_words_and_are_marked(make_world: Any) -> None:
+    world = make_world(
+        {
+            "speech": [recognised(2.0, 4.0, "hello there")],
+            "words": [word(2.0, 2.0, "hello", 4.0), word(2.0, 2.6, "there", 4.0), word(9.0, 9.0, "other", 10.0)],
+        }
+    )
+    session = open_session(make_world.store, "made", name=None)
+    (line,) = session.view.speech
+    assert [(item.text, item.span.start) for item in line.words] == [("hello", 2.0), ("there", 2.6)]
+    assert "hello there  (recognised, 30% sure)" in inspection_text(inspection(world, None))
+
+
+def test_chinese_on_the_screen_is_found_by_chinese_words(make_world: Any) -> None:
+    box = {"x1": 0, "y1": 0, "x2": 90, "y2": 20, "confidence": 0.9, "producer": "made/1"}
+    make_world({"screen_texts": [{"time": 12.0, "text": "第三章 花园", "known_at": 12.0, **box}]})
+    session = open_session(make_world.store, "made", name=None)
+    result = run(session, "search_segments_by_text", {"video_id": "made", "query": "花园", "top_k": 3})
+    best = result["candidates"][0]
+    assert (best["source"], best["snippet"]) == ("screen_text", "第三章 花园")
+    assert best["start_time"] <= 12.0 < best["end_time"]
