@@ -20,7 +20,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.ipc
 
-import world_api
 from world_api.core.canonical import content_hash
 from world_api.world.disk.files import not_writable, write_atomically
 from world_api.world.disk.hashing import hash_bytes, hash_file
@@ -29,7 +28,8 @@ from world_api.world.disk.tables import SESSION_TABLES
 
 FOLDER = ".derived"
 INDEX = "index.json"
-#: The rooms whose code decides what follows from rows.
+#: The rooms whose code decides what follows from rows, under the package's folder.
+_PACKAGE = Path(__file__).resolve().parents[2]
 _ROOMS = ("core", "world")
 
 
@@ -102,9 +102,8 @@ def derived_key(manifest: Manifest) -> str:
 
 @cache
 def _code() -> str:
-    root = Path(world_api.__file__).parent
-    sources = sorted(path for room in _ROOMS for path in (root / room).rglob("*.py"))
-    return content_hash({path.relative_to(root).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
+    sources = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
+    return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
