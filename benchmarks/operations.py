@@ -36,7 +36,7 @@ SEGMENTS = (1_000, 5_000, 100_000)
 MEMORIES = 200
 #: Worlds beyond this many segments keep an hour of rows a file.
 _CLIPS_UP_TO = 10_000
-#: Files are made for at most so many seconds of a day's film; ru_maxrss counts kibibytes.
+#: ru_maxrss counts kibibytes.
 _KIB = 1024
 
 Row = dict[str, float]

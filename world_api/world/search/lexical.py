@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -52,9 +52,9 @@ class TextPostings:
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths = np.zeros(len(texts), dtype=np.int64)
         for number, text in enumerate(texts):
-            counts = Counter(index_terms(text))
-            lengths[number] = sum(counts.values())
-            for term, count in counts.items():
+            counts = _counted(text)
+            lengths[number] = sum(count for _, count in counts)
+            for term, count in counts:
                 documents, frequencies = postings.setdefault(term, ([], []))
                 documents.append(number)
                 frequencies.append(count)
@@ -65,6 +65,12 @@ class TextPostings:
         """The documents that hold a term, rising, and how often each does."""
         documents, frequencies = self._postings.get(term, ([], []))
         return np.array(documents, dtype=np.int64), np.array(frequencies, dtype=np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _counted(text: str) -> tuple[tuple[str, int], ...]:
+    """The terms of a text with how often each occurs; memories are searched again and again."""
+    return tuple(Counter(index_terms(text)).items())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import concepts, words
 from world_api.world.arrays.followed import JoinedTracks
 from world_api.world.arrays.items import Positions
 from world_api.world.arrays.joining import coded
 from world_api.world.arrays.whole import Whole
 from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
+from world_api.world.search.lexical import index_terms
 from world_api.world.tracks import hint_in_chinese, hint_in_words
 
 #: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
@@ -91,7 +91,7 @@ class Texts:
         terms: list[int] = []
         counts: list[int] = []
         for text in self._texts.to_pylist():
-            for term, count in bag(text).items():
+            for term, count in Counter(index_terms(text)).items():
                 terms.append(numbers.setdefault(term, len(numbers)))
                 counts.append(count)
             ends.append(len(terms))
@@ -100,11 +100,6 @@ class Texts:
             pa.table({"end": pa.array(ends, pa.int64())}),
             pa.table({"term": pa.array(terms, pa.int32()), "count": pa.array(counts, pa.int32())}),
         )
-
-
-def bag(text: str) -> Counter[str]:
-    """The terms of a text with how often each occurs: its words, and the concepts they name, once (marked ``#``)."""
-    return Counter(words(text) + sorted(f"#{concept}" for concept in concepts(text)))
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
