@@ -153,6 +153,7 @@ def test_a_call_that_fails_is_named_on_stdout_with_json_and_on_stderr_without(
         ["build"],
         ["build", "a.mp4", "b.mp4", "--id", "one"],
         ["build", "a.mp4", "--profile", "magic"],
+        ["build", "a.mp4", "--speech", "magic"],
         ["inspect"],
     ],
 )

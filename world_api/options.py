@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
@@ -28,3 +29,4 @@ class BuildOptions:
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
     following: Following | None = None
+    record: Path | None = None  #: where a stream that is followed is recorded; by default inside the store

@@ -6,9 +6,10 @@ This is the one place where adapters are chosen; the rooms below know only the p
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from world_api.core.faults import MediaFault
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
 #: Where answers that were computed on demand are kept, inside the store and outside every world.
 ON_DEMAND = ".on-demand"
+#: Where streams are recorded that were followed.
+RECORDINGS = ".recordings"
 
 
 def build_world(
-    video: Path,
+    video: Path | str,
     store: Path,
     *,
     progress: Progress,
@@ -39,19 +42,25 @@ def build_world(
 ) -> BuildReport:
     """Build a world, enter it into the store's catalogue and keep what its readers need beside it.
 
+    ``video`` is a file, or the address of a stream to follow.
+
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
     from world_api.build import builder
-    from world_api.build.growing import following
+    from world_api.build.growing import following, streams
 
     chosen = options or BuildOptions()
-    video = video.expanduser()
+    address = str(video) if streams.is_address(str(video)) else None
+    path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
+    name = video_id if video_id is not None else video_id_from_file_name(path.stem)
+    if address is not None:
+        path = chosen.record or store / RECORDINGS / f"{name}.mkv"
     job = builder.Job(
-        video=video,
+        video=path,
         store=store,
-        name=video_id if video_id is not None else video_id_from_file_name(video.stem),
+        name=name,
         recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
         force=chosen.force,
         progress=progress,
@@ -59,8 +68,14 @@ def build_world(
         limits=chosen.limits,
         waits=chosen.waits,
     )
-    follow = chosen.following
-    report = builder.build_world(job) if follow is None else following.follow_world(job, follow)
+    if address is not None and chosen.following is None:
+        raise MediaFault("no_file", f"{address} is no file", hint="a stream is followed: add --follow --allow-network")
+    if chosen.following is None:
+        report = builder.build_world(job)
+    elif address is None:
+        report = following.follow_world(job, chosen.following)
+    else:
+        report = streams.follow_stream(job, address, chosen.following)
     catalogue.enter(store, report.video_id)
     prepare(store, report.video_id, text_embedder())
     return report

@@ -13,6 +13,7 @@ from world_api.backends.clocks import SystemClock
 from world_api.exposure.inspection import inspection, inspection_text
 from world_api.listening import Listening
 from world_api.operations import run
+from world_api.options import BuildOptions
 from world_api.profiles import build_world, open_session
 
 SAID = "我们明天在花园里见面"
@@ -67,9 +68,8 @@ def make_film(tmp_path: Path) -> Callable[[], Path]:
 
 def built(film: Path, tmp_path: Path, subtitles: str) -> Path:
     store = tmp_path / "worlds"
-    build_world(
-        film, store, progress=Silent(), clock=SystemClock(), listening=Listening(subtitles=subtitles), force=True
-    )
+    options = BuildOptions(listening=Listening(subtitles=subtitles))
+    build_world(film, store, progress=Silent(), clock=SystemClock(), options=options)
     return store
 
 
@@ -87,8 +87,9 @@ def test_the_world_says_which_subtitles_it_holds(film: Path, tmp_path: Path) -> 
     assert [(line.text, line.language, line.source) for line in session.view.speech] == [
         ("We meet in the garden tomorrow", "en", "sidecar")
     ]
-    (facts,) = [stage.parameters for stage in session.view.world.manifest.stages if stage.name == "subtitles"]
-    assert (facts["taken"], facts["why"]) == ("film.en.srt", "its language was wanted")
+    record = inspection(session.view.world, None)
+    assert record["words_from"] == "subtitles film.en.srt: its language was wanted"
+    assert record["words_from"] in inspection_text(record)
 
 
 def recognised(start: float, end: float, text: str) -> dict[str, Any]:

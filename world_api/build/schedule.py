@@ -162,4 +162,7 @@ class Schedule:
             self.progress.update(stage.spec.name, done, self._total(done, duration))
 
     def _total(self, done: float, duration: float | None) -> float:
-        return duration if duration is not None else max(done, self.expected)
+        """How much there is to do, as far as anybody knows; of a video that grows there is always more."""
+        if duration is not None:
+            return duration
+        return max(done, self.expected) if self.expected else done + CLIP_SECONDS

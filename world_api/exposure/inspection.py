@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from world_api.core.spans import TimeSpan, round_time
 from world_api.exposure.cli import clock_text
 from world_api.operations.answering.wording import brief
+from world_api.world.disk.manifest import StageFacts
 from world_api.world.disk.stored import World
 from world_api.world.disk.tables import TABLES
 from world_api.world.view import View
@@ -33,6 +35,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "losses": [
             loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
         ],
+        "words_from": _words_from(manifest.stages),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": {name: view.rows(name).num_rows for name in TABLES},
         "bytes": _sizes(world) if as_of is None else None,
@@ -74,6 +77,15 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     }
 
 
+def _words_from(stages: Sequence[StageFacts]) -> str:
+    """Which subtitles or which recogniser gave the words that are said; empty where neither did."""
+    facts = {stage.name: stage.parameters for stage in stages}
+    if taken := facts.get("subtitles", {}).get("taken"):
+        return f"subtitles {taken}: {facts['subtitles']['why']}"
+    recogniser = facts.get("recognised_speech", {}).get("recogniser")
+    return f"recognised by {recogniser}" if recogniser else ""
+
+
 def _sizes(world: World) -> dict[str, int]:
     return {
         "rows": sum((world.folder / entry.path).stat().st_size for entry in world.manifest.files),
@@ -90,6 +102,8 @@ def inspection_text(record: dict[str, Any]) -> str:
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
         f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}",
     ]
+    if record["words_from"]:
+        lines.append(f"  words from {record['words_from']}")
     if sizes := record["bytes"]:
         lines.append(f"  rows {sizes['rows'] / 1e6:.2f} MB, images {sizes['images'] / 1e6:.2f} MB")
     lines += [f"  lost: {loss['message']}" for loss in record["losses"]]

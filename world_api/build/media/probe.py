@@ -100,7 +100,7 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     import av
 
     if file is None:
-        _check_file(path)
+        check_file(path)
     options = {
         "protocol_whitelist": "file",
         "format_whitelist": _harmless_formats(),
@@ -123,6 +123,27 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
             hint="copy the streams that matter into a file of their own",
         )
     return container
+
+
+def open_stream(address: str, limits: Limits) -> InputContainer:
+    """Open a stream from the network, which the user has allowed.
+
+    Raises:
+        MediaFault: ``stream_not_reached``.
+    """
+    import av
+
+    try:
+        return av.open(
+            address, "r", metadata_errors="replace", options={"protocol_whitelist": _NETWORK},
+            timeout=(limits.patience, limits.patience),
+        )  # fmt: skip
+    except (av.FFmpegError, ValueError, OSError) as error:
+        raise MediaFault(
+            "stream_not_reached",
+            f"the stream {address} cannot be opened ({_reason(error)})",
+            hint="check the address, and that this machine may reach it",
+        ) from error
 
 
 @cache
@@ -193,7 +214,12 @@ def _check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
         )
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
+    """Refuse what is no file that can be read.
+
+    Raises:
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``file_system``.
+    """
     try:
         path.stat()
     except FileNotFoundError:

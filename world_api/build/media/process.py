@@ -111,6 +111,10 @@ class DecoderProcess:
         self._process.kill()
         self.end()
 
+    def kill_only(self) -> None:
+        """Let whoever waits for an answer see it die."""
+        self._process.kill()
+
     def _send(self, message: Message) -> None:
         with self._writing:
             if not self._ends:

@@ -46,6 +46,12 @@ class MediaWorker:
             raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
         return answers[0]
 
+    def kill(self) -> None:
+        """End the process at once, also amid a request, which then fails."""
+        process = self._process
+        if process is not None:
+            process.kill_only()
+
     def close(self) -> None:
         """End the process. The next request starts another."""
         with self._lock:

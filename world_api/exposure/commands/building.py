@@ -65,6 +65,12 @@ def build(
         bool,
         typer.Option("--follow", help="Memorise a file while it is being written; its world can be asked meanwhile."),
     ] = False,
+    allow_network: Annotated[
+        bool, typer.Option("--allow-network", help="With --follow: VIDEO may be the address of a stream.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where a stream is recorded; by default inside the store.")
+    ] = None,
     settled: Annotated[
         float, typer.Option(min=0.1, help="With --follow: the file is complete after so many seconds without growing.")
     ] = 10.0,
@@ -97,9 +103,10 @@ def build(
         ),
         without=tuple(without or ()),
         force=force,
-        limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600),
+        limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
         following=Following(settled=settled, published=_published) if follow else None,
+        record=record,
     )
     _build_all(videos, store, video_id, options, as_json=as_json)
 
@@ -133,7 +140,7 @@ def _build_one(video: str, store: Path, video_id: str | None, options: BuildOpti
     from world_api.profiles import build_world
 
     with progress_bars() as bars:
-        report = build_world(Path(video), store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
+        report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
     return report.record()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from world_api.world.search.ranking import best_first
 SPARSE = 0.2
 
 Found = tuple[NDArray[np.float32], Positions]
-
-#: FAISS searches for one vector on one core; from so many rows on, the rows are shared among several.
-_SHARED_FROM = 20_000
 
 
 class VectorIndex:
@@ -79,20 +75,13 @@ class VectorIndex:
         return found + first, scores[found].astype(np.float64)
 
     def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
-        def part(a: int, b: int) -> Found:
-            scores, positions = self._index.search(query, min(count, b - a), params=_among(a, b))
-            return scores[0], positions[0]
-
-        return _shared(part, first, end)
+        scores, positions = self._index.search(query, count, params=_among(first, end))
+        return _sorted(scores[0], positions[0])
 
     def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
         below = np.nextafter(np.float32(least), np.float32(-np.inf))
-
-        def part(a: int, b: int) -> Found:
-            _, scores, positions = self._index.range_search(query, float(below), params=_among(a, b))
-            return scores, positions
-
-        return _shared(part, first, end)
+        _, scores, positions = self._index.range_search(query, float(below), params=_among(first, end))
+        return _sorted(scores, positions)
 
 
 def _among(first: int, end: int) -> Any:
@@ -102,24 +91,10 @@ def _among(first: int, end: int) -> Any:
     return parameters(sel=faiss.IDSelectorRange(first, end))
 
 
-def _shared(part: Callable[[int, int], Found], first: int, end: int) -> Found:
-    """Scores and positions of a range, put together from shares that are searched side by side; best first."""
-    import faiss
-
-    shares = faiss.omp_get_max_threads() if end - first >= _SHARED_FROM else 1
-    edges = np.linspace(first, end, shares + 1).astype(int).tolist()
-    parts = list(_pool().map(part, edges[:-1], edges[1:])) if shares > 1 else [part(first, end)]
-    scores = np.concatenate([scores for scores, _ in parts])
-    positions = np.concatenate([positions for _, positions in parts]).astype(np.int64)
+def _sorted(scores: NDArray[np.float32], positions: Positions) -> Found:
+    """Best first, equal scores in their own order."""
     order = np.lexsort((positions, -scores))
-    return scores[order], positions[order]
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    import faiss
-
-    return ThreadPoolExecutor(faiss.omp_get_max_threads(), thread_name_prefix="vectors")
+    return scores[order], positions[order].astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

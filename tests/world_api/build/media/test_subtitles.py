@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.cues import Cue, parse_cues
 from world_api.build.media.subtitles.encodings import decode
-from world_api.build.media.subtitles.sources import find_embedded, find_sidecars, read_file, read_source, read_stream
+from world_api.build.media.subtitles.sources import find_embedded, find_sidecars, read_file, read_stream
 from world_api.core.faults import MediaFault
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
@@ -292,7 +292,7 @@ def test_every_kind_of_text_stream_is_read(
 ) -> None:
     video = video_with(tmp_path / "film.bin", [(codec, "eng", data)], container=container)
     (source,), _ = find_embedded(video)
-    (cue,) = read_source(source).cues
+    (cue,) = read_stream(source.path, source.stream).cues
     assert (cue.text, cue.speaker, source.language) == (words, speaker, "en")
     assert (cue.start, cue.end) == pytest.approx((0.2, 0.7), abs=0.01)
 

@@ -10,15 +10,21 @@ from time import monotonic, sleep
 _STEP = 0.2
 
 
+def being_written(path: Path) -> Path:
+    """The file that stands beside another while this project writes that one."""
+    return path.with_name(f"{path.name}.part")
+
+
 class GrowingFile:
     """A stream over a file. At its end a read waits for more; the file is complete once it has not grown for a while.
 
     It cannot seek, so nothing is read that is not there yet. ``settled`` is how long (seconds) the file must stay as it is;
-    ``waiting`` is called at each look.
+    where a file of its name with ``.part`` behind it stands beside it, it is complete only once that has gone. ``waiting``
+    is called at each look.
     """
 
     def __init__(self, path: Path, *, settled: float, waiting: Callable[[], None]) -> None:
-        self._path = path
+        self._writer = being_written(path)
         self._settled = settled
         self._waiting = waiting
         self._file = path.open("rb")
@@ -28,7 +34,11 @@ class GrowingFile:
         quiet_since = monotonic()
         while True:
             data = self._file.read(size)
-            if data or monotonic() - quiet_since >= self._settled:
+            if data:
+                return data
+            if self._writer.exists():
+                quiet_since = monotonic()
+            elif monotonic() - quiet_since >= self._settled:
                 return data
             self._waiting()
             sleep(min(_STEP, self._settled))

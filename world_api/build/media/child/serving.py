@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from world_api.build.media.audio import has_sound, read_audio
+from world_api.build.media.child.capturing import capture
 from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
 from world_api.build.media.child.wire import Message, Wire
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import DecodedPixels, Frame
 from world_api.build.media.limits import Limits
-from world_api.build.media.probe import Probe, probe
+from world_api.build.media.probe import Probe, check_file, probe
 from world_api.build.media.seek import FrameFinder
 from world_api.build.media.subtitles.sources import find_embedded, read_stream
 from world_api.build.media.wants import Want, last_end
@@ -42,6 +43,7 @@ class Server:
             "audio": self._audio,
             "texts": self._texts,
             "cues": self._cues,
+            "capture": self._capture,
         }
 
     def answer(self, request: Message) -> None:
@@ -82,6 +84,10 @@ class Server:
         read = read_stream(Path(request["path"]), request["stream"])
         cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
         self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
+
+    def _capture(self, request: Message) -> None:
+        seconds = capture(request["address"], Path(request["path"]), limits=self._limits, alive=self._alive)
+        self._wire.send({"seconds": seconds})
 
     def _decode(self, request: Message) -> None:
         source, settled = Probe.restored(request["source"]), request.get("settled")
@@ -143,7 +149,11 @@ class Server:
         return self._free.pop()
 
     def _growing(self, path: Path, settled: float) -> GrowingFile:
-        return GrowingFile(path, settled=settled, waiting=lambda: self._wire.send({"waiting": True}))
+        check_file(path)
+        return GrowingFile(path, settled=settled, waiting=self._alive)
+
+    def _alive(self) -> None:
+        self._wire.send({"waiting": True})
 
 
 def _plain(state: PassState) -> dict[str, Any]:

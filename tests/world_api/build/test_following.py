@@ -1,0 +1,296 @@
+"""A video that is still being written: asked meanwhile, and in the end the world of the whole file."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+from world_api.build.builder import Job, build_world
+from world_api.build.growing.following import Following, follow_world
+from world_api.core.faults import MediaFault, StoreFault
+from world_api.listening import Listening
+from world_api.operations import run
+from world_api.options import BuildOptions
+from world_api.profiles import build_world as build
+from world_api.profiles import open_session
+from world_api.recipes import recipe_for
+from world_api.world.disk.stored import World, check_world, list_worlds, open_world
+
+pytestmark = pytest.mark.media
+
+QUIET = Listening(speech="off", subtitles="none")
+FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
+SETTLED = 1.0
+
+
+class Silent:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        assert 0 <= done <= total
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+class StandingClock:
+    def now(self) -> str:
+        return "2026-01-01T00:00:00+00:00"
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def job(video: Path, store: Path, *, force: bool = False) -> Job:
+    recipe = recipe_for("classical", QUIET, without=("screen_texts",))
+    return Job(
+        video=video, store=store, name="film", recipe=recipe, force=force, progress=Silent(), clock=StandingClock()
+    )
+
+
+def remuxed(video: Path, target: Path, options: dict[str, str] | None = None) -> Path:
+    with av.open(str(video)) as source, av.open(str(target), "w", options=options or {}) as out:
+        stream = source.streams.video[0]
+        copy = out.add_stream_from_template(stream)
+        for packet in source.demux(stream):
+            if packet.dts is not None:
+                packet.stream = copy
+                out.mux(packet)
+    return target
+
+
+class Writer:
+    """Writes a file in steps: each piece once the world of the pieces before has been published, as far as they go."""
+
+    def __init__(self, whole: Path, growing: Path, *, steps: int = 6) -> None:
+        data = whole.read_bytes()
+        size = -(-len(data) // steps)
+        self._pieces = [data[start : start + size] for start in range(0, len(data), size)]
+        self._growing = growing
+        self._more = threading.Event()
+        growing.write_bytes(self._pieces.pop(0))
+        self._thread = threading.Thread(target=self._write, daemon=True)
+
+    def __enter__(self) -> Writer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pieces.clear()
+        self._thread.join()
+
+    def _write(self) -> None:
+        while self._pieces:
+            self._more.wait(0.3 * SETTLED)
+            with self._growing.open("ab") as file:
+                file.write(self._pieces.pop(0))
+
+
+def rows(world: World, until: float) -> dict[str, list[dict[str, Any]]]:
+    """What was known by a time."""
+    tables = {entry.table for entry in world.manifest.files}
+    return {name: [row for row in world.rows(name).to_pylist() if row["known_at"] <= until] for name in sorted(tables)}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [(".mkv", None), (".ts", None), (".mp4", FRAGMENTED)],
+    ids=["matroska", "transport", "fragments"],
+)
+def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_beginning_meanwhile(
+    suffix: str, options: dict[str, str] | None, two_shots: Path, tmp_path: Path
+) -> None:
+    whole, growing = remuxed(two_shots, tmp_path / f"whole{suffix}", options), tmp_path / f"growing{suffix}"
+    batch = build_world(job(whole, tmp_path / "batch"))
+    beginnings: list[tuple[float, World, Any]] = []
+
+    def published(seconds: float) -> None:
+        world = open_world(tmp_path / "store", "film")
+        assert not world.manifest.complete
+        assert world.manifest.video.duration == seconds
+        assert check_world(world) == []
+        session = open_session(tmp_path / "store", "film", as_of=seconds - 5.0, name=None)
+        beginnings.append((seconds, world, run(session, "list_scenes", {"video_id": "film"})))
+        rows(world, seconds)  # read now: its files may be replaced later
+
+    with Writer(whole, growing):
+        report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
+    assert report.world_hash == batch.world_hash
+    final = open_world(tmp_path / "store", "film")
+    assert final.manifest.complete
+    assert check_world(final) == []
+    assert [seconds for seconds, _, _ in beginnings] == [30.0, 60.0]
+    for seconds, world, scenes in beginnings:
+        known, later = rows(world, seconds - 0.001), rows(final, seconds - 0.001)
+        assert known == {name: later[name] for name in known}
+        session = open_session(tmp_path / "store", "film", as_of=seconds - 5.0, name=None)
+        assert run(session, "list_scenes", {"video_id": "film"}) == scenes
+
+
+def test_what_was_made_while_it_grew_is_not_made_again(two_shots: Path, tmp_path: Path) -> None:
+    whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+    with Writer(whole, growing):
+        report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED))
+    stages = len(open_world(tmp_path / "store", "film").manifest.stages)
+    assert (report.clips_made, report.clips_reused) == (3, 3 * (stages - 1))  # subtitles wait for the whole file
+    assert not list((tmp_path / "store" / "film").glob("growing*"))
+
+
+class Broken(Exception):
+    """Stands for a power cut."""
+
+
+def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> None:
+    whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+
+    def break_off(seconds: float) -> None:
+        raise Broken
+
+    with Writer(whole, growing), pytest.raises(Broken):
+        follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=break_off))
+    made = {path: path.stat().st_ino for path in (tmp_path / "store" / "film" / "rows").rglob("000000-*")}
+    assert made
+    assert not open_world(tmp_path / "store", "film").manifest.complete
+    growing.write_bytes(whole.read_bytes())
+    report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED))
+    kept = {path.stat().st_ino for path in (tmp_path / "store" / "film" / "rows").rglob("000000-*")}
+    assert set(made.values()) <= kept
+    assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
+
+
+def test_another_recording_under_the_same_name_begins_anew(two_shots: Path, tmp_path: Path, other_shots: Path) -> None:
+    growing = tmp_path / "growing.mkv"
+
+    def break_off(seconds: float) -> None:
+        raise Broken
+
+    growing.write_bytes(remuxed(two_shots, tmp_path / "whole.mkv").read_bytes())
+    with pytest.raises(Broken):
+        follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=break_off))
+    growing.write_bytes(remuxed(other_shots, tmp_path / "other.mkv").read_bytes())
+    report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED))
+    assert report.world_hash == build_world(job(tmp_path / "other.mkv", tmp_path / "batch")).world_hash
+
+
+@pytest.fixture
+def other_shots(make_video: Callable[..., Path], empty_room: Any) -> Path:
+    return make_video("other_shots.mp4", [255 - empty_room] * 100, rate=2)
+
+
+def test_sessions_on_a_growing_world_stay_with_the_whole_one(two_shots: Path, tmp_path: Path) -> None:
+    growing = tmp_path / "growing.mkv"
+    growing.write_bytes(remuxed(two_shots, tmp_path / "whole.mkv").read_bytes())
+    store = tmp_path / "store"
+
+    def remember(seconds: float) -> None:
+        session = open_session(store, "film")
+        words = {"video_id": "film", "level": "segment", "time_range": {"start_time": 1.0, "end_time": 2.0}}
+        run(session, "write_memory", {**words, "content": f"seen up to {seconds}"})
+
+    follow_world(job(growing, store), Following(settled=SETTLED, published=remember))
+    found = run(
+        open_session(store, "film"),
+        "read_memory",
+        {"video_id": "film", "level": "segment", "query": "seen", "top_k": 5},
+    )
+    assert len(found["memories"]) == 2
+
+
+def test_a_format_that_cannot_be_followed_is_built_once_it_is_whole(two_shots: Path, tmp_path: Path) -> None:
+    growing = tmp_path / "growing.mp4"
+    whole = build_world(job(two_shots, tmp_path / "batch"))
+    following = job(growing, tmp_path / "store")
+    with Writer(two_shots, growing):
+        report = follow_world(following, Following(settled=SETTLED))
+    assert report.world_hash == whole.world_hash
+    assert isinstance(following.progress, Silent)
+    assert "cannot be followed" in following.progress.said[0]
+
+
+def test_a_world_of_another_video_stays_until_the_followed_one_is_complete(
+    two_shots: Path, tmp_path: Path, other_shots: Path
+) -> None:
+    store, growing = tmp_path / "store", tmp_path / "growing.mkv"
+    old = build_world(job(other_shots, store))
+    growing.write_bytes(remuxed(two_shots, tmp_path / "whole.mkv").read_bytes())
+    with pytest.raises(StoreFault) as caught:
+        follow_world(job(growing, store), Following(settled=SETTLED))
+    assert caught.value.code == "world_exists"
+    seen: list[str] = []
+    follow_world(
+        job(growing, store, force=True),
+        Following(settled=SETTLED, published=lambda _: seen.append(open_world(store, "film").manifest.world_hash)),
+    )
+    assert seen == []
+    assert open_world(store, "film").manifest.world_hash != old.world_hash
+
+
+def test_a_file_that_never_appears_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MediaFault) as caught:
+        follow_world(job(tmp_path / "never.mkv", tmp_path / "store"), Following(settled=0.3))
+    assert caught.value.code == "no_such_file"
+
+
+@pytest.fixture
+def address(two_shots: Path, tmp_path: Path) -> Iterator[str]:
+    """A loopback server that gives a transport stream in pieces."""
+    data = remuxed(two_shots, tmp_path / "served.ts").read_bytes()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            for start in range(0, len(data), 20_000):
+                self.wfile.write(data[start : start + 20_000])
+
+        def log_message(self, *_: object) -> None:  # type: ignore[override]  # its name for the format hides a builtin
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/camera.ts"
+        server.shutdown()
+
+
+def options(**facts: Any) -> BuildOptions:
+    return BuildOptions(listening=QUIET, without=("screen_texts",), following=Following(settled=SETTLED), **facts)
+
+
+def test_a_stream_is_recorded_and_followed_once_the_network_is_allowed(address: str, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with pytest.raises(MediaFault) as caught:
+        build(address, store, progress=Silent(), clock=StandingClock(), options=options())
+    assert caught.value.code == "network_not_allowed"
+    assert list_worlds(store) == []
+    allowed = options()
+    allowed = replace(allowed, limits=replace(allowed.limits, network=True), record=tmp_path / "kept.mkv")
+    report = build(address, store, progress=Silent(), clock=StandingClock(), options=allowed)
+    assert report.video_id == "camera"
+    assert report.duration == pytest.approx(70.0, abs=0.5)
+    batch = build_world(job(tmp_path / "kept.mkv", tmp_path / "batch"))
+    assert batch.world_hash == report.world_hash
+    place = json.loads((store / "camera" / "local.json").read_text())["source_path"]
+    assert Path(place) == tmp_path / "kept.mkv"
+
+
+def test_a_stream_that_is_not_there_is_named(tmp_path: Path) -> None:
+    allowed = replace(options(), limits=replace(options().limits, network=True), record=tmp_path / "kept.mkv")
+    with pytest.raises(MediaFault) as caught:
+        build("http://127.0.0.1:9/x.ts", tmp_path, progress=Silent(), clock=StandingClock(), options=allowed)
+    assert caught.value.code == "stream_not_reached"
+
+
+def test_an_address_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(MediaFault) as caught:
+        build("rtsp://127.0.0.1/x", tmp_path, progress=Silent(), clock=StandingClock())
+    assert "--follow" in caught.value.hint
