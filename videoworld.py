@@ -50,7 +50,7 @@ COMMANDS: dict[str, Room] = {
     "reindex": Room(
         "world_api.exposure.commands.building",
         "reindex_app",
-        "Make the store's search catalogue again from its worlds.",
+        "Make the store's search indexes again from its worlds.",
     ),
     "sample": Room("eval.commands", "app", "Draw and encode the sample video."),
     "doctor": Room("world_api.exposure.commands.doctor", "app", "Check this installation and say what is missing."),

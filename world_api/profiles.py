@@ -15,11 +15,12 @@ from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
 from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
+from world_api.world.search.prepare import prepare, prepare_all
 from world_api.world.sessions.commits import open_overlay
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
 from world_api.world.sessions.session import Backends, Session
-from world_api.world.view import View
+from world_api.world.view import open_view
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
@@ -39,7 +40,9 @@ def build_world(
     video_id: str | None = None,
     options: BuildOptions | None = None,
 ) -> BuildReport:
-    """Build a world and enter it into the store's catalogue. ``video`` is a file, or the address of a stream to follow.
+    """Build a world, enter it into the store's catalogue and keep what its readers need beside it.
+
+    ``video`` is a file, or the address of a stream to follow.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
@@ -74,7 +77,18 @@ def build_world(
     else:
         report = streams.follow_stream(job, address, chosen.following)
     catalogue.enter(store, report.video_id)
+    prepare(store, report.video_id, text_embedder())
     return report
+
+
+def reindex(store: Path) -> int:
+    """Make the catalogue, and what is kept beside each world, again from the rows; how many segments there are.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    """
+    prepare_all(store, text_embedder())
+    return catalogue.rebuild(store)
 
 
 def open_session(store: Path, video_id: str, *, as_of: float | None = None, name: str | None = "default") -> Session:
@@ -87,7 +101,7 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
-    return Session(view=View(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:

@@ -24,12 +24,17 @@ CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "face": (("face", "faces"), ("脸", "面孔")),
     "moving_object": (("moving_object", "object", "thing", "item"), ("物体", "东西", "物品")),
-    "car": (("car", "cars", "automobile"), ("汽车", "轿车", "车辆")),
+    "car": (("car", "cars", "automobile"), ("汽车", "轿车", "车辆", "车")),
     "bottle": (("bottle", "bottles"), ("瓶子",)),
     "dog": (("dog", "dogs"), ("狗",)),
     "cat": (("cat", "cats"), ("猫",)),
     "text": (("text", "words", "writing", "caption", "subtitle"), ("文字", "字幕")),
 }  # fmt: skip
+
+#: Words that hold a word of the tables above and mean something else.
+_OTHER_CHINESE = (
+    "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
+)  # fmt: skip
 
 ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
 
@@ -46,6 +51,9 @@ _STOP_CHINESE = frozenset(
     "穿 衣 服 第 一 次 出 现 首 时 中 里 "
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
+
+#: Where characters begin that no text holds (Unicode's private use area).
+_ASIDE = 0xE000
 
 _LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
 _CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
@@ -86,14 +94,15 @@ def concepts(text: str) -> frozenset[str]:
     """Canonical colours and categories that a text names."""
     folded = fold(text)
     latin = set(_LATIN.findall(folded))
-    chinese = "".join(_CHINESE.findall(folded))
+    # Apart, so that no word is read over the gap between two runs.
+    chinese = " ".join(_CHINESE.findall(folded))
     found = {concept for word in latin if (concept := _english().get(word))}
     rest = chinese
     for word, concept in _chinese():
         if word in rest:
             found.add(concept)
             rest = rest.replace(word, " ")
-    return frozenset(found)
+    return frozenset(found - {""})
 
 
 def colours_in(text: str) -> frozenset[str]:
@@ -109,8 +118,11 @@ def categories_in(text: str) -> frozenset[str]:
 def unseen_words(text: str) -> list[str]:
     """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
     folded = fold(text)
-    for word, _ in _chinese():
-        folded = folded.replace(word, " ")
+    for number, (word, concept) in enumerate(_chinese()):
+        # A word that means something else is set aside whole, so that no part of it is taken for another.
+        folded = folded.replace(word, " " if concept else chr(_ASIDE + number))
+    for number, (word, _) in enumerate(_chinese()):
+        folded = folded.replace(chr(_ASIDE + number), word)
     latin = [word for word in _LATIN.findall(folded) if word not in _STOP_WORDS and word not in _english()]
     runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
@@ -136,7 +148,8 @@ def _english() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _chinese() -> tuple[tuple[str, str], ...]:
-    """Longest words first, so that 黑色 is read before 黑."""
+    """Longest words first, so that 黑色 is read before 黑; words that mean something else have no concept."""
     tables = (*COLOURS.items(), *CATEGORIES.items())
     pairs = [(word, concept) for concept, (_, chinese) in tables for word in chinese]
+    pairs += [(word, "") for word in _OTHER_CHINESE]
     return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])))

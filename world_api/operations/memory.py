@@ -14,7 +14,8 @@ from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorte
 from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
-from world_api.world.search.lexical import LexicalIndex, best_first
+from world_api.world.search.lexical import LexicalIndex
+from world_api.world.search.ranking import best_first
 from world_api.world.sessions.session import Session, StoredMemory
 
 #: Characters of content that one result shows at most, and of each memory at least.
@@ -40,7 +41,7 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
     memories = session.memories(level)
-    scores = LexicalIndex([memory.content for memory in memories]).scores(query)
+    scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     return Memories(
         memories=[_entry(memory, query, score, limit=_share(len(found))) for memory, score in found],
@@ -83,7 +84,7 @@ def _share(count: int) -> int:
 
 def _entry(memory: StoredMemory, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
-    scores = LexicalIndex(lines).scores(query)
+    scores = LexicalIndex.of_texts(lines).scores(query)
     return Memory(
         **times(memory.span),
         memory_id=memory.memory_id,

@@ -19,15 +19,15 @@ MAX_ENTITIES = 60
 def list_entities(session: Session, *, video_id: VideoId) -> Entities:
     """List the entities: those identified when the world was built and those this session registered."""
     session.check_video(video_id)
-    listed = listed_entities(session)
+    listed, count = listed_entities(session, MAX_ENTITIES)
     return Entities(
-        entities=listed[:MAX_ENTITIES],
+        entities=listed,
         evidence=[
             evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
             for item in listed[:MAX_EVIDENCE]
         ],
-        truncated=len(listed) > MAX_ENTITIES,
-        hint="only the first are listed; detect_objects finds those at a moment" if len(listed) > MAX_ENTITIES else "",
+        truncated=count > len(listed),
+        hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
     )
 
 
@@ -42,7 +42,7 @@ def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
         resolution=Resolution(width=manifest.video.width, height=manifest.video.height),
         title=manifest.title,
         has_audio=manifest.video.has_audio,
-        has_speech_text=view.rows("speech").num_rows > 0,
+        has_speech_text=view.has_rows("speech"),
         profile=manifest.profile,
         evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],
     )

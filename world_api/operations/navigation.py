@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
 from itertools import pairwise
 
+import numpy as np
+
 from world_api.core.cost import Cost
-from world_api.core.identifiers import chapter_id, segment_id
+from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.asking import optional_stretch, stretch
 from world_api.operations.answering.citing import MAX_EVIDENCE, cite_hits, evidence, hits, nothing_found, times
@@ -15,11 +17,14 @@ from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange,
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Candidates, SceneList, SegmentInfo
 from world_api.operations.declaring.results import Scene as SceneEntry
+from world_api.world.arrays.items import Positions, Times
+from world_api.world.facts import Scenes
 from world_api.world.sessions.session import Session
-from world_api.world.view import Scene
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
+#: How far apart chapters begin at least, round after round: shares of what they would last if all were equally long.
+CHAPTER_SHARES = (1.0, 0.5, 0.25)
 
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.002))
@@ -29,13 +34,15 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     A long video is listed as chapters that group scenes; give a time_range to see the scenes inside it.
     """
     within = optional_stretch(session, video_id, time_range)
-    scenes = [scene for scene in session.view.scenes if within is None or scene.span.overlaps(within)]
-    chapters = group_into_chapters(scenes, MAX_ENTRIES)
-    entries = [_entry(session, chapter) for chapter in chapters]
-    grouped = len(chapters) < len(scenes)
+    scenes = session.view.scenes
+    inside = scenes.touching(within) if within else np.arange(len(scenes))
+    inside = inside[scenes.ends[inside] > within.start] if within else inside
+    chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], scenes.strengths[inside], MAX_ENTRIES)
+    entries = [_entry(session, scenes, inside[first:end]) for first, end in chapters]
+    grouped = len(chapters) < len(inside)
     return SceneList(
         scenes=entries,
-        evidence=[evidence(session, scene.span, "look", None) for scene in scenes[:MAX_EVIDENCE]],
+        evidence=[evidence(session, scenes[int(i)].span, "look", None) for i in inside[:MAX_EVIDENCE]],
         truncated=grouped,
         hint="entries of kind chapter group several scenes; give a time_range to list the scenes inside"
         if grouped
@@ -67,25 +74,32 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     return Candidates(candidates=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found))
 
 
-def group_into_chapters(scenes: Sequence[Scene], limit: int) -> list[list[Scene]]:
-    """Group neighbouring scenes so that at most ``limit`` groups are left.
+def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
+    """Group neighbouring scenes so that at most ``limit`` groups are left; each as first and end position.
 
-    Groups begin where the picture changed most: the ``limit`` strongest scene boundaries.
+    Groups begin where the picture changed most, but the strongest boundaries are first taken a mean chapter apart, then
+    closer: else a restless quarter of an hour would take all of them and leave hours undivided.
     """
-    if len(scenes) <= limit:
-        return [[scene] for scene in scenes]
-    inner = sorted(range(1, len(scenes)), key=lambda i: (-scenes[i].strength, scenes[i].span.start))
-    starts = [0, *sorted(inner[: limit - 1]), len(scenes)]
-    return [list(scenes[a:b]) for a, b in pairwise(starts)]
+    if len(starts) <= limit:
+        return [(i, i + 1) for i in range(len(starts))]
+    mean = float(ends[-1] - starts[0]) / limit
+    strongest = starts[1:][np.lexsort((starts[1:], -strengths[1:]))].tolist()
+    chosen = [float(starts[0]), float(ends[-1])]
+    for share in CHAPTER_SHARES:
+        for time in strongest:
+            at = bisect(chosen, time)
+            if len(chosen) <= limit and min(time - chosen[at - 1], chosen[at] - time) >= share * mean:
+                chosen.insert(at, time)
+    return list(pairwise([*np.searchsorted(starts, chosen[:-1]).tolist(), len(starts)]))
 
 
-def _entry(session: Session, scenes: Sequence[Scene]) -> SceneEntry:
-    span = TimeSpan(start=scenes[0].span.start, end=scenes[-1].span.end)
-    single = len(scenes) == 1
+def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:
+    span = TimeSpan(start=float(scenes.starts[group[0]]), end=float(scenes.ends[group[-1]]))
+    single = len(group) == 1
     return SceneEntry(
         **times(span),
-        scene_id=scenes[0].scene_id if single else chapter_id(scenes[0].ordinal),
+        scene_id=scene_id(int(group[0])) if single else chapter_id(int(group[0])),
         brief_caption=brief(session.view, span),
         kind="scene" if single else "chapter",
-        scenes=len(scenes),
+        scenes=len(group),
     )

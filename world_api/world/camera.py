@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.items import Items
+from world_api.world.disk.columns import one
 
 #: A row speaks of so many seconds before it; rows further apart than this belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
@@ -43,28 +42,29 @@ class CameraMovement:
         return f"the camera {WORDS.get(self.kind, self.kind)}"
 
 
-def camera_movements(rows: pa.Table, shots: Sequence[TimeSpan]) -> list[CameraMovement]:
+def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:
     """The movements in time order, from rows of ``camera``; they end where their shots do, and stillness is none."""
-    moments = sorted(rows.to_pylist(), key=lambda row: float(row["time"]))
-    run = 0
-    numbers = [0] * len(moments)
-    for place, (before, after) in enumerate(pairwise(moments), start=1):
-        run += before["kind"] != after["kind"] or after["time"] - before["time"] > APART
-        numbers[place] = run
-    found = []
-    for _, group in groupby(zip(numbers, moments, strict=True), key=lambda pair: pair[0]):
-        movement = _movement([row for _, row in group], shots)
-        if movement is not None:
-            found.append(movement)
-    return found
+    times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
+    kinds = one(rows.column("kind")).dictionary_encode()
+    kind = kinds.indices.to_numpy()
+    begins = np.ones(len(times), dtype=np.bool_)
+    begins[1:] = (kind[1:] != kind[:-1]) | (np.diff(times) > APART)
+    firsts = np.flatnonzero(begins)
+    lasts = np.append(firsts[1:], len(times)) - 1
+    counts = lasts - firsts + 1
+    means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
+    words = kinds.dictionary.to_pylist()
+    moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
+    kept = moving & ((counts > 1) | (means >= SURE_AT_ONCE))
+    firsts, lasts, means = firsts[kept], lasts[kept], means[kept]
+    begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
+    starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
 
+    def make(i: int) -> CameraMovement:
+        return CameraMovement(
+            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
+            kind=words[kind[firsts[i]]],
+            strength=round(float(means[i]), 3),
+        )
 
-def _movement(rows: Sequence[dict[str, Any]], shots: Sequence[TimeSpan]) -> CameraMovement | None:
-    kind, strength = str(rows[0]["kind"]), float(np.mean([row["strength"] for row in rows]))
-    if kind == "still" or (len(rows) == 1 and strength < SURE_AT_ONCE):
-        return None
-    start, end = float(rows[0]["time"]), float(rows[-1]["time"])
-    begun = next((shot.start for shot in reversed(shots) if shot.start <= start), 0.0)
-    return CameraMovement(
-        span=TimeSpan(start=max(begun, start - ROW_SECONDS), end=end), kind=kind, strength=round(strength, 3)
-    )
+    return Items(starts, ends, make)

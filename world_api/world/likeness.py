@@ -5,11 +5,10 @@ A likeness merges nothing: it says which other entity a thing may be, and how al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
+from world_api.world.arrays.followed import Tracks
+from world_api.world.disk.stored import World
 from world_api.world.tracks import Track
 
 #: A thing is said to be alike so many others at most.
@@ -24,25 +23,31 @@ class Likeness:
     score: float
 
 
-def likenesses(links: pa.Table, tracks: Sequence[Track], roots: Mapping[str, str]) -> dict[str, tuple[Likeness, ...]]:
-    """By entity id, the entities of the same category that it looks like, the most alike first.
+class Likenesses:
+    """The links of a whole world between things that look alike, found by the track they name."""
 
-    ``links`` are rows of ``look_links``; ``roots`` names the first track of what each track goes on. Of two links
-    between the same things the one that became known later holds, since more was seen by then.
-    """
-    by_id = {track.track_id: track for track in tracks}
-    latest: dict[tuple[str, str], float] = {}
-    for row in sorted(links.to_pylist(), key=lambda row: (row["known_at"], row["later"])):
-        earlier, later = (by_id.get(roots.get(row[end], row[end])) for end in ("earlier", "later"))
-        if earlier is None or later is None or earlier is later or earlier.category != later.category:
-            continue
-        first, second = sorted((earlier.entity_id, later.entity_id))
-        latest[first, second] = round(float(row["score"]), 2)
-    found: dict[str, list[Likeness]] = {}
-    for (one, other), score in latest.items():
-        found.setdefault(one, []).append(Likeness(entity_id=other, score=score))
-        found.setdefault(other, []).append(Likeness(entity_id=one, score=score))
-    return {
-        entity: tuple(sorted(alike, key=lambda item: (-item.score, item.entity_id))[:MOST])
-        for entity, alike in found.items()
-    }
+    def __init__(self, world: World) -> None:
+        rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
+        self._links = [rows.column(name).to_pylist() for name in ("earlier", "later", "score", "known_at")]
+        self._by_track: dict[str, list[int]] = {}
+        for number, ends in enumerate(zip(*self._links[:2], strict=True)):
+            for name in ends:
+                self._by_track.setdefault(name, []).append(number)
+
+    def of(self, track: Track, tracks: Tracks, as_of: float | None) -> tuple[Likeness, ...]:
+        """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
+
+        Of two links between the same things the one that became known later holds, since more was seen by then.
+        """
+        earlier, later, score, known_at = self._links
+        numbers = {number for part in tracks.parts(track) for number in self._by_track.get(part, ())}
+        latest: dict[str, float] = {}
+        for number in sorted(numbers):
+            if as_of is not None and known_at[number] > as_of:
+                continue
+            for name in (earlier[number], later[number]):
+                other = tracks.of_part(name)
+                if other is not None and other.track_id != track.track_id and other.category == track.category:
+                    latest[other.entity_id] = round(float(score[number]), 2)
+        found = [Likeness(entity_id=entity_id, score=alike) for entity_id, alike in latest.items()]
+        return tuple(sorted(found, key=lambda item: (-item.score, item.entity_id))[:MOST])

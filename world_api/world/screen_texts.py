@@ -15,11 +15,14 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.items import Items
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is noted again within this time.
@@ -102,7 +105,7 @@ class _Stretch:
 def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
     """The stretches of all texts, in time order. ``shots`` tile the visible stretch ``whole``."""
     moments = list(_moments(rows.to_pylist()))
-    starts = [shot.start for shot in shots]
+    starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_Stretch] = []
     done: list[_Stretch] = []
     for number, (time, readings) in enumerate(moments):
@@ -123,6 +126,54 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         running = [s for s in running if time - s.readings[-1].time <= _CHANGING_GAP]
     texts = [stretch.screen_text() for stretch in [*done, *running]]
     return sorted(texts, key=lambda text: (text.span.start, text.frame_time))
+
+
+STRETCHES = pa.schema(
+    [
+        ("start", pa.float64()), ("end", pa.float64()), ("text", pa.string()), ("confidence", pa.float64()),
+        ("frame_time", pa.float64()),
+    ]
+)  # fmt: skip
+
+
+def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
+    """Stretches as a table that can be kept."""
+    records = [
+        {
+            "start": t.span.start,
+            "end": t.span.end,
+            "text": t.text,
+            "confidence": t.confidence,
+            "frame_time": t.frame_time,
+        }
+        for t in texts
+    ]
+    return pa.Table.from_pylist(records, schema=STRETCHES)
+
+
+def stretches(table: pa.Table, *, kept: int | None = None) -> Items[ScreenText]:
+    """The stretches of such a table. ``rows`` counts the first ``kept`` (default all); the others are -1."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    rows = np.arange(len(starts))
+
+    def make(i: int) -> ScreenText:
+        return ScreenText(
+            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
+            text=table.column("text")[i].as_py(),
+            confidence=table.column("confidence")[i].as_py(),
+            frame_time=table.column("frame_time")[i].as_py(),
+        )
+
+    return Items(starts, ends, make, rows=np.where(rows < (len(rows) if kept is None else kept), rows, -1))
+
+
+def quiet_before(table: pa.Table, time: float) -> tuple[float, int]:
+    """The last start of a stretch before a time that none of the earlier ones could go on into, and how many those are."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
+    reach = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
+    quiet = np.flatnonzero((starts[1:] > reach[:-1]) & (starts[1:] < time)) + 1
+    return (float(starts[quiet[-1]]), int(quiet[-1])) if len(quiet) else (-math.inf, 0)
 
 
 def same_line(one: str, other: str) -> bool:

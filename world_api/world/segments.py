@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from world_api.core.spans import TimeSpan, merge_spans
 
 MAX_SECONDS = 10.0
@@ -26,11 +29,11 @@ def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSp
         while first < len(ordered) and ordered[first].end <= shot.start:
             first += 1
         inside = []
-        for line in ordered[first:]:
-            if line.start >= shot.end:
-                break
-            if (part := line.clip(shot)) is not None:
+        at = first
+        while at < len(ordered) and ordered[at].start < shot.end:
+            if (part := ordered[at].clip(shot)) is not None:
                 inside.append(part)
+            at += 1
         found.extend(_segment_shot(shot, inside))
     return found
 
@@ -79,3 +82,12 @@ def _join_short(pieces: Sequence[TimeSpan]) -> list[TimeSpan]:
         else:
             joined.append(piece)
     return joined
+
+
+def talks(starts: NDArray[np.float64], ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Runs of speech without a silence between them, from lines in order of their start: from, to."""
+    if len(starts) == 0:
+        return starts, ends
+    reach = np.maximum.accumulate(ends)
+    firsts = np.flatnonzero(np.concatenate([[True], starts[1:] > reach[:-1] + SILENCE]))
+    return starts[firsts], reach[np.append(firsts[1:], len(starts)) - 1]

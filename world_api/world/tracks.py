@@ -1,4 +1,4 @@
-"""Tracks and entities, put together from the sightings and links a causal cut lets through.
+"""Tracks and entities, as the sightings and links make them that a causal cut lets through.
 
 A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
 alike stay apart (their links say how alike), since a wrong merge cannot be seen afterwards.
@@ -13,24 +13,17 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.joining import BREAK
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]
 
-#: Sightings further apart than this (seconds) belong to two appearances.
-BREAK = 2.0
-#: A colour is part of a hint when it was noted in at least this share of the sightings.
-COLOUR_SHARE = 0.3
-MAX_HINT_COLOURS = 3
-#: A box that the picture's edge cuts off, less than this share of its usual width or height, shows only a sliver.
-SLIVER = 0.5
 #: Shares of the picture from which a box is large, and under which it is small.
 LARGE_SHARE, SMALL_SHARE = 0.15, 0.02
 #: A box whose edge is within this share of the picture's width or height from a side is at that side.
@@ -38,8 +31,6 @@ AT_SIDE = 0.04
 #: Seconds at an appearance's ends over which the side is looked for.
 SIDE_SECONDS = 0.7
 SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
-#: A box that comes this near to the picture's edge is cut off by it (share of the picture's side).
-AT_EDGE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,15 +60,12 @@ class Track:
     @property
     def hint(self) -> str:
         """What it looks like, in words: ``person in black and blue``."""
-        kind = self.category.replace("_", " ")
-        return f"{kind} in {_and(self.colours)}" if self.colours else kind
+        return hint_in_words(self.category, self.colours)
 
     @property
     def hint_in_chinese(self) -> str:
         """The same for Chinese search: ``黑色 蓝色 人``."""
-        colours = [COLOURS[colour][1][0] for colour in self.colours if colour in COLOURS]
-        kind = CATEGORIES.get(self.category)
-        return " ".join([*colours, *(kind[1][:1] if kind else ())])
+        return hint_in_chinese(self.category, self.colours)
 
     @cached_property
     def confidence(self) -> float:
@@ -171,94 +159,17 @@ def size_in_words(area: float, width: int, height: int) -> Size:
     return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
 
 
-def build_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> list[Track]:
-    """Tracks in order of first sighting, from rows of ``sightings`` and ``track_links`` in a picture of that size."""
-    if sightings.num_rows == 0:
-        return []
-    names = sightings.column("track").to_pylist()
-    root = roots(links)
-    owner = np.array([root.get(name, name) for name in names], dtype=object)
-    order = np.lexsort((sightings.column("time").to_numpy(), owner.astype(str)))
-    owners = owner[order]
-    edges = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
-    columns = _Columns(sightings, order, width=width, height=height)
-    bounds = [*edges.tolist(), len(owners)]
-    tracks = [columns.track(str(owners[a]), a, b) for a, b in pairwise(bounds)]
-    return sorted(tracks, key=lambda track: (float(track.times[0]), track.track_id))
+def hint_in_words(category: str, colours: Sequence[str]) -> str:
+    """What something looks like: ``person in black and blue``."""
+    kind = category.replace("_", " ")
+    return f"{kind} in {_and(colours)}" if colours else kind
 
 
-class _Columns:
-    """The sightings' columns as arrays, sorted by track and time."""
-
-    def __init__(self, rows: pa.Table, order: NDArray[np.int64], *, width: int, height: int) -> None:
-        self._width, self._height = width, height
-        self._times = rows.column("time").to_numpy()[order]
-        self._boxes = np.stack([rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")], axis=1)[order]
-        self._confidences = rows.column("confidence").to_numpy()[order]
-        self._categories = np.array(rows.column("category").to_pylist(), dtype=object)[order]
-        self._producers = rows.column("producer")
-        self._order = order
-        colours = rows.column("colours").to_pylist()
-        self._colours = [colours[i] for i in order]
-
-    def track(self, track_id: str, first: int, end: int) -> Track:
-        part = slice(first, end)
-        return Track(
-            track_id=track_id,
-            category=_most_frequent(list(self._categories[part]), self._confidences[part]),
-            colours=_frequent_colours(self._colours[first:end]),
-            times=self._times[part],
-            boxes=self._boxes[part],
-            confidences=self._confidences[part],
-            slivers=self._slivers(self._boxes[part]),
-            producer=self._producers[int(self._order[first])].as_py(),
-            picture=(self._width, self._height),
-        )
-
-    def _slivers(self, boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
-        sides = boxes[:, 2:] - boxes[:, :2]
-        thin = (sides < SLIVER * np.median(sides, axis=0)).any(axis=1)
-        margin = AT_EDGE * np.array([self._width, self._height])
-        cut = (boxes[:, :2] <= margin).any(axis=1) | (
-            boxes[:, 2:] >= np.array([self._width, self._height]) - margin
-        ).any(axis=1)
-        slivers: NDArray[np.bool_] = thin & cut
-        return slivers
-
-
-def roots(links: pa.Table) -> dict[str, str]:
-    """Every stitched track's earliest ancestor. Links always point from the earlier to the later track."""
-    parent: dict[str, str] = {}
-    for row in links.select(["earlier", "later", "kind"]).to_pylist():
-        if row["kind"] == "stitch":
-            parent.setdefault(row["later"], row["earlier"])
-    found: dict[str, str] = {}
-    for name in parent:
-        at, seen = name, {name}
-        while at in parent and parent[at] not in seen:
-            at = parent[at]
-            seen.add(at)
-        found[name] = at
-    return found
-
-
-def _most_frequent(words: Sequence[str], weights: NDArray[np.float32]) -> str:
-    totals: dict[str, float] = {}
-    for word, weight in zip(words, weights, strict=True):
-        totals[word] = totals.get(word, 0.0) + 1.0 + float(weight)
-    return max(sorted(totals), key=lambda word: totals[word])
-
-
-def _frequent_colours(noted: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The colours noted often enough. A sighting lists the largest share first, so the first word weighs most."""
-    counts: dict[str, int] = {}
-    weights: dict[str, float] = {}
-    for colours in noted:
-        for rank, colour in enumerate(dict.fromkeys(colours), start=1):
-            counts[colour] = counts.get(colour, 0) + 1
-            weights[colour] = weights.get(colour, 0.0) + 1.0 / rank
-    enough = [colour for colour, count in counts.items() if count >= COLOUR_SHARE * len(noted)]
-    return tuple(sorted(enough, key=lambda colour: (-weights[colour], colour))[:MAX_HINT_COLOURS])
+def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
+    """The same for Chinese search: ``黑色 蓝色 人``."""
+    named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
+    kind = CATEGORIES.get(category)
+    return " ".join([*named, *(kind[1][:1] if kind else ())])
 
 
 def _and(words: Sequence[str]) -> str:

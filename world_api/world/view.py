@@ -7,9 +7,9 @@ those rows, so that nothing can look past it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,63 +17,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from world_api.core.faults import OperationFault
-from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.followed import Tracks
+from world_api.world.arrays.horizon import settled_until
+from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.whole import Whole
 from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
-from world_api.world.likeness import Likeness, likenesses
-from world_api.world.screen_texts import ScreenText, join_readings
+from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
+from world_api.world.likeness import Likeness, Likenesses
+from world_api.world.screen_texts import ScreenText, join_readings, quiet_before, stretch_table, stretches
 from world_api.world.segments import segment
-from world_api.world.tracks import Track, build_tracks, roots
+from world_api.world.tracks import Track
 
-Times = NDArray[np.float64]
+Item = TypeVar("Item")
 
-
-@dataclass(frozen=True, kw_only=True)
-class Scene:
-    """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
-
-    ordinal: int
-    span: TimeSpan
-    strength: float
-
-    @property
-    def scene_id(self) -> str:
-        """Its identifier."""
-        return scene_id(self.ordinal)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpokenWord:
-    """A recognised word of a spoken line."""
-
-    span: TimeSpan
-    text: str
-    confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spoken:
-    """A spoken line. ``source``: sidecar, embedded, recognised or truth; only recognised lines have ``words``."""
-
-    span: TimeSpan
-    text: str
-    speaker: str
-    confidence: float
-    language: str
-    source: str
-    words: tuple[SpokenWord, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """A stored sentence or label about a stretch (a caption or an action)."""
-
-    span: TimeSpan
-    text: str
-    subject: str
-    confidence: float
-    producer: str
+#: How the ids of build-time identities begin.
+ENTITY = "ent_"
 
 
 class View:
@@ -88,6 +48,9 @@ class View:
             raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
         self.world = world
         self.as_of = as_of
+        # Where all of the video has been seen, all that follows from it is known.
+        self.complete = as_of is None or as_of >= world.manifest.video.duration
+        self._whole = world.once(Whole)
 
     @property
     def video_id(self) -> str:
@@ -108,140 +71,213 @@ class View:
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""
         table = self.world.rows(name)
-        if self.as_of is None or self.as_of >= self.world.manifest.video.duration:
-            return table  # all of the video has been seen, so all that follows from it is known
-        return table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+        return table if self.complete else table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+
+    def has_rows(self, name: str) -> bool:
+        """Whether any row of a table is visible."""
+        known = self.world.rows(name).column("known_at").to_numpy()
+        return bool(len(known)) and (self.complete or bool(known.min() <= self.duration))
 
     @cached_property
-    def shots(self) -> list[TimeSpan]:
+    def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        return _tile(self.rows("cuts").column("time").to_numpy(), self.span)
+        return self._whole.shots if self.complete else tile(self._times("cuts"), self.span)
 
     @cached_property
-    def scenes(self) -> list[Scene]:
+    def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
-        rows = self.rows("scene_cuts")
-        times = rows.column("time").to_numpy()
-        strengths = dict(zip(times.tolist(), rows.column("strength").to_pylist(), strict=True))
-        spans = _tile(times, self.span)
-        return [Scene(ordinal=i, span=span, strength=strengths.get(span.start, 1.0)) for i, span in enumerate(spans)]
+        times = self._times("scene_cuts")
+        strengths = self.world.rows("scene_cuts").column("strength").to_numpy()[self._known("scene_cuts")]
+        tiles = tile(times, self.span)
+        # Where two rows tell of one moment, the last of them holds.
+        at = np.searchsorted(times, tiles.starts, side="right") - 1
+        strong = np.ones(len(tiles))
+        if len(times):
+            known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
+            strong[known] = strengths[at[known]]
+
+        return Scenes(tiles, strong)
 
     def scene_at(self, time: float) -> Scene:
         """The scene a visible time lies in (the last one for the very end)."""
-        starts = [scene.span.start for scene in self.scenes]
-        return self.scenes[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
+        return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
     @cached_property
-    def segments(self) -> list[TimeSpan]:
+    def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
-        return segment(self.shots, [line.span for line in self.speech])
+        whole = self._whole.segments
+        if self.complete:
+            return whole
+        same = self.unchanged_segments
+        start = float(whole.ends[same - 1]) if same else 0.0
+        rest = TimeSpan(start=start, end=self.duration)
+        shots = [TimeSpan(start=max(start, shot.start), end=shot.end) for shot in self.shots.during(rest)]
+        found = segment(shots, spans(self.speech.starts, self.speech.ends).during(rest))
+        return spans(
+            np.append(whole.starts[:same], [span.start for span in found]),
+            np.append(whole.ends[:same], [span.end for span in found]),
+        )
 
     @cached_property
-    def speech(self) -> list[Spoken]:
+    def unchanged_segments(self) -> int:
+        """How many of the first segments are those of the whole world, with all that is said and seen in them."""
+        if self.complete:
+            return len(self._whole.segments)
+        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.screen_texts, self.duration))
+        return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
+
+    @cached_property
+    def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible stretch."""
-        lines = []
-        for row in self.rows("speech").to_pylist():
-            span = _span(row["start"], row["end"]).clip(self.span)
-            if span is not None:
-                lines.append(
-                    Spoken(
-                        span=span,
-                        text=row["text"],
-                        speaker=row["speaker"],
-                        confidence=_two(row["confidence"]),
-                        language=row["language"],
-                        source=row["source"],
-                        words=tuple(self._words.get(row["start"], ())) if row["source"] == "recognised" else (),
-                    )
-                )
-        return lines
+        rows = self.world.rows("speech")
 
-    @cached_property
-    def _words(self) -> dict[float, list[SpokenWord]]:
-        """The recognised words by the start of their line."""
-        words: dict[float, list[SpokenWord]] = {}
-        for row in self.rows("words").to_pylist():
-            word = SpokenWord(
-                span=_span(row["start"], row["end"]), text=row["word"], confidence=_two(row["confidence"])
+        def make(row: int, span: TimeSpan) -> Spoken:
+            line = rows.slice(row, 1).to_pylist()[0]
+            return Spoken(
+                span=span,
+                text=line["text"],
+                speaker=line["speaker"],
+                confidence=_two(line["confidence"]),
+                language=line["language"],
+                source=line["source"],
+                words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
             )
-            words.setdefault(row["line_start"], []).append(word)
-        return words
+
+        return self._stretches("speech", make)
+
+    def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
+        """The recognised words of the line that starts then."""
+        order, starts = self._words
+        first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
+        rows = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
+        return tuple(
+            SpokenWord(
+                span=TimeSpan(start=row["start"], end=max(row["start"], row["end"])),
+                text=row["word"],
+                confidence=_two(row["confidence"]),
+            )
+            for row in rows
+        )
 
     @cached_property
-    def screen_texts(self) -> list[ScreenText]:
-        """Texts read off the screen, one entry for each stretch in which a text stood there."""
-        return join_readings(self.rows("screen_texts"), self.shots, self.span)
+    def _words(self) -> tuple[NDArray[np.int64], Times]:
+        """The visible words, as rows in order of their lines, and when those start."""
+        rows = np.flatnonzero(self._known("words"))
+        starts = self.world.rows("words").column("line_start").to_numpy()[rows]
+        order = np.argsort(starts, kind="stable")
+        return rows[order], starts[order]
 
     @cached_property
-    def captions(self) -> list[Said]:
+    def screen_texts(self) -> Items[ScreenText]:
+        """Texts read off the screen, one entry for each stretch in which a text stood there.
+
+        Their ``rows`` count the stretches of the whole world; -1 is one that the cut made anew.
+        """
+        whole = self._whole.readings
+        if self.complete:
+            return self._whole.screen_texts
+        seen = min(self.duration, *(self._whole.first_unseen(name, self.duration) for name in ("screen_texts", "cuts")))
+        since, kept = quiet_before(whole, seen)
+        rows = self.world.rows("screen_texts")
+        fresh = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
+        again = stretch_table(join_readings(rows.filter(pa.array(fresh)), self.shots, self.span))
+        return stretches(pa.concat_tables([whole.slice(0, kept), again]).combine_chunks(), kept=kept)
+
+    @cached_property
+    def captions(self) -> Items[Said]:
         """Stored captions."""
         return self._said("captions", "text")
 
     @cached_property
-    def actions(self) -> list[Said]:
+    def actions(self) -> Items[Said]:
         """Stored actions."""
         return self._said("actions", "label")
 
     @cached_property
-    def tracks(self) -> list[Track]:
+    def tracks(self) -> Tracks:
         """What was followed, in order of first sighting."""
-        video = self.world.manifest.video
-        return build_tracks(self.rows("sightings"), self.rows("track_links"), width=video.width, height=video.height)
+        whole = self._whole.tracks
+        if self.complete:
+            return Tracks(whole, np.arange(whole.count))
+        return Tracks.visible(
+            whole,
+            self.world.rows("sightings"),
+            self.world.rows("track_links"),
+            self.duration,
+        )
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
         """The entities that a build-time identity looks like, the most alike first. They are not merged."""
-        return self._likenesses.get(entity_id, ())
+        track = self.track_of_entity(entity_id)
+        return (
+            self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
+            if track is not None
+            else ()
+        )
 
     @cached_property
-    def _likenesses(self) -> dict[str, tuple[Likeness, ...]]:
-        return likenesses(self.rows("look_links"), self.tracks, roots(self.rows("track_links")))
-
-    @cached_property
-    def camera_movements(self) -> list[CameraMovement]:
+    def camera_movements(self) -> Items[CameraMovement]:
         """What the camera does beyond standing still, in time order."""
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""
-        starts, ends = self._track_ends
-        near = np.flatnonzero((starts < span.end) & (ends >= span.start))
-        found = (self.tracks[int(i)] for i in near)
-        return [track for track in found if (part := track.between(span)).stop > part.start]
-
-    @cached_property
-    def _track_ends(self) -> tuple[Times, Times]:
-        spans = [track.span for track in self.tracks]
-        return np.array([span.start for span in spans]), np.array([span.end for span in spans])
+        near = (
+            self.tracks[int(i)]
+            for i in np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
+        )
+        return [track for track in near if (part := track.between(span)).stop > part.start]
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """The build-time identity of that id."""
-        return next((track for track in self.tracks if track.entity_id == entity_id), None)
+        return self.tracks.find(entity_id.removeprefix(ENTITY)) if entity_id.startswith(ENTITY) else None
 
-    def _said(self, table: str, column: str) -> list[Said]:
-        found = []
-        for row in self.rows(table).to_pylist():
-            if (span := _span(row["start"], row["end"]).clip(self.span)) is not None:
-                found.append(
-                    Said(
-                        span=span,
-                        text=row[column],
-                        subject=row.get("subject", ""),
-                        confidence=_two(row["confidence"]),
-                        producer=row["producer"],
-                    )
-                )
-        return found
+    def _said(self, table: str, column: str) -> Items[Said]:
+        rows = self.world.rows(table)
+        subjects = rows.column("subject") if "subject" in rows.column_names else None
+
+        def make(row: int, span: TimeSpan) -> Said:
+            return Said(
+                span=span,
+                text=rows.column(column)[row].as_py(),
+                subject=subjects[row].as_py() if subjects is not None else "",
+                confidence=_two(rows.column("confidence")[row].as_py()),
+                producer=rows.column("producer")[row].as_py(),
+            )
+
+        return self._stretches(table, make)
+
+    def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+        """The visible rows of a table of stretches, clipped to the visible part."""
+        rows = self.world.rows(table)
+        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
+        ends = np.maximum(starts, ends)
+        inside = self._known(table) & (starts < self.duration) & (ends > 0.0)
+        places = np.flatnonzero(inside)
+        starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
+        return Items(
+            starts,
+            ends,
+            lambda i: make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i]))),
+            rows=places,
+        )
+
+    def _times(self, table: str) -> Times:
+        times: Times = self.world.rows(table).column("time").to_numpy()
+        return times[self._known(table)]
+
+    def _known(self, table: str) -> NDArray[np.bool_]:
+        known = self.world.rows(table).column("known_at").to_numpy()
+        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
 
 
-def _tile(boundaries: Times, whole: TimeSpan) -> list[TimeSpan]:
-    """The stretches between boundaries; the whole where there are none (also for an empty visible part)."""
-    inner = [float(t) for t in np.unique(boundaries) if whole.start < t < whole.end]
-    edges = [whole.start, *inner, whole.end]
-    return [TimeSpan(start=a, end=b) for a, b in pairwise(edges)]
+def open_view(world: World, as_of: float | None) -> View:
+    """A view of a world; sessions that see all of it share one."""
+    return world.once(_whole_view) if as_of is None else View(world, as_of)
 
 
-def _span(start: float, end: float) -> TimeSpan:
-    return TimeSpan(start=float(start), end=max(float(start), float(end)))
+def _whole_view(world: World) -> View:
+    return View(world, None)
 
 
 def _two(value: float) -> float:

@@ -38,6 +38,7 @@ def rows_of_hour(
         "speech": _speech(hour, rng),
         "screen_texts": _screen_texts(hour, rng),
         "captions": _captions(hour, rng),
+        "camera": _camera(hour, rng),
     }
     return tables | _tracks(hour, rng, tracks_a_second)
 
@@ -144,6 +145,18 @@ def _captions(hour: Hour, rng: np.random.Generator) -> pa.Table:
     return _table("captions", columns, hour.ends[chosen])
 
 
+def _camera(hour: Hour, rng: np.random.Generator) -> pa.Table:
+    """Once a second what the camera does; in one shot of five it moves for a while."""
+    times = np.arange(np.ceil(hour.start) + 1.0, hour.end)
+    shots = np.searchsorted(hour.starts, times, side="right") - 1
+    kinds = np.array(("still", "pan_left", "pan_right", "zoom_in"))
+    moves = np.where(rng.random(len(hour.starts)) < 0.2, rng.integers(1, 4, len(hour.starts)), 0)
+    early = times - hour.starts[shots] < rng.uniform(2.0, 6.0)
+    kind = kinds[np.where(early, moves[shots], 0)]
+    strength = np.where(kind == "still", 0.0, rng.uniform(0.03, 0.3, len(times)))
+    return _table("camera", {"time": times, "kind": kind.tolist(), "strength": strength}, times)
+
+
 def _tracks(hour: Hour, rng: np.random.Generator, tracks_a_second: float) -> dict[str, pa.Table]:
     count = int(rng.poisson(tracks_a_second * (hour.end - hour.start)))
     begins = np.sort(rng.uniform(hour.start, max(hour.start, hour.end - 2.0), count))
@@ -162,12 +175,26 @@ def _tracks(hour: Hour, rng: np.random.Generator, tracks_a_second: float) -> dic
             "track_links",
             {
                 "earlier": [a for a, _, _ in links], "later": [b for _, b, _ in links], "kind": ["stitch"] * len(links),
-                "score": np.ones(len(links)),
+                "time": [time for _, _, time in links], "score": np.ones(len(links)),
             },
-            [time for _, _, time in links],
+            [time + _LINK_LAG for _, _, time in links],
         ),
+        "look_links": _look_links(rng, begins, [part["track"][0] for part, _ in parts]),
         "actions": actions,
     }  # fmt: skip
+
+
+def _look_links(rng: np.random.Generator, begins: NDArray[np.float64], names: Sequence[str]) -> pa.Table:
+    """Some things look like one that was seen not long before."""
+    later = np.flatnonzero(rng.random(len(begins)) < 0.2)
+    later = later[later > 0]
+    earlier = np.maximum(0, later - rng.integers(1, 20, len(later)))
+    times = np.round(begins[later], 3)
+    columns = {
+        "earlier": [names[i] for i in earlier.tolist()], "later": [names[i] for i in later.tolist()], "time": times,
+        "score": rng.uniform(0.5, 0.95, len(later)),
+    }  # fmt: skip
+    return _table("look_links", columns, times + 10 * _LINK_LAG)
 
 
 _SEEN = ("track", "time", "x1", "y1", "x2", "y2", "category", "confidence", "colours")
@@ -187,7 +214,7 @@ def _one_track(
     count = len(times)
     # A new name in every clip it is followed through: the clip, and a number that is its own within the hour.
     names = [f"t{clip:04d}_{number:03d}" for clip in (times // _CLIP).astype(int).tolist()]
-    joins = [(a, b, float(time) + _LINK_LAG) for a, b, time in zip(names, names[1:], times[1:].tolist(), strict=False) if a != b]
+    joins = [(a, b, float(time)) for a, b, time in zip(names, names[1:], times[1:].tolist(), strict=False) if a != b]
     wide, high = rng.uniform(40, 220), rng.uniform(60, 400)
     x = np.clip(rng.uniform(0, WIDTH) + np.cumsum(rng.normal(rng.normal(0, 6), 3, count)), 0, WIDTH - 20)
     y = np.clip(rng.uniform(0, HEIGHT - 80) + np.cumsum(rng.normal(0, 2, count)), 0, HEIGHT - 40)

@@ -38,3 +38,9 @@ def test_stop_words_go_unless_nothing_else_is_there() -> None:
 def test_words_that_colour_and_kind_cannot_check_are_told() -> None:
     assert unseen_words("a woman in a red coat") == ["coat"]
     assert unseen_words("a person in black") == []
+
+
+def test_a_chinese_word_inside_another_one_is_not_read() -> None:
+    assert categories_in("红色的车") == {"car"}
+    assert categories_in("火车站外的自行车") == frozenset()
+    assert unseen_words("红色的火车") == ["的火车"]

@@ -29,7 +29,7 @@ def test_what_is_open_at_the_cut_ends_there(make_world: Any) -> None:
 
 def test_a_line_is_known_when_it_has_been_spoken(make_world: Any) -> None:
     world = make_world()
-    assert View(world, 24.9).speech == []
+    assert len(View(world, 24.9).speech) == 0
     assert [line.text for line in View(world, 25.0).speech] == ["Where did you put the blue folder?"]
 
 

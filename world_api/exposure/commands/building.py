@@ -160,15 +160,15 @@ def _line(report: dict[str, Any]) -> str:
 
 @reindex_app.command()
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Make the store's search catalogue again from its worlds."""
-    from world_api.world.search.catalogue import rebuild
+    """Make the store's search indexes again from its worlds."""
+    from world_api.profiles import reindex as make_again
 
     if not store.is_dir():
         from world_api.core.faults import StoreFault
 
         fault = StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
         raise typer.Exit(fail(fault, as_json=as_json))
-    count = rebuild(store)
+    count = make_again(store)
     show(
         {"store": str(store), "segments": count},
         as_json=as_json,

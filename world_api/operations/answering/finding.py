@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
+import numpy as np
+
 from world_api.core.boxes import Box
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
@@ -53,11 +55,15 @@ def find_objects(
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
     """What is done in a stretch: stored actions, else motions read off the tracks; in time order."""
     found: list[tuple[Action, Source]] = []
-    for said in session.view.actions:
-        if (part := said.span.clip(span)) is not None:
-            entity = next((track.entity_id for track in session.view.tracks if track.track_id == said.subject), None)
-            action = Action(**times(part), label=said.text, confidence=said.confidence, entity_id=entity)
-            found.append((action, "caption"))
+    for said in session.view.actions.during(span):
+        track = session.view.tracks.find(said.subject)
+        action = Action(
+            **times(said.span.clip(span) or said.span),
+            label=said.text,
+            confidence=said.confidence,
+            entity_id=track.entity_id if track else None,
+        )
+        found.append((action, "caption"))
     told = {action.entity_id for action, _ in found}
     for track in session.view.tracks_in(span):
         if track.entity_id not in told:
@@ -66,9 +72,10 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
                 label = f"{track.hint} {motion.label}"
                 action = Action(**times(part), label=label, confidence=MOTION_CONFIDENCE, entity_id=track.entity_id)
                 found.append((action, "tracker"))
-    for move in session.view.camera_movements:
-        if move.span.overlap(span) > 0 and (part := move.span.clip(span)) is not None:
-            action = Action(**times(part), label=move.label, confidence=MOTION_CONFIDENCE, entity_id=None)
+    for move in session.view.camera_movements.during(span):
+        shown = move.span.clip(span)
+        if shown is not None and shown.duration > 0:
+            action = Action(**times(shown), label=move.label, confidence=MOTION_CONFIDENCE, entity_id=None)
             found.append((action, "look"))
     return sorted(found, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
 
@@ -124,7 +131,7 @@ def _from_track(
     if match is not None and not match.fits:
         return None
     part = track.between(within) if within else slice(0, len(track.times))
-    position = min(range(part.start, part.stop), key=lambda i: (abs(float(track.times[i]) - at), i))
+    position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     time = float(track.times[position])
     span = track.appearance_at(time) or TimeSpan(start=time, end=time)
     sure = float(track.confidences[position]) * (UNCHECKED if match is not None and match.unchecked else 1.0)
@@ -181,7 +188,7 @@ def _detections(session: Session, at: float, category: str) -> list[DetectedObje
 def _why_nothing(session: Session, category: str, wanted: frozenset[str] | None, something: bool) -> str:
     looker = session.backends.looker
     profile = session.view.world.manifest.profile
-    stored = {track.category for track in session.view.tracks}
+    stored = session.view.tracks.categories
     known = stored | (looker.categories() if looker else frozenset())
     if wanted is not None and not wanted & known:
         return f"profile {profile} cannot tell whether a {category[:40]} is there; it knows " + (

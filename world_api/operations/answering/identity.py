@@ -55,7 +55,7 @@ def match_hint(track: Track, hint: str) -> HintMatch:
 def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     """The tracks with a sighting near a moment, the nearest first."""
     found = []
-    for track in session.view.tracks:
+    for track in session.view.tracks.around(time, near):
         gap = abs(float(track.times[track.nearest(time)]) - time)
         inside = track.appearance_at(time) is not None
         if inside or gap <= near:
@@ -76,43 +76,49 @@ def _checkable(hint: str) -> bool:
     return bool(categories_in(hint) or colours_in(hint))
 
 
-def listed_entities(session: Session) -> list[Entity]:
-    """Build-time identities, then what was registered beyond them, each in order of first appearance."""
+def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
+    """Build-time identities, then what was registered beyond them, each in order of first appearance.
+
+    At most ``limit`` of them, and how many there are.
+    """
     registered = {item.entity_id: item for item in session.registrations()}
-    listed = []
-    for track in session.view.tracks:
-        own = registered.pop(track.entity_id, None)
-        listed.append(
-            Entity(
-                entity_id=track.entity_id,
-                hint=own.hint if own else track.hint,
-                category=track.category,
-                origin="session" if own and not own.committed else "build",
-                first_time=round_time(track.span.start),
-                last_time=round_time(track.span.end),
-                appearances=len(track.appearances),
-                size=track.size,
-                enters_from=track.enters_from(track.appearances[0]),
-                leaves_to=side_left(session, track, track.appearances[-1]),
-                may_be=look_alikes(session, track.entity_id),
-            )
-        )
-    for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
-        listed.append(
-            Entity(
-                entity_id=item.entity_id,
-                hint=item.hint,
-                category=item.category,
-                origin="build" if item.committed else "session",
-                first_time=item.time,
-                last_time=item.time,
-                appearances=1,
-                size=None,
-                enters_from=None,
-                leaves_to=None,
-            )
-        )
-    return listed
+    tracks = session.view.tracks
+    listed = [_built(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
+    beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
+    beyond.sort(key=lambda item: (item.time, item.entity_id))
+    listed += [_registered(item) for item in beyond[: limit - len(listed)]]
+    return listed, len(tracks) + len(beyond)
+
+
+def _built(session: Session, track: Track, own: Registration | None) -> Entity:
+    return Entity(
+        entity_id=track.entity_id,
+        hint=own.hint if own else track.hint,
+        category=track.category,
+        origin="session" if own and not own.committed else "build",
+        first_time=round_time(track.span.start),
+        last_time=round_time(track.span.end),
+        appearances=len(track.appearances),
+        size=track.size,
+        enters_from=track.enters_from(track.appearances[0]),
+        leaves_to=side_left(session, track, track.appearances[-1]),
+        may_be=look_alikes(session, track.entity_id),
+    )
+
+
+def _registered(item: Registration) -> Entity:
+    return Entity(
+        entity_id=item.entity_id,
+        hint=item.hint,
+        category=item.category,
+        origin="build" if item.committed else "session",
+        first_time=item.time,
+        last_time=item.time,
+        appearances=1,
+        size=None,
+        enters_from=None,
+        leaves_to=None,
+    )
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:

@@ -71,7 +71,7 @@ def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
-    lines = [line.text for line in session.view.speech if line.span.overlaps(span)]
+    lines = [line.text for line in session.view.speech.during(span)]
     quoted = " ".join(f'"{shorten(line, 120)}"' for line in lines[:4])
     return f"said meanwhile (by whom is not known): {quoted}" if lines else ""
 

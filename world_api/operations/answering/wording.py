@@ -12,7 +12,7 @@ import numpy as np
 from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.citing import shorten
-from world_api.world.search.passages import Passage, passages_in
+from world_api.world.search.passages import Passage, passages_in, passages_of
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
@@ -80,7 +80,7 @@ def likeness_in_words(view: View, entity_id: str) -> str:
 
 def camera_in_words(view: View, span: TimeSpan) -> str:
     """What the camera does in a stretch: ``The camera pans left, zooms in``; empty where it stands still."""
-    moves = [move for move in view.camera_movements if move.span.overlap(span) > 0]
+    moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
     kinds = dict.fromkeys(move.label.removeprefix("the camera ") for move in moves)
     return "The camera " + ", then ".join(kinds) if kinds else ""
 
@@ -103,18 +103,14 @@ def caption(view: View, span: TimeSpan) -> tuple[str, list[Passage]]:
 
 def brief(view: View, span: TimeSpan) -> str:
     """A scene in one short line: what is seen, else what is written, else what is said."""
-    passages = passages_in(view, span)
-    by_source = {
-        source: list(dict.fromkeys(p.text for p in passages if p.source == source))
-        for source in ("caption", "tracker", "screen_text", "speech")
-    }
+    passages = passages_of(view)
     parts = []
-    if seen := by_source["caption"][:1] or by_source["tracker"][:3]:
+    if seen := passages.first_texts(span, "caption", 1) or passages.first_texts(span, "tracker", 3):
         parts.append(", ".join(seen))
-    if by_source["screen_text"]:
-        parts.append("text: " + " / ".join(by_source["screen_text"][:3]))
-    if by_source["speech"]:
-        parts.append(f'speech: "{by_source["speech"][0]}"')
+    if written := passages.first_texts(span, "screen_text", 3):
+        parts.append("text: " + " / ".join(written))
+    if spoken := passages.first_texts(span, "speech", 1):
+        parts.append(f'speech: "{spoken[0]}"')
     return shorten("; ".join(parts), 120) if parts else _quiet(view, span)
 
 
@@ -152,7 +148,7 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
 
 
 def _quiet(view: View, span: TimeSpan) -> str:
-    shots = sum(1 for shot in view.shots if shot.overlaps(span))
+    shots = len(view.shots.during(span))
     return f"Nothing that moves apart from the picture was followed, nothing was read or heard ({shots} shot{'s' * (shots != 1)})"
 
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pyarrow as pa
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
+from world_api.world.disk.derived import Derived, derived_folder
 from world_api.world.disk.hashing import canonical, hash_file, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
-from world_api.world.disk.tables import TABLES
+from world_api.world.disk.tables import SESSION_TABLES, TABLES
+
+Kept = TypeVar("Kept")
 
 
 class World:
-    """One stored world, read-only. A table is read and put in key order when it is first asked for."""
+    """One stored world, read-only. A table is read and put in key order when it is first asked for.
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, *, keep_derived: bool = False) -> None:
         self.folder = folder
         self.manifest = manifest
+        self.derived = Derived(derived_folder(folder.parent, manifest), keep=keep_derived)
         self._rows = cache(self._read)
+        self._once: dict[object, object] = {}
 
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in key order. Operations read through a view, never here.
@@ -42,8 +52,33 @@ class World:
         for name in TABLES:
             self.rows(name)
 
+    def once(self, kind: Callable[[World], Kept]) -> Kept:
+        """What ``kind`` makes of this world, made when it is first asked for and shared by all its readers."""
+        if kind not in self._once:
+            self._once[kind] = kind(self)
+        return cast(Kept, self._once[kind])
+
     def _read(self, name: str) -> pa.Table:
+        if name in SESSION_TABLES:
+            return self._canonical(name)
+        return self.derived.table(f"rows.{name}", lambda: self._canonical(name))
+
+    def _canonical(self, name: str) -> pa.Table:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
+
+
+#: Worlds that were opened last, with the state of their manifests then.
+_OPEN: dict[Path, tuple[tuple[int, int, int] | None, World]] = {}
+_KEPT_OPEN = 4
+
+
+def _state_of(folder: Path) -> tuple[int, int, int] | None:
+    """What changes when a manifest is replaced."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def world_folder(store: Path, video_id: str) -> Path:
@@ -61,14 +96,21 @@ def world_folder(store: Path, video_id: str) -> Path:
 
 
 def open_world(store: Path, video_id: str) -> World:
-    """Open a world.
+    """Open a world. The last few stay open as long as their manifests do not change, since sessions come and go.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    # A folder may have been copied under another name; what it is called here is its id here.
-    return World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
+    state = _state_of(folder)
+    known = _OPEN.get(folder)
+    if known is None or state is None or known[0] != state:
+        # A folder may have been copied under another name; what it is called here is its id here.
+        known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
+        while len(_OPEN) >= _KEPT_OPEN:
+            _OPEN.pop(next(iter(_OPEN)), None)
+        _OPEN[folder] = known
+    return known[1]
 
 
 def list_worlds(store: Path) -> list[str]:

@@ -23,8 +23,9 @@ from world_api.world.disk.files import not_writable
 from world_api.world.disk.manifest import Manifest, read_manifest
 from world_api.world.disk.stored import list_worlds, open_world, world_folder
 from world_api.world.disk.tables import SESSION_TABLES
+from world_api.world.search.documents import document_texts
 from world_api.world.search.lexical import index_terms, query_terms
-from world_api.world.search.passages import passages_in
+from world_api.world.search.passages import passages_of
 from world_api.world.view import View
 
 FOLDER = ".catalogue"
@@ -122,7 +123,8 @@ SCHEMA = pa.schema(
 def _rows(view: View) -> pa.Table:
     """One row a segment. ``terms`` holds the project's own index terms, so both searches read words alike."""
     segments = view.segments
-    texts = ["\n".join(f"{p.text} {p.terms}".strip() for p in passages_in(view, segment)) for segment in segments]
+    passages = passages_of(view)
+    texts = document_texts(passages, *passages.in_each(segments), count=len(segments))
     manifest = view.world.manifest
     return pa.table(
         {

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
+from world_api.world.arrays.items import Items, Positions, Times
+from world_api.world.facts import Said, Spoken
+from world_api.world.screen_texts import ScreenText
+from world_api.world.search.texts import SPEAKING, Texts
 from world_api.world.view import View
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3
+#: The order in which a stretch is told: speech first.
+ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
+_SPEECH, _SCREEN, _CAPTION, _TRACKER = range(4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,64 +35,177 @@ class Passage:
     frame_time: float
     terms: str = ""
 
+    @property
+    def indexed(self) -> str:
+        """All words it is found by."""
+        return f"{self.text} {self.terms}".strip()
 
-class PassageIndex:
-    """The passages of one view, sorted by start, so that a stretch finds its own without walking through all."""
+
+class Passages(Items[Passage]):
+    """The passages of one view, sorted by start.
+
+    ``sources`` (n: place in ``ORDER``); ``texts`` (n): the number of what each is found by in ``Texts``, negative where
+    the cut made the text anew.
+    """
 
     def __init__(self, view: View) -> None:
-        self._passages = sorted(_passages(view), key=lambda passage: passage.span.start)
-        self._starts = np.array([passage.span.start for passage in self._passages])
-        self._ends = np.array([passage.span.end for passage in self._passages])
+        self._view = view
+        self._lists: list[Items[Spoken] | Items[ScreenText] | Items[Said]] = [
+            view.speech, view.screen_texts, view.captions, view.actions,
+        ]  # fmt: skip
+        self._known = view.world.once(Texts)
+        self._anew: list[str] = []
+        parts = [
+            (
+                part.starts,
+                part.ends,
+                np.full(len(part), source),
+                np.full(len(part), number),
+                np.arange(len(part)),
+                texts,
+            )
+            for number, (part, source, texts) in enumerate(
+                zip(self._lists, (_SPEECH, _SCREEN, _CAPTION, _CAPTION), self._row_texts(), strict=True)
+            )
+        ]
+        parts.append(self._appearances())
+        starts, ends, sources, lists, places, texts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.argsort(starts, kind="stable")
+        self.sources: Positions = sources[order]
+        self.texts: Positions = texts[order]
+        self._list, self._place = lists[order], places[order]
+        super().__init__(starts[order], ends[order], self._passage)
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
-        upto = int(np.searchsorted(self._starts, span.end))
-        late = (self._ends[:upto] > span.start) | (self._starts[:upto] >= span.start)
-        found = (self._passages[int(i)] for i in np.flatnonzero(late))
-        return sorted((p for p in found if _belongs(p, span)), key=lambda p: _ORDER.index(p.source))
+        return [self._passage(int(i)) for i in self.places_inside(span)]
+
+    def places_inside(self, span: TimeSpan) -> Positions:
+        """The same as positions."""
+        found = self.touching(span)
+        found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
+        ordered: Positions = found[np.argsort(self.sources[found], kind="stable")]
+        return ordered
+
+    def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
+        """The passages inside each of some segments that tile time, from the ``first`` on: segment and passage, in order."""
+        starts, ends = segments.starts[first:], segments.ends[first:]
+        if len(starts) == 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        # Of those that began before the first segment, only what reaches into it counts.
+        since = int(np.searchsorted(self._reach, starts[0], side="right"))
+        passages = np.arange(min(since, int(np.searchsorted(self.starts, starts[0]))), len(self))
+        begin = np.searchsorted(ends, self.starts[passages], side="right")
+        last = np.maximum(begin, np.searchsorted(starts, self.ends[passages]) - 1)
+        counts = np.where(begin < len(starts), np.minimum(last, len(starts) - 1) - begin + 1, 0)
+        passage = np.repeat(passages, counts)
+        offset = np.arange(len(passage)) - np.repeat(np.cumsum(counts) - counts, counts)
+        segment = np.repeat(begin, counts) + offset
+        kept = _belongs(
+            self.sources[passage], self.starts[passage], self.ends[passage], starts[segment], ends[segment]
+        ) & ((self.ends[passage] > starts[segment]) | (self.starts[passage] >= starts[segment]))
+        passage, segment = passage[kept], segment[kept]
+        order = np.lexsort((passage, self.sources[passage], segment))
+        return segment[order] + first, passage[order]
+
+    def text(self, number: int) -> str:
+        """What a number of ``texts`` stands for."""
+        return self._known.text(number) if number >= 0 else self._anew[-1 - number]
+
+    def first_texts(self, span: TimeSpan, source: Source, count: int) -> list[str]:
+        """The first so many different texts that one source gives for a stretch, as they are quoted."""
+        found: dict[str, None] = {}
+        for i in self._of_source(span, ORDER.index(source)):
+            found.setdefault(self._passage(i).text)
+            if len(found) == count:
+                break
+        return list(found)
+
+    def _of_source(self, span: TimeSpan, source: int) -> Iterator[int]:
+        """Positions of passages with texts not met before, in order; looked for in growing steps."""
+        near = self.touching(span)
+        met: set[int] = set()
+        step, at = 256, 0
+        while at < len(near):
+            part = near[at : at + step]
+            part = part[self.sources[part] == source]
+            part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
+            _, first = np.unique(self.texts[part], return_index=True)
+            for i in part[np.sort(first)].tolist():
+                if int(self.texts[i]) not in met:
+                    met.add(int(self.texts[i]))
+                    yield i
+            at, step = at + step, step * 4
+
+    def _row_texts(self) -> Iterator[Positions]:
+        for part, table in zip(self._lists, SPEAKING, strict=True):
+            known = self._known.of_rows(table)
+            texts = np.where(part.rows >= 0, known[part.rows], 0) if len(known) else np.zeros(len(part), dtype=np.int64)
+            for at in np.flatnonzero(part.rows < 0).tolist():
+                texts[at] = self._add(part[at].text)
+            yield texts
+
+    def _appearances(self) -> tuple[Times, Times, Positions, Positions, Positions, Positions]:
+        """The appearances of all tracks, track after track."""
+        tracks = self._view.tracks
+        owners, starts, ends = tracks.appearances
+        origins = tracks.origins[owners]
+        texts = np.where(
+            origins >= 0, self._known.of_tracks[np.maximum(origins, 0)] if len(self._known.of_tracks) else 0, 0
+        )
+        for at in np.flatnonzero(origins < 0).tolist():
+            assert tracks.open_tracks is not None  # noqa: S101 - negative origins come from it
+            texts[at] = self._add(tracks.open_tracks.described(-1 - int(origins[at])))
+        return starts, ends, np.full(len(starts), _TRACKER), np.full(len(starts), len(self._lists)), owners, texts
+
+    def _add(self, text: str) -> int:
+        self._anew.append(text)
+        return -len(self._anew)
+
+    def _passage(self, position: int) -> Passage:
+        number, place = int(self._list[position]), int(self._place[position])
+        if number < len(self._lists):
+            item = self._lists[number][place]
+            return Passage(
+                span=item.span,
+                text=item.text,
+                source=ORDER[int(self.sources[position])],
+                confidence=item.confidence,
+                frame_time=item.frame_time if isinstance(item, ScreenText) else item.span.center,
+            )
+        track = self._view.tracks[place]
+        span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
+        return Passage(
+            span=span,
+            text=track.hint,
+            source="tracker",
+            confidence=track.confidence,
+            frame_time=float(track.times[track.nearest(span.center)]),
+            terms=track.hint_in_chinese,
+        )
 
 
-_ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
-_INDEXES: WeakKeyDictionary[View, PassageIndex] = WeakKeyDictionary()
+_PASSAGES: WeakKeyDictionary[View, Passages] = WeakKeyDictionary()
+
+
+def passages_of(view: View) -> Passages:
+    """The passages of a view."""
+    found = _PASSAGES.get(view)
+    if found is None:
+        found = _PASSAGES[view] = Passages(view)
+    return found
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:
     """The passages of one stretch of a view."""
-    index = _INDEXES.get(view)
-    if index is None:
-        index = _INDEXES[view] = PassageIndex(view)
-    return index.inside(span)
+    return passages_of(view).inside(span)
 
 
-def _passages(view: View) -> Iterator[Passage]:
-    for line in view.speech:
-        yield _passage(line.span, line.text, "speech", line.confidence)
-    for text in view.screen_texts:
-        yield Passage(
-            span=text.span, text=text.text, source="screen_text", confidence=text.confidence, frame_time=text.frame_time
-        )
-    for caption in view.captions:
-        yield _passage(caption.span, caption.text, "caption", caption.confidence)
-    for action in view.actions:
-        yield _passage(action.span, action.text, "caption", action.confidence)
-    for track in view.tracks:
-        for appearance in track.appearances:
-            yield Passage(
-                span=appearance,
-                text=track.hint,
-                source="tracker",
-                confidence=track.confidence,
-                frame_time=float(track.times[track.nearest(appearance.center)]),
-                terms=track.hint_in_chinese,
-            )
-
-
-def _passage(span: TimeSpan, text: str, source: Source, confidence: float) -> Passage:
-    return Passage(span=span, text=text, source=source, confidence=confidence, frame_time=span.center)
-
-
-def _belongs(passage: Passage, segment: TimeSpan) -> bool:
-    if passage.source != "speech":
-        return True
-    shared = passage.span.overlap(segment)
-    return shared >= SPEECH_SHARE * min(passage.span.duration, segment.duration)
+def _belongs(
+    sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
+) -> NDArray[np.bool_]:
+    """Whether what touches a stretch also belongs to it: a line of speech by its share, all else as it is."""
+    shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
+    enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
+    belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough
+    return belongs

@@ -1,24 +1,28 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors).
 
-Vectors are searched exactly, by inner product, in a FAISS index in memory that is built from the visible rows.
+Vectors are searched exactly, by inner product, in FAISS indexes in memory; a causal cut searches the first rows of the
+whole world's index, as far as the cut leaves them as they are, and a small one of the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import concepts, content_words, words
-from world_api.core.ports import TextEmbedder, Vectors
+from world_api.core.lexicon import concepts, words
+from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
-from world_api.world.search.lexical import LexicalIndex, best_first, fuse
-from world_api.world.search.passages import Passage, passages_in
-from world_api.world.search.vectors import VectorIndex
+from world_api.world.arrays.items import Items, Positions
+from world_api.world.search.documents import WholeDocuments, document_texts
+from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
+from world_api.world.search.looks import Looks, unit
+from world_api.world.search.passages import Passage, passages_of
+from world_api.world.search.ranking import best_first, fuse
+from world_api.world.search.vectors import Rows, VectorIndex, nearest_of
 from world_api.world.view import View
 
 #: How many of each ranking are fused.
@@ -35,112 +39,118 @@ class SegmentHit:
 
 
 class Searcher:
-    """The searches of one view; indexes are built when first needed."""
+    """The searches of one view. What the whole world says of the visible segments is shared; the rest is indexed here.
+
+    Indexes are made, or read where they are kept, when first needed.
+    """
 
     def __init__(self, view: View, embedder: TextEmbedder) -> None:
         self._view = view
         self._embedder = embedder
+        self._whole = view.world.once(WholeDocuments)
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
-        dense, _ = self._dense(query, FUSED)
-        fused = fuse([best_first(self._lexical.scores(query))[:FUSED], dense], len(self._segments))
-        best = best_first(fused)[:top_k]
+        dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
+        fused = fuse([best_first(self._lexical.scores(query), FUSED), dense], len(self._segments))
+        best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, if wanted only among segments whose middle lies inside a stretch."""
-        centers = np.array([segment.center for segment in self._segments])
-        allowed = None if within is None else (centers >= within.start) & (centers < within.end)
-        found, scores = self._dense(query, top_k, allowed)
+        among = (0, len(self._segments))
+        if within is not None:
+            centers = (self._segments.starts + self._segments.ends) / 2
+            first, end = np.searchsorted(centers, [within.start, within.end]).tolist()
+            among = (first, end)
+        found, scores = self._dense(query, top_k, among)
         return self._hits(found, scores, query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
         """Segments that look like an example stretch, without those that overlap it."""
-        times, vectors = self._looks
-        inside = (times >= example.start) & (times < example.end)
-        if not inside.any() and len(times):
-            inside = np.arange(len(times)) == np.argmin(np.abs(times - example.center))
-        if not inside.any():
+        places = self._looks.of(example)
+        if len(places) == 0:
             return []
-        example_look = _unit(vectors[inside].mean(axis=0, keepdims=True))
-        apart = np.array([not segment.overlaps(example) for segment in self._segments])
-        found, scores = self._look_index.nearest(example_look, top_k, allowed=apart)
+        example_look = unit(self._looks.vectors[places].mean(axis=0, keepdims=True))
+        first = int(np.searchsorted(self._segments.ends, example.start, side="right"))
+        end = int(np.searchsorted(self._segments.starts, example.end))
+        among = ((0, first), (max(first, end), len(self._segments)))
+        found, scores = nearest_of(self._look_rows, example_look, top_k, among)
         return [
-            SegmentHit(span=self._segments[i], score=_score(score), passage=None)
+            SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
             for i, score in zip(found, scores, strict=True)
         ]
 
     @property
-    def _segments(self) -> Sequence[TimeSpan]:
+    def _segments(self) -> Items[TimeSpan]:
         return self._view.segments
 
-    @cached_property
-    def _passages(self) -> list[list[Passage]]:
-        return [passages_in(self._view, segment) for segment in self._segments]
+    @property
+    def _same(self) -> int:
+        """How many segments, from the first on, say and look what they do in the whole world."""
+        return self._view.unchanged_segments
 
     @cached_property
-    def _texts(self) -> list[str]:
-        return ["\n".join(f"{p.text} {p.terms}".strip() for p in passages) for passages in self._passages]
+    def _rest(self) -> list[str]:
+        """What the segments after those say."""
+        passages, count = passages_of(self._view), len(self._segments) - self._same
+        inside = passages.in_each(self._segments, self._same)
+        return document_texts(passages, *inside, count=count, first=self._same)
 
     @cached_property
     def _lexical(self) -> LexicalIndex:
-        return LexicalIndex(self._texts)
+        rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
+        return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
 
     @cached_property
-    def _text_index(self) -> VectorIndex:
-        return VectorIndex(self._embedder.embed(self._texts))
+    def _text_rows(self) -> list[Rows]:
+        rest = VectorIndex(self._embedder.embed(self._rest).T)
+        return self._parts(self._whole.text_vectors(self._embedder), rest)
 
     @cached_property
-    def _look_index(self) -> VectorIndex:
-        return VectorIndex(self._segment_looks)
+    def _look_rows(self) -> list[Rows]:
+        segments, looks = self._segments, self._looks
+        rest = looks.means(segments.starts[self._same :], segments.ends[self._same :])
+        return self._parts(self._whole.look_index, VectorIndex(rest.T))
+
+    def _parts(self, whole: VectorIndex, rest: VectorIndex) -> list[Rows]:
+        return [Rows(index=whole, count=self._same, offset=0), Rows(index=rest, count=len(rest), offset=self._same)]
 
     @cached_property
-    def _looks(self) -> tuple[NDArray[np.float64], Vectors]:
-        rows = self._view.rows("looks")
-        flat = rows.column("vector").combine_chunks().flatten().to_numpy()
-        return rows.column("time").to_numpy(), flat.reshape(-1, DESCRIPTOR_DIMENSION)
+    def _looks(self) -> Looks:
+        return Looks(self._view)
 
-    @cached_property
-    def _segment_looks(self) -> Vectors:
-        """The mean look of each segment, unit length; zero where no frame of it was described."""
-        times, vectors = self._looks
-        found = np.zeros((len(self._segments), DESCRIPTOR_DIMENSION), dtype=np.float32)
-        for number, segment in enumerate(self._segments):
-            first, end = np.searchsorted(times, [segment.start, segment.end])
-            if end > first:
-                found[number] = vectors[first:end].mean(axis=0)
-        return _unit(found)
-
-    def _dense(
-        self, query: str, count: int, allowed: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         vector = self._embedder.embed([query])
-        return self._text_index.nearest(vector, count, allowed=allowed, above=self._embedder.noise_floor)
+        return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
-    def _hits(self, found: NDArray[np.int64], scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
+    def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
+        passages, wanted = passages_of(self._view), frozenset(query_terms(query))
         return [
-            SegmentHit(span=self._segments[i], score=_score(score), passage=best_passage(self._passages[i], query))
+            SegmentHit(
+                span=self._segments[int(i)],
+                score=_score(score),
+                passage=best_passage(passages.inside(self._segments[int(i)]), wanted),
+            )
             for i, score in zip(found, scores, strict=True)
         ]
 
 
-def best_passage(passages: Sequence[Passage], query: str) -> Passage | None:
-    """The passage that shares most with a query: the snippet of a hit."""
-    wanted = set(content_words(query)) | {f"#{concept}" for concept in concepts(query)}
+def best_passage(passages: Sequence[Passage], wanted: frozenset[str]) -> Passage | None:
+    """The passage that shares most with the terms of a query: the snippet of a hit."""
 
     def shared(passage: Passage) -> tuple[int, int]:
-        own = words(passage.text)
-        terms = set(own) | {f"#{concept}" for concept in concepts(f"{passage.text} {passage.terms}")}
-        return len(wanted & terms), -len(own)
+        terms, length = _terms_of(passage.text, passage.terms)
+        return len(wanted & terms), -length
 
     return max(passages, key=shared) if passages else None
 
 
-def _unit(vectors: NDArray[np.float32]) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
-    return unit
+@lru_cache(maxsize=65536)
+def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
+    """The terms of a passage, and how many words it has; texts repeat."""
+    own = words(text)
+    return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
 
 
 def _score(value: float) -> float:

@@ -1,7 +1,9 @@
-"""Exact vector search in memory, by inner product, over the rows of one view (FAISS)."""
+"""Exact vector search in memory, by inner product (FAISS)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,41 +11,115 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
+from world_api.world.arrays.items import Positions
+from world_api.world.search.ranking import best_first
+
+#: A query that uses at most this share of the dimensions is answered from its own columns.
+SPARSE = 0.2
+
+Found = tuple[NDArray[np.float32], Positions]
 
 
 class VectorIndex:
-    """n vectors of unit length (or zero), searched exactly. The index is built when first searched."""
+    """n vectors of unit length (or zero), searched exactly.
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    ``columns`` (dimension x n) holds them dimension by dimension: a query of few dimensions, as hashed words give, reads
+    only those. For others a FAISS index is built when it is first searched.
+    """
+
+    def __init__(self, columns: Vectors) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return int(self._columns.shape[1])
 
     @cached_property
     def _index(self) -> Any:
         import faiss
 
-        index: Any = faiss.IndexFlatIP(self._vectors.shape[1])
-        index.add(self._vectors)
+        index: Any = faiss.IndexFlatIP(self._columns.shape[0])
+        index.add(np.ascontiguousarray(self._columns.T))
         return index
 
     def nearest(
-        self, query: Vectors, count: int, *, allowed: NDArray[np.bool_] | None = None, above: float = 0.0
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions and scores of the nearest rows, best first (equal scores in their own order).
+        self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
 
-        ``query`` is one row; only rows that are ``allowed`` (n) and score more than ``above`` are found.
+        ``query`` is one row; only rows that score more than ``above`` (0 or more) are found.
         """
-        total = len(self._vectors)
-        if total == 0 or count <= 0 or (allowed is not None and not allowed.any()):
+        end = len(self) if end is None else min(end, len(self))
+        count = min(count, end - first)
+        if count <= 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        import faiss
-
-        chosen = None
-        if allowed is not None:
-            parameters: Any = faiss.SearchParameters  # its stub lacks the argument
-            chosen = parameters(sel=faiss.IDSelectorBatch(np.flatnonzero(allowed).astype(np.int64)))
         query = np.ascontiguousarray(query, dtype=np.float32)
-        scores, positions = self._index.search(query, min(count, total), params=chosen)
-        kept = (positions[0] >= 0) & (scores[0] > above)
-        found, values = positions[0][kept].astype(np.int64), scores[0][kept].astype(np.float64)
-        order = np.lexsort((found, -values))
-        return found[order], values[order]
+        used = np.flatnonzero(query[0])
+        if len(used) <= SPARSE * query.shape[1]:
+            return self._by_column(query[0], used, count, first, end, above)
+        # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
+        scores, positions = self._best(query, min(count + 1, end - first), first, end)
+        if len(scores) > count and scores[count] == scores[count - 1] > above:
+            scores, positions = self._at_least(query, scores[count], first, end)
+        scores, positions = scores[:count], positions[:count]
+        kept = scores > above
+        return positions[kept], scores[kept].astype(np.float64)
+
+    def _by_column(
+        self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The same, from the columns a query uses, added up in one order whatever the range."""
+        scores = np.zeros(end - first, dtype=np.float32)
+        for dimension in used.tolist():
+            scores += query[dimension] * self._columns[dimension, first:end]
+        found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
+        return found + first, scores[found].astype(np.float64)
+
+    def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
+        scores, positions = self._index.search(query, count, params=_among(first, end))
+        return _sorted(scores[0], positions[0])
+
+    def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
+        below = np.nextafter(np.float32(least), np.float32(-np.inf))
+        _, scores, positions = self._index.range_search(query, float(below), params=_among(first, end))
+        return _sorted(scores, positions)
+
+
+def _among(first: int, end: int) -> Any:
+    import faiss
+
+    parameters: Any = faiss.SearchParameters  # its stub lacks the argument
+    return parameters(sel=faiss.IDSelectorRange(first, end))
+
+
+def _sorted(scores: NDArray[np.float32], positions: Positions) -> Found:
+    """Best first, equal scores in their own order."""
+    order = np.lexsort((positions, -scores))
+    return scores[order], positions[order].astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The first ``count`` rows of an index, which are numbered from ``offset`` on in a whole of several."""
+
+    index: VectorIndex
+    count: int
+    offset: int
+
+    def nearest(
+        self, query: Vectors, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The nearest of those numbered ``[first, end)``."""
+        own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
+        found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
+        return found + self.offset, scores
+
+
+def nearest_of(
+    parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
+) -> tuple[Positions, NDArray[np.float64]]:
+    """The nearest rows of several parts, among some half-open ranges of their numbers."""
+    found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
+    positions = np.concatenate([positions for positions, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    order = np.lexsort((positions, -scores))[:count]
+    return positions[order], scores[order]

@@ -1,0 +1,163 @@
+"""A cut is a shorter world: behind it every operation answers as on a world that holds the visible rows and no others.
+
+The reader takes over from the whole world what a cut leaves as it is; these tests say that nobody can tell.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from benchmarks.operation_calls import CASES, Draws
+from eval.sandbox.worlds import Plan, write_world
+from world_api.core.faults import OperationFault
+from world_api.operations import run
+from world_api.profiles import open_session
+from world_api.world.disk.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.disk.storage import rows_from_records, write_rows
+from world_api.world.disk.stored import World, open_world, world_hash
+from world_api.world.disk.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
+from world_api.world.sessions.session import Session
+from world_api.world.view import View
+
+Rows = dict[str, list[dict[str, Any]]]
+LENGTH = 900.0
+
+
+def rows_of(world: World) -> Rows:
+    return {name: world.rows(name).to_pylist() for name in TABLES if name not in SESSION_TABLES}
+
+
+def as_made(rows: Rows) -> Rows:
+    return rows
+
+
+def in_one_take(rows: Rows) -> Rows:
+    """No cut anywhere: one shot, one scene, texts that may stay on screen for long."""
+    return {**rows, "cuts": [], "scene_cuts": []}
+
+
+def with_a_long_track(rows: Rows) -> Rows:
+    """Somebody is there all the time, changes clothes, and is followed over every join."""
+    times = [t / 2 for t in range(int(LENGTH) * 2)]
+    made = {"category": "person", "confidence": 0.7, "producer": "made/1"}
+    long = [
+        {"track": f"t{int(t // 30):04d}_99", "time": t, "x1": 5.0, "y1": 60.0, "x2": 90.0, "y2": 300.0, "known_at": t + 0.5,
+         "colours": ["red"] if t < 500 else ["blue", "red"], **made}
+        for t in times
+    ]  # fmt: skip
+    links = [
+        {"earlier": f"t{n - 1:04d}_99", "later": f"t{n:04d}_99", "time": n * 30.0, "kind": "stitch", "score": 1.0,
+         "known_at": n * 30.0 + 2.0, "producer": "made/1"}
+        for n in range(1, int(LENGTH // 30))
+    ]  # fmt: skip
+    return {**rows, "sightings": rows["sightings"] + long, "track_links": rows["track_links"] + links}
+
+
+def with_late_knowledge(rows: Rows) -> Rows:
+    """Some captions and links are known long after what they are about, and two links contradict each other."""
+    late = {**rows}
+    late["captions"] = [
+        {**row, "known_at": row["known_at"] + 400.0 * (n % 3)} for n, row in enumerate(rows["captions"])
+    ]
+    late["track_links"] = [
+        {**row, "known_at": row["known_at"] + 300.0 * (n % 2)} for n, row in enumerate(rows["track_links"])
+    ]
+    if len(late["track_links"]) > 3:
+        first, second = late["track_links"][1], late["track_links"][2]
+        late["track_links"].append({**first, "earlier": second["earlier"], "known_at": first["known_at"] - 100.0})
+    return late
+
+
+VARIANTS = (as_made, in_one_take, with_a_long_track, with_late_knowledge)
+
+
+def write(store: Path, rows: dict[str, pa.Table], duration: float) -> World:
+    """A world of these rows, one file a table."""
+    folder = store / "film"
+    files = [write_rows(folder, table=name, clip=0, key="made", rows=own) for name, own in rows.items()]
+    video = VideoFacts(
+        duration=duration, frame_rate=25.0, width=1280, height=720, rotation=0, frames=1, codec="none", has_audio=True
+    )
+    source = SourceFacts(file_name="film", sha256="0" * 64, bytes=0, container="none")
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION, video_id="film", profile="made", title="film", built_at="", project_version="0",
+        clip_seconds=duration, stages=[], losses=[], source=source, video=video, files=files, images=[],
+        world_hash=world_hash(folder, video, files),
+    )  # fmt: skip
+    write_manifest(folder, manifest)
+    return open_world(store, "film")
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    plan = Plan(seed=11, duration=LENGTH, file_seconds=3600.0)
+    return rows_of(write_world(tmp_path_factory.mktemp("film"), "film", plan))
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=lambda variant: variant.__name__)
+def whole(request: pytest.FixtureRequest, film: Rows, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of one variant of the film."""
+    store = tmp_path_factory.mktemp("whole")
+    write(store, {name: rows_from_records(name, own) for name, own in request.param(film).items()}, LENGTH)
+    return store
+
+
+def visible(world: World, as_of: float) -> dict[str, pa.Table]:
+    tables = {name: world.rows(name) for name in TABLES if name not in SESSION_TABLES}
+    return {name: rows.filter(pc.less_equal(rows.column("known_at"), as_of)) for name, rows in tables.items()}
+
+
+def told(view: View) -> dict[str, Any]:
+    """What a view is put together to, in full."""
+    return {
+        "shots": list(view.shots),
+        "scenes": list(view.scenes),
+        "segments": list(view.segments),
+        "speech": list(view.speech),
+        "screen_texts": sorted((t.span, t.text, t.confidence, t.frame_time) for t in view.screen_texts),
+        "captions": list(view.captions),
+        "actions": list(view.actions),
+        "tracks": [(t.entity_id, t.hint, t.appearances, t.times.tolist(), t.confidence) for t in view.tracks],
+    }
+
+
+def answers(session: Session, seed: int, calls: int) -> list[Any]:
+    found = []
+    for case in CASES:
+        draws = Draws(session, seed)
+        for _ in range(calls):
+            arguments: dict[str, Any] = {}
+            try:
+                arguments = case.draw(draws)
+                found.append(
+                    (case.name, arguments, run(session, case.operation, {"video_id": session.video_id, **arguments}))
+                )
+            except OperationFault as fault:
+                found.append((case.name, arguments, fault.code))
+    return found
+
+
+@pytest.mark.parametrize("as_of", [3.0, 61.37, 433.21, 760.5, 899.2])
+def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_path: Path, as_of: float) -> None:
+    behind = open_session(whole, "film", as_of=as_of, name=None)
+    write(tmp_path, visible(behind.view.world, as_of), as_of)
+    fresh = open_session(tmp_path, "film", name=None)
+    assert told(behind.view) == told(fresh.view)
+    for session in (behind, fresh):
+        for number in range(4):
+            span = {"start_time": 0.0, "end_time": 1.0 + number / 2}
+            event = {"level": "event", "time_range": span, "content": f"something red {number}"}
+            run(session, "write_memory", {"video_id": "film", **event})
+    for got, expected in zip(answers(behind, seed=5, calls=4), answers(fresh, seed=5, calls=4), strict=True):
+        assert got == expected
+
+
+def test_most_of_a_cut_is_taken_over_from_the_whole_world(film: Rows, tmp_path: Path) -> None:
+    write(tmp_path, {name: rows_from_records(name, own) for name, own in film.items()}, LENGTH)
+    view = open_session(tmp_path, "film", as_of=850.0, name=None).view
+    assert view.unchanged_segments > 0.8 * len(view.segments)

@@ -1,0 +1,217 @@
+"""The tracks of a world and of a cut: as arrays, and one by one when they are asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from world_api.world.arrays.items import Items, Positions, Times, ranges
+from world_api.world.arrays.joining import BREAK, Joined, join_tracks
+from world_api.world.disk.columns import one
+from world_api.world.tracks import Track, hint_in_chinese, hint_in_words
+
+#: So many tracks are kept put together.
+_KEPT = 8192
+
+
+class JoinedTracks:
+    """All tracks that some rows make, as arrays. ``sightings`` are the rows they were joined from."""
+
+    def __init__(self, joined: Joined, sightings: pa.Table, *, picture: tuple[int, int]) -> None:
+        tracks, rows = joined.tracks, joined.sightings
+        self.picture = picture
+        self.count = tracks.num_rows
+        self.names = one(tracks.column("track"))
+        self.categories = one(tracks.column("category"))
+        self.colours = one(tracks.column("colours"))
+        self.firsts: Positions
+        self.ends: Positions
+        self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
+        self.start_times, self.end_times = tracks.column("start_time").to_numpy(), tracks.column("end_time").to_numpy()
+        self.known_from, self.known_at = tracks.column("known_from").to_numpy(), tracks.column("known_at").to_numpy()
+        self.times = rows.column("time").to_numpy()
+        self.slivers = rows.column("sliver").to_numpy()
+        self.rows = rows.column("row").to_numpy()
+        self._boxes = [rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")]
+        self._confidences = rows.column("confidence").to_numpy()
+        self._sightings = sightings
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Where each track stands, by its name."""
+        return {name: place for place, name in enumerate(self.names.to_pylist())}
+
+    @cached_property
+    def all_appearances(self) -> tuple[Positions, Times, Times]:
+        """Of all tracks all appearances."""
+        return self.appearances(np.arange(self.count))
+
+    def track(self, place: int) -> Track:
+        """One track, put together."""
+        first, end = int(self.firsts[place]), int(self.ends[place])
+        return Track(
+            track_id=self.names[place].as_py(),
+            category=self.categories[place].as_py(),
+            colours=tuple(self.colours[place].as_py()),
+            times=self.times[first:end],
+            boxes=np.stack([column[first:end] for column in self._boxes], axis=1),
+            confidences=self._confidences[first:end],
+            slivers=self.slivers[first:end],
+            producer=self._sightings.column("producer")[int(self.rows[first])].as_py(),
+            picture=self.picture,
+        )
+
+    def parts(self, place: int) -> list[str]:
+        """The tracks, named as they were followed clip by clip, that a track is joined from."""
+        rows = self.rows[int(self.firsts[place]) : int(self.ends[place])]
+        found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
+        return found
+
+    @cached_property
+    def place_of_part(self) -> dict[str, int]:
+        """Which track each of those belongs to."""
+        names = one(self._sightings.column("track")).dictionary_encode()
+        place = np.empty(len(self.rows), dtype=np.int64)
+        place[self.rows[ranges(self.firsts, self.ends)]] = np.repeat(np.arange(self.count), self.ends - self.firsts)
+        _, first = np.unique(names.indices.to_numpy(), return_index=True)
+        return dict(zip(names.dictionary.to_pylist(), place[first].tolist(), strict=True))
+
+    def described(self, place: int) -> str:
+        """The words a track is found by, in both languages."""
+        category, colours = self.categories[place].as_py(), self.colours[place].as_py()
+        return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
+
+    def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
+        """Of some tracks all unbroken stretches without the slivers at their ends: whose (index into ``places``), from, to."""
+        firsts, ends = self.firsts[places], self.ends[places]
+        rows = ranges(firsts, ends)
+        if len(rows) == 0:
+            return rows, np.zeros(0), np.zeros(0)
+        owner = np.repeat(np.arange(len(places)), ends - firsts)
+        times, clear = self.times[rows], ~self.slivers[rows]
+        begins = np.concatenate([[True], (owner[1:] != owner[:-1]) | (np.diff(times) > BREAK)])
+        edges = np.flatnonzero(begins)
+        at = np.arange(len(rows))
+        first_clear = np.minimum.reduceat(np.where(clear, at, len(rows)), edges)
+        last_clear = np.maximum.reduceat(np.where(clear, at, -1), edges)
+        none = last_clear < 0
+        lasts = np.append(edges[1:], len(rows)) - 1
+        return (
+            owner[edges],
+            times[np.where(none, edges, first_clear)],
+            times[np.where(none, lasts, last_clear)],
+        )
+
+
+class Tracks(Items[Track]):
+    """The tracks that a cut lets through, in order of first sighting; one is put together when it is asked for.
+
+    ``settled``: places in ``whole`` of those that the cut leaves as they are; ``open_tracks``: those it shortens.
+    ``origins`` (n): where each comes from; negative ones count ``open_tracks`` from -1 down.
+    """
+
+    def __init__(self, whole: JoinedTracks, settled: Positions, open_tracks: JoinedTracks | None = None) -> None:
+        self.whole, self.settled, self.open_tracks = whole, settled, open_tracks
+        starts, ends = whole.start_times[settled], whole.end_times[settled]
+        self.origins = settled
+        if open_tracks is not None and open_tracks.count:
+            at = self._places_of(open_tracks, starts)
+            self.origins = np.insert(settled, at, -1 - np.arange(open_tracks.count))
+            starts, ends = np.insert(starts, at, open_tracks.start_times), np.insert(ends, at, open_tracks.end_times)
+        self._made: dict[int, Track] = {}
+        super().__init__(starts, ends, self._track)
+
+    @classmethod
+    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float) -> Tracks:
+        """What a cut shows of tracks: those it leaves whole as they are, the others joined anew from what it shows."""
+        settled = np.flatnonzero(whole.known_at <= as_of)
+        cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
+        if len(cut) == 0:
+            return cls(whole, settled)
+        rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
+        seen = sightings.take(pa.array(rows))
+        seen = seen.filter(pc.less_equal(seen.column("known_at"), as_of))
+        links = links.filter(pc.less_equal(links.column("known_at"), as_of))
+        width, height = whole.picture
+        joined = join_tracks(seen, links, width=width, height=height)
+        return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture))
+
+    def find(self, track_id: str) -> Track | None:
+        """The track of that name."""
+        if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track_id)) is not None:
+            return self._of_origin(-1 - place)
+        return self._settled(self.whole.place_of.get(track_id))
+
+    def parts(self, track: Track) -> list[str]:
+        """The tracks, named as they were followed clip by clip, that one of these is joined from."""
+        if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track.track_id)) is not None:
+            return self.open_tracks.parts(place)
+        return self.whole.parts(self.whole.place_of[track.track_id])
+
+    def of_part(self, name: str) -> Track | None:
+        """The track that such a part belongs to."""
+        if self.open_tracks is not None and (place := self.open_tracks.place_of_part.get(name)) is not None:
+            return self._of_origin(-1 - place)
+        return self._settled(self.whole.place_of_part.get(name))
+
+    def _settled(self, place: int | None) -> Track | None:
+        if place is None:
+            return None
+        at = int(np.searchsorted(self.settled, place))
+        return self._of_origin(place) if at < len(self.settled) and self.settled[at] == place else None
+
+    def around(self, time: float, near: float) -> list[Track]:
+        """The tracks with a time between their first and last sighting, give or take so many seconds."""
+        found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
+        return [self[int(i)] for i in found]
+
+    @cached_property
+    def appearances(self) -> tuple[Positions, Times, Times]:
+        """Every appearance, track after track: whose (position), from, to."""
+        owners, starts, ends = self.whole.all_appearances
+        position = np.full(self.whole.count, -1)
+        position[self.settled] = np.flatnonzero(self.origins >= 0)
+        kept = position[owners] >= 0
+        owners, starts, ends = position[owners[kept]], starts[kept], ends[kept]
+        if self.open_tracks is None:
+            return owners, starts, ends
+        own, begins, finishes = self.open_tracks.all_appearances
+        whose = np.flatnonzero(self.origins < 0)[own]
+        at = np.searchsorted(owners, whose)
+        return np.insert(owners, at, whose), np.insert(starts, at, begins), np.insert(ends, at, finishes)
+
+    @cached_property
+    def categories(self) -> frozenset[str]:
+        """The categories of all of them."""
+        found = set(self.whole.categories.take(pa.array(self.settled)).unique().to_pylist())
+        return frozenset(found | set(self.open_tracks.categories.to_pylist() if self.open_tracks else ()))
+
+    def _track(self, position: int) -> Track:
+        return self._of_origin(int(self.origins[position]))
+
+    def _of_origin(self, origin: int) -> Track:
+        made = self._made.get(origin)
+        if made is None:
+            if origin < 0:
+                assert self.open_tracks is not None  # noqa: S101 - negative origins come from it
+                made = self.open_tracks.track(-1 - origin)
+            else:
+                made = self.whole.track(origin)
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[origin] = made
+        return made
+
+    def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
+        """Where each added track goes: by its start, then by its name."""
+        places = np.searchsorted(starts, added.start_times)
+        ends = np.searchsorted(starts, added.start_times, side="right")
+        for i in np.flatnonzero(ends > places).tolist():
+            tied = self.whole.names.take(pa.array(self.settled[places[i] : ends[i]])).to_pylist()
+            places[i] += bisect_left(tied, added.names[i].as_py())
+        found: Positions = places.astype(np.int64)
+        return found

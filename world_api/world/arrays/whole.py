@@ -1,0 +1,132 @@
+"""What follows from all rows of a world, before any causal cut: tracks, stretches of text, segments.
+
+Shared by all sessions on a world. A view with a cut takes from here what the cut leaves as it is, and makes anew what
+it changes; no operation reads it directly.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from world_api.core.spans import TimeSpan
+from world_api.world.arrays.followed import JoinedTracks
+from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.joining import Joined, join_tracks
+from world_api.world.disk.stored import World
+from world_api.world.screen_texts import ScreenText, join_readings, stretch_table, stretches
+from world_api.world.segments import SILENCE, segment, talks
+
+#: Which column tells when a row's fact begins.
+BEGINS = {
+    "cuts": "time", "scene_cuts": "time", "looks": "time", "sightings": "time", "screen_texts": "time",
+    "speech": "start", "captions": "start", "actions": "start",
+}  # fmt: skip
+
+
+class Whole:
+    """A world without a cut."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
+        self._unseen: dict[str, tuple[Times, Times]] = {}
+
+    def read_all(self) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self.tracks, self.readings, self.segments)
+
+    @cached_property
+    def shots(self) -> Items[TimeSpan]:
+        """The shots."""
+        return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
+
+    @cached_property
+    def tracks(self) -> JoinedTracks:
+        """What was followed."""
+        video, derived = self._world.manifest.video, self._world.derived
+        sightings = self._world.rows("sightings")
+
+        def join() -> Joined:
+            return join_tracks(sightings, self._world.rows("track_links"), width=video.width, height=video.height)
+
+        made: list[Joined] = []
+
+        def part(name: str) -> pa.Table:
+            if not made:
+                made.append(join())
+            return getattr(made[0], name)
+
+        return JoinedTracks(
+            Joined(
+                tracks=derived.table("tracks", lambda: part("tracks")),
+                sightings=derived.table("tracks.sightings", lambda: part("sightings")),
+            ),
+            sightings,
+            picture=(video.width, video.height),
+        )
+
+    @cached_property
+    def readings(self) -> pa.Table:
+        """The stretches in which texts stay on screen."""
+        return self._world.derived.table(
+            "screen_texts",
+            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+        )
+
+    @cached_property
+    def screen_texts(self) -> Items[ScreenText]:
+        """The same, one by one."""
+        return stretches(self.readings)
+
+    @cached_property
+    def segments(self) -> Items[TimeSpan]:
+        """The segments."""
+
+        def make() -> pa.Table:
+            found = segment(self.shots, list(self._lines))
+            return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
+
+        table = self._world.derived.table("segments", make)
+        return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
+
+    @cached_property
+    def _lines(self) -> Items[TimeSpan]:
+        rows = self._world.rows("speech")
+        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
+        inside = (starts < self.span.end) & (ends > self.span.start)
+        starts = starts[inside]
+        return spans(np.maximum(starts, 0.0), np.minimum(np.maximum(ends[inside], starts), self.span.end))
+
+    @cached_property
+    def _restarts(self) -> tuple[Times, Times]:
+        """Where cutting into segments begins anew whatever came before: at which time, and until when rows decide it."""
+        shots = self.shots.starts
+        starts, ends = talks(self._lines.starts, self._lines.ends)
+        settled = np.isin(starts, self.segments.starts)
+        at = np.concatenate([shots, starts[settled]])
+        until = np.concatenate([shots, ends[settled] + SILENCE])
+        order = np.lexsort((until, at))
+        return at[order], until[order]
+
+    def restart_before(self, time: float) -> float:
+        """The last moment from which segments can be cut again, where rows that begin before ``time`` are all known."""
+        at, until = self._restarts
+        safe = np.flatnonzero(until < time)
+        return float(at[safe[-1]]) if len(safe) else 0.0
+
+    def first_unseen(self, table: str, as_of: float) -> float:
+        """Where the earliest row of a table begins that a cut hides or shortens; infinite where there is none."""
+        if table not in self._unseen:
+            rows = self._world.rows(table)
+            begins = rows.column(BEGINS[table]).to_numpy()
+            settled = rows.column("known_at").to_numpy()
+            if "end" in rows.column_names:
+                settled = np.maximum(settled, rows.column("end").to_numpy())
+            order = np.argsort(settled, kind="stable")
+            earliest = np.minimum.accumulate(begins[order][::-1])[::-1]
+            self._unseen[table] = (settled[order], np.append(earliest, np.inf))
+        settled, earliest = self._unseen[table]
+        return float(earliest[np.searchsorted(settled, as_of, side="right")])

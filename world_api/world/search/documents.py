@@ -1,0 +1,142 @@
+"""What each segment says, as one document: of the whole world as stored arrays, of a view as far as they hold and a rest."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from world_api.core.ports import TextEmbedder, Vectors
+from world_api.world.arrays.items import Positions, ranges
+from world_api.world.disk.columns import matrix
+from world_api.world.disk.stored import World
+from world_api.world.search.looks import Looks
+from world_api.world.search.passages import Passages, passages_of
+from world_api.world.search.texts import Texts
+from world_api.world.search.vectors import VectorIndex
+from world_api.world.view import open_view
+
+
+class WholeDocuments:
+    """The documents of a world without a cut, indexed; shared by all sessions on it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._vectors: dict[str, VectorIndex] = {}
+
+    def read_all(self, embedder: TextEmbedder) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many terms each document has."""
+        return _column(self._world.derived.table("postings.lengths", lambda: self._made[2]), "length")
+
+    def find(self, term: str) -> tuple[Positions, Positions]:
+        """The documents that hold a term, rising, and how often each does."""
+        number = self._number.get(term)
+        if number is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        part = slice(int(self._ends[number - 1]) if number else 0, int(self._ends[number]))
+        return self._documents[part], self._frequencies[part]
+
+    def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
+        """The documents' vectors."""
+        if embedder.producer not in self._vectors:
+            name = f"vectors.{embedder.producer.replace('/', '-')}"
+            table = self._world.derived.table(name, lambda: _kept(embedder.embed(self._texts())))
+            self._vectors[embedder.producer] = VectorIndex(_columns(table, self._count))
+        return self._vectors[embedder.producer]
+
+    @cached_property
+    def look_index(self) -> VectorIndex:
+        """The mean look of each segment, zero where no frame of it was described."""
+        view = open_view(self._world, None)
+
+        def make() -> pa.Table:
+            return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
+
+        return VectorIndex(_columns(self._world.derived.table("looks.segments", make), self._count))
+
+    @property
+    def _count(self) -> int:
+        return len(open_view(self._world, None).segments)
+
+    def _texts(self) -> list[str]:
+        view = open_view(self._world, None)
+        passages = passages_of(view)
+        return document_texts(passages, *passages.in_each(view.segments), count=len(view.segments))
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {term: number for number, term in enumerate(self._world.once(Texts).terms.to_pylist())}
+
+    @cached_property
+    def _ends(self) -> Positions:
+        return _column(self._world.derived.table("postings.ends", lambda: self._made[0]), "end")
+
+    @cached_property
+    def _documents(self) -> Positions:
+        return _column(self._postings, "document")
+
+    @cached_property
+    def _frequencies(self) -> Positions:
+        return _column(self._postings, "frequency")
+
+    @cached_property
+    def _postings(self) -> pa.Table:
+        return self._world.derived.table("postings", lambda: self._made[1])
+
+    @cached_property
+    def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
+        view, texts = open_view(self._world, None), self._world.once(Texts)
+        passages = passages_of(view)
+        segment, passage = passages.in_each(view.segments)
+        bag_ends, bag_terms, bag_counts = texts.bags
+        number = passages.texts[passage]
+        last = bag_ends[number] if len(number) else number
+        first = np.where(number > 0, bag_ends[np.maximum(number, 1) - 1], 0) if len(number) else number
+        places = ranges(first, last)
+        count = len(view.segments)
+        keys = bag_terms[places].astype(np.int64) * max(1, count) + np.repeat(segment, last - first)
+        keys, inverse = np.unique(keys, return_inverse=True)
+        frequencies = np.bincount(inverse, weights=bag_counts[places], minlength=len(keys)).astype(np.int64)
+        term, document = keys // max(1, count), keys % max(1, count)
+        # A concept counts once in a document, however many of its texts name it.
+        concept = np.array([word.startswith("#") for word in texts.terms.to_pylist()], dtype=np.bool_)
+        frequencies = np.where(concept[term], 1, frequencies) if len(term) else frequencies
+        return (
+            pa.table({"end": np.searchsorted(term, np.arange(len(concept)), side="right")}),
+            pa.table({"document": document, "frequency": frequencies}),
+            pa.table({"length": np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)}),
+        )
+
+
+def document_texts(
+    passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0
+) -> list[str]:
+    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line."""
+    lines: list[list[str]] = [[] for _ in range(count)]
+    for at, number in zip((segment - first).tolist(), passages.texts[passage].tolist(), strict=True):
+        lines[at].append(passages.text(number))
+    return ["\n".join(own) for own in lines]
+
+
+def _kept(vectors: Vectors) -> pa.Table:
+    """Vectors (n x dimension) as a table: one row a dimension, so that a search reads the ones it needs."""
+    flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))
+    return pa.table({"values": pa.FixedSizeListArray.from_arrays(flat, len(vectors))})
+
+
+def _columns(table: pa.Table, count: int) -> Vectors:
+    """The vectors of such a table, dimension by dimension (dimension x count)."""
+    columns: Vectors = matrix(table.column("values"), count)
+    return columns
+
+
+def _column(table: pa.Table, name: str) -> Positions:
+    column: Positions = table.column(name).to_numpy()
+    return column

@@ -1,0 +1,116 @@
+"""All different texts of a world, numbered, and the terms of each: what the rows say and how tracks are described.
+
+Texts repeat (labels, descriptions, captions on screen), and what a segment says is made of them; so each is cut into
+words once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from world_api.world.arrays.followed import JoinedTracks
+from world_api.world.arrays.items import Positions
+from world_api.world.arrays.joining import coded
+from world_api.world.arrays.whole import Whole
+from world_api.world.disk.columns import one
+from world_api.world.disk.stored import World
+from world_api.world.search.lexical import index_terms
+from world_api.world.tracks import hint_in_chinese, hint_in_words
+
+#: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
+SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
+
+
+class Texts:
+    """The texts of a whole world. A number stands for a text; the same text has one number."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def read_all(self) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self._texts, self._numbers, self.terms, self.bags)
+
+    def text(self, number: int) -> str:
+        """A text by its number."""
+        found: str = self._texts[number].as_py()
+        return found
+
+    def of_rows(self, table: str) -> Positions:
+        """The numbers of what the rows of a table of ``SPEAKING`` say."""
+        return self._numbers[table]
+
+    @property
+    def of_tracks(self) -> Positions:
+        """The numbers of the descriptions of all tracks."""
+        return self._numbers["tracks"]
+
+    @cached_property
+    def terms(self) -> pa.ChunkedArray:
+        """The different terms of all texts; concepts begin with ``#``."""
+        return self._world.derived.table("terms", lambda: self._bags[0]).column("term")
+
+    @cached_property
+    def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
+        """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
+        ends = self._world.derived.table("texts.ends", lambda: self._bags[1])
+        content = self._world.derived.table("texts.terms", lambda: self._bags[2])
+        return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
+
+    @cached_property
+    def _texts(self) -> pa.ChunkedArray:
+        return self._world.derived.table("texts", lambda: self._made[0]).column("text")
+
+    @cached_property
+    def _numbers(self) -> dict[str, Positions]:
+        numbers = self._world.derived.table("texts.numbers", lambda: self._made[1]).column("number").to_numpy()
+        lengths = [self._rows(table).num_rows for table in SPEAKING]
+        parts = np.split(numbers, list(accumulate(lengths)))
+        return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
+
+    @cached_property
+    def _made(self) -> tuple[pa.Table, pa.Table]:
+        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(Whole).tracks)]).dictionary_encode()
+        numbers = encoded.indices.cast(pa.int64())
+        return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
+
+    def _rows(self, table: str) -> pa.Table:
+        return self._world.once(Whole).readings if table == "screen_texts" else self._world.rows(table)
+
+    @cached_property
+    def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:
+        numbers: dict[str, int] = {}
+        ends: list[int] = []
+        terms: list[int] = []
+        counts: list[int] = []
+        for text in self._texts.to_pylist():
+            for term, count in Counter(index_terms(text)).items():
+                terms.append(numbers.setdefault(term, len(numbers)))
+                counts.append(count)
+            ends.append(len(terms))
+        return (
+            pa.table({"term": pa.array(list(numbers), pa.string())}),
+            pa.table({"end": pa.array(ends, pa.int64())}),
+            pa.table({"term": pa.array(terms, pa.int32()), "count": pa.array(counts, pa.int32())}),
+        )
+
+
+def _descriptions(tracks: JoinedTracks) -> pa.Array:
+    """What each track is described by, in both languages; made once for all tracks that look alike."""
+    looks = pa.array([",".join(colours) for colours in tracks.colours.to_pylist()], pa.string())
+    kinds, kind = coded(tracks.categories)
+    colours, colour = coded(looks)
+    pairs, inverse = np.unique(kind * max(1, len(colours)) + colour, return_inverse=True)
+    described = []
+    for pair in pairs.tolist():
+        category = kinds[pair // len(colours)].as_py()
+        named = [word for word in colours[pair % len(colours)].as_py().split(",") if word]
+        described.append(f"{hint_in_words(category, named)} {hint_in_chinese(category, named)}".strip())
+    return pa.array(described, pa.string()).take(pa.array(inverse))
