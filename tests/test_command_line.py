@@ -191,7 +191,12 @@ def test_strict_openai_tools_are_valid_json_schema(cli: Cli) -> None:
 
 def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: Cli, make_world: Any) -> None:
     make_world(video_id="second")
-    assert cli("worlds", "--search", "folder", "--json").json["error"]["code"] == "no_catalogue"
+    hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
+    assert {hit["video_id"] for hit in hits} == {"made", "second"}
+    make_world(video_id="third")
+    hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
+    assert {hit["video_id"] for hit in hits} == {"made", "second", "third"}
+    shutil.rmtree(store / "third")
     assert cli("reindex", "--json").json["segments"] > 0
     hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
     assert {hit["video_id"] for hit in hits} == {"made", "second"}

@@ -40,7 +40,7 @@ def build_world(
     video_id: str | None = None,
     options: BuildOptions | None = None,
 ) -> BuildReport:
-    """Build a world, enter it into the store's catalogue and keep what its readers need beside it.
+    """Build a world and keep what its readers need beside it.
 
     ``video`` is a file, or the address of a stream to follow.
 
@@ -76,7 +76,6 @@ def build_world(
         report = following.follow_world(job, chosen.following)
     else:
         report = streams.follow_stream(job, address, chosen.following)
-    catalogue.enter(store, report.video_id)
     prepare(store, report.video_id, text_embedder())
     return report
 

@@ -56,30 +56,50 @@ def rebuild(store: Path) -> int:
         return _rebuild(store)
 
 
-def enter(store: Path, video_id: str) -> None:
-    """Put one world's segments in, in place of those it had; nothing to do where they are in already.
+def _bring_up_to_date(store: Path) -> None:
+    """Put in the segments of worlds that are new or were built anew, and take out those of worlds that are gone.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    Nothing is written, and no lock taken, where all is as it should be: a store may be read-only.
     """
-    world = open_world(store, video_id)
+    if not any(_changes(store)):
+        return
     with _locked(store), _named_faults(store):
+        stale, fresh = _changes(store)
         table = _open(store)
         if table is None or table.schema != SCHEMA:
             _rebuild(store)
-        elif not table.count_rows(f"video_id = '{video_id}' AND built = '{_built(world.manifest)}'"):
+            return
+        for video_id in stale:
             table.delete(f"video_id = '{video_id}'")
-            table.add(_rows(View(world, None)))
+        if parts := [part for video_id in fresh if (part := _rows_of(store, video_id)) is not None]:
+            table.add(pa.concat_tables(parts))
             table.optimize()
 
 
+def _changes(store: Path) -> tuple[list[str], list[str]]:
+    """The videos that must go out of the catalogue, and those that must come in."""
+    there = {video_id: built for video_id in list_worlds(store) if (built := _current(store, video_id)) is not None}
+    with _named_faults(store):
+        table = _open(store)
+        if table is None or table.schema != SCHEMA:
+            return [], list(there) or [""]
+        known = table.search().select(["video_id", "built"]).to_arrow().group_by(["video_id", "built"]).aggregate([])
+    held = set(zip(known.column("video_id").to_pylist(), known.column("built").to_pylist(), strict=True))
+    stale = [video_id for video_id, built in held if there.get(video_id) != built]
+    fresh = [video_id for video_id in there if (video_id, there[video_id]) not in held]
+    return sorted(stale), sorted(fresh)
+
+
+def _rows_of(store: Path, video_id: str) -> pa.Table | None:
+    """The rows of a world; None for one that cannot be read, which `videoworld worlds` tells of."""
+    try:
+        return _rows(View(open_world(store, video_id), None))
+    except StoreFault:
+        return None
+
+
 def _rebuild(store: Path) -> int:
-    parts = []
-    for video_id in list_worlds(store):
-        try:
-            parts.append(_rows(View(open_world(store, video_id), None)))
-        except StoreFault:
-            continue  # a world of another version or a damaged one is told of by `videoworld worlds`
+    parts = [part for video_id in list_worlds(store) if (part := _rows_of(store, video_id)) is not None]
     rows = pa.concat_tables(parts) if parts else SCHEMA.empty_table()
     with _named_faults(store):
         _write(store, rows)
@@ -89,15 +109,16 @@ def _rebuild(store: Path) -> int:
 def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
     """Segments of all videos that share a word or a concept with the query, the best first.
 
+    Worlds that came since the last search are put in first, all in one batch.
+
     Raises:
-        StoreFault: ``no_catalogue``.
+        StoreFault: ``no_such_store``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
+    if not store.is_dir():
+        raise StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
+    _bring_up_to_date(store)
     with _named_faults(store):
         table = _open(store)
-    if table is None:
-        raise StoreFault(
-            "no_catalogue", f"store {store} has no catalogue", hint="`videoworld reindex` makes it from the worlds"
-        )
     terms = " ".join(dict.fromkeys(query_terms(query)))
     if not terms:
         return []
