@@ -196,7 +196,7 @@ def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: C
     make_world(video_id="third")
     hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
     assert {hit["video_id"] for hit in hits} == {"made", "second", "third"}
-    shutil.rmtree(store / "third")
+    shutil.rmtree(make_world.store / "third")
     assert cli("reindex", "--json").json["segments"] > 0
     hits = cli("worlds", "--search", "blue folder", "--json").json["segments"]
     assert {hit["video_id"] for hit in hits} == {"made", "second"}

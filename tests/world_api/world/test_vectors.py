@@ -7,11 +7,9 @@ import pytest
 
 from world_api.world.search.vectors import Rows, VectorIndex, nearest_of
 
-RNG = np.random.default_rng(3)
-
 
 def unit(rows: int, dimension: int = 32) -> np.ndarray:
-    vectors = RNG.standard_normal((rows, dimension)).astype(np.float32)
+    vectors = np.random.default_rng(rows).standard_normal((rows, dimension)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
