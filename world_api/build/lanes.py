@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 from world_api.build.media.frames import Frame
@@ -48,13 +48,10 @@ class _Thread:
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
         while self._given:
-            try:
-                self._given[0].result(timeout=patience)
-            except TimeoutError:
-                if self._given[0].done():
-                    raise
+            wait([self._given[0]], timeout=patience)
+            if not self._given[0].done():
                 return False
-            self._given.popleft()
+            self._given.popleft().result()
         return True
 
     def stop(self) -> None:
