@@ -29,6 +29,7 @@ def describe(
     stages: Sequence[Stage],
     keys: Mapping[str, str],
     source_hash: str,
+    source_bytes: int,
     built_at: str,
     complete: bool = True,
 ) -> Manifest:
@@ -45,7 +46,7 @@ def describe(
         source=SourceFacts(
             file_name=source.path.name,
             sha256=source_hash,
-            bytes=source.path.stat().st_size,
+            bytes=source_bytes,
             container=source.container,
         ),
         video=facts,

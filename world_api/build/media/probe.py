@@ -30,8 +30,10 @@ _REACHING_OUT = frozenset({
 #: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
 #: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
 _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
-#: Where streams come from, when the user lets them.
-_NETWORK = "file,http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
+#: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
+_ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
+_STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
+_NETWORK = "http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +135,21 @@ def open_stream(address: str, limits: Limits) -> InputContainer:
     """
     import av
 
+    if address.partition("://")[0].lower() not in _ADDRESSES:
+        raise MediaFault(
+            "stream_not_reached",
+            f"{address} is no address of a stream",
+            hint=f"one begins with {', '.join(_ADDRESSES)}",
+        )
+    options = {
+        "protocol_whitelist": _NETWORK,
+        "format_whitelist": ",".join([_harmless_formats(), *_STREAMED]),
+        "max_streams": str(limits.streams),
+    }
     try:
         return av.open(
-            address, "r", metadata_errors="replace", options={"protocol_whitelist": _NETWORK},
-            timeout=(limits.patience, limits.patience),
-        )  # fmt: skip
+            address, "r", metadata_errors="replace", options=options, timeout=(limits.patience, limits.patience)
+        )
     except (av.FFmpegError, ValueError, OSError) as error:
         raise MediaFault(
             "stream_not_reached",
