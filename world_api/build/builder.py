@@ -25,6 +25,7 @@ from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.stage import Stage, clip_count, losses_told_by
+from world_api.build.threads import opencv_on_one_thread
 from world_api.core.ports import Clock
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.locking import world_lock
@@ -125,7 +126,7 @@ def build_locked(
     sound = VideoSound(source, limits=job.limits)
     shelf = Shelf(folder, source, keys, reuse=reuse, hear=sound)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
-    with closing(sound):
+    with closing(sound), opencv_on_one_thread():
         decode = _work(job, source, stages, shelf, log, worker)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,

@@ -27,6 +27,7 @@ from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.schedule import Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, no_sound
+from world_api.build.threads import opencv_on_one_thread
 from world_api.core.faults import MediaFault
 from world_api.world.disk.files import link
 from world_api.world.disk.hashing import hash_file
@@ -124,10 +125,11 @@ def _memorise(job: Job, following: Following, source: Probe, growth: Growth) -> 
         settled=following.settled,
     )  # fmt: skip
     try:
-        schedule.run_pass(decode)
-        if decode.final is not None:
-            log.finish(decode.final, decode.lost)
-            schedule.finish(DecodePass(source=source, go_on_from=decode.final).duration)
+        with opencv_on_one_thread():
+            schedule.run_pass(decode)
+            if decode.final is not None:
+                log.finish(decode.final, decode.lost)
+                schedule.finish(DecodePass(source=source, go_on_from=decode.final).duration)
     finally:
         decode.close()
         schedule.stop()
