@@ -102,6 +102,8 @@ def build_world(job: Job) -> BuildReport:
     """
     started = job.clock.monotonic()
     with closing(MediaWorker(job.limits)) as worker:
+        worker.start()
+        job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
         stages = list(job.recipe.stages(job.video))
         with lock_of(job):
