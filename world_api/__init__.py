@@ -9,12 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from world_api.build.growing.following import Following
+    from world_api.build.media.limits import Limits
+    from world_api.listening import Listening
     from world_api.operations import OPERATIONS, Operation, run
+    from world_api.options import BuildOptions
     from world_api.profiles import build_world, ensure_world, open_session
     from world_api.world.disk.stored import World, list_worlds, open_world
     from world_api.world.sessions.session import Session
 
 _HOMES = {
+    "BuildOptions": "world_api.options",
+    "Following": "world_api.build.growing.following",
+    "Limits": "world_api.build.media.limits",
+    "Listening": "world_api.listening",
     "OPERATIONS": "world_api.operations",
     "Operation": "world_api.operations",
     "Session": "world_api.world.sessions.session",
@@ -29,6 +37,10 @@ _HOMES = {
 
 __all__ = [
     "OPERATIONS",
+    "BuildOptions",
+    "Following",
+    "Limits",
+    "Listening",
     "Operation",
     "Session",
     "World",

@@ -9,10 +9,11 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from world_api.core.faults import MediaFault
+from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
+from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
 from world_api.world.search.prepare import prepare, prepare_all
@@ -106,13 +107,27 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:
     """The id of the world that an id or a video file names; a file's world is built first where it is not there.
 
+    A world of that very file is taken as it is, whatever it was built with.
+
     Raises:
         MediaFault, StoreFault, BackendFault: as building and opening name them.
     """
     path = Path(video)
     if is_name(video) and not path.is_file():
         return open_world(store, video).manifest.video_id
+    if (there := _world_of(path, store)) is not None:
+        return there
     return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
+
+
+def _world_of(video: Path, store: Path) -> str | None:
+    """The id of the complete world of a file, where it has the file's name."""
+    try:
+        manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
+        is_same = manifest.complete and manifest.source.sha256 == hash_file(video.expanduser())
+    except (VideoWorldError, OSError):
+        return None  # building says what is wrong
+    return manifest.video_id if is_same else None
 
 
 def text_embedder() -> TextEmbedder:

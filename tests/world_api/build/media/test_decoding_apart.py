@@ -180,6 +180,25 @@ def test_a_worker_that_died_of_a_request_answers_the_next(film: Path, tmp_path: 
     assert message["probe"]["width"] == 64
 
 
+def test_a_worker_that_named_a_fault_answers_the_next_request(film: Path, tmp_path: Path) -> None:
+    with closing(MediaWorker()) as worker:
+        for _ in range(3):
+            with pytest.raises(MediaFault) as caught:
+                worker.probe(tmp_path / "gone.mp4")
+            assert caught.value.code == "no_such_file"
+            assert worker.probe(film).width == 64
+
+
+def test_an_interrupt_is_left_to_the_parent(film: Path) -> None:
+    decode, count = pass_over(film), 0
+    for frame in decode:
+        let_go(frame)
+        count += 1
+        if count == 40 and decode.process_id is not None:
+            os.kill(decode.process_id, signal.SIGINT)
+    assert (count, decode.lost) == (600, [])
+
+
 def test_too_many_pixels_are_refused(make_video: MakeVideo) -> None:
     path = make_video("large.mp4", shades(3))
     with pytest.raises(MediaFault) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 import sys
 
 from world_api.build.media.child.serving import Server
@@ -20,7 +21,9 @@ def main() -> None:
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     wire = Wire(read_from=sys.stdin.fileno(), write_to=answers)
-    with contextlib.suppress(Closed, KeyboardInterrupt):
+    # Ctrl-C is meant for the parent, which ends this process when it wants to.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(Closed):
         _serve(wire)
 
 
@@ -35,17 +38,17 @@ def _serve(wire: Wire) -> None:
             continue  # of a pass that is over
         try:
             server.answer(request)
+            wire.send({"done": True})
         except VideoWorldError as fault:
             wire.send(dict(fault.record()["error"]) | {"fault": True})
         except MemoryError:
             wire.send({"fault": True, "code": "decoder_out_of_memory", "message": "decoding it takes too much memory",
                        "hint": "scale the video down"})  # fmt: skip
-        except (Closed, KeyboardInterrupt):
+        except Closed:
             raise
         # What a decoder met in a file of unknown making must reach the parent as a named fault.
         except Exception as error:  # noqa: BLE001 - see above
             wire.send(dict(internal_fault(error).record()["error"]) | {"fault": True})
-        wire.send({"done": True})
 
 
 def _confine(limits: Limits) -> None:

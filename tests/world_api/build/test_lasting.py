@@ -1,0 +1,227 @@
+"""What is stored lasts: a full disk, another process at the same world, a stage that changed, rows that were spoilt."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from world_api.build.builder import BuildReport, Job, build_world
+from world_api.build.media.frames import Frame
+from world_api.build.recipe import Recipe
+from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
+from world_api.core.faults import StoreFault
+from world_api.core.ports import Image
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.stored import check_world, open_world
+
+pytestmark = pytest.mark.media
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.spoke = threading.Event()
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nobody watches."""
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+        self.spoke.set()
+
+
+class StandingClock:
+    def now(self) -> str:
+        return "2026-01-01T00:00:00+00:00"
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Seeing:
+    """A stage on frames: a cut a clip, whose score is its parameter."""
+
+    def __init__(self, score: float = 1.0) -> None:
+        self.score = score
+        self.opened: list[int] = []
+        self.spec = StageSpec(
+            name="seeing", version=1, tables=("cuts",), parameters={"score": score},
+            sampling=Sampling(fps=1.0, max_side=16, warm_up=5.0, look_ahead=2.0),
+        )  # fmt: skip
+
+    def open(self, clip: Clip) -> Worker:
+        self.opened.append(clip.number)
+        return Worker({"cuts": [{**row(clip, self.spec.name), "score": self.score, "kind": "cut"}]})
+
+
+class Counting:
+    """A stage on the rows of the one before: a scene cut a clip, as strong as the cuts of this and the next clip."""
+
+    def __init__(self) -> None:
+        self.opened: list[int] = []
+        self.spec = StageSpec(name="counting", version=1, tables=("scene_cuts",), needs=("seeing",), rows_ahead=30.0)
+
+    def open(self, clip: Clip) -> Worker:
+        self.opened.append(clip.number)
+        cuts = clip.rows("cuts", TimeSpan(start=clip.span.start, end=clip.span.end + 30.0))
+        strength = sum(cuts.column("score").to_pylist()) / 4
+        return Worker({"scene_cuts": [{**row(clip, self.spec.name), "strength": strength}]})
+
+
+class Apart:
+    """A stage that needs neither."""
+
+    def __init__(self) -> None:
+        self.opened: list[int] = []
+        self.spec = StageSpec(name="apart", version=1, tables=("looks",), sampling=Sampling(fps=1.0, max_side=16))
+
+    def open(self, clip: Clip) -> Worker:
+        self.opened.append(clip.number)
+        return Worker({"looks": [{**row(clip, self.spec.name), "vector": [1.0] + [0.0] * 127}]})
+
+
+class Worker:
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def see(self, frame: Frame) -> None:
+        frame.picture(16)
+
+    def finish(self) -> Records:
+        return self.records
+
+
+def row(clip: Clip, producer: str) -> Record:
+    return {"time": clip.span.start + 1.0, "known_at": clip.span.end, "producer": f"{producer}/1"}
+
+
+def build(
+    video: Path, store: Path, *stages: Stage, force: bool = False, listener: Listener | None = None
+) -> BuildReport:
+    return build_world(
+        Job(
+            video=video, store=store, name="film", recipe=Recipe(profile="test", stages=lambda _: list(stages)),
+            force=force, progress=listener or Listener(), clock=StandingClock(), waits=listener is not None,
+        )
+    )  # fmt: skip
+
+
+@pytest.fixture
+def film(make_video: Callable[..., Path], empty_room: Image) -> Path:
+    """A hundred seconds: four clips."""
+    return make_video("film.mp4", [empty_room] * 200, rate=2)
+
+
+def test_a_stage_on_rows_sees_the_rows_of_the_next_clip_while_the_pass_goes_on(film: Path, tmp_path: Path) -> None:
+    build(film, tmp_path, Seeing(), Counting())
+    strengths = open_world(tmp_path, "film").rows("scene_cuts").column("strength").to_pylist()
+    assert strengths == [0.5, 0.5, 0.5, 0.25]
+
+
+def test_a_changed_parameter_makes_that_stage_again_and_what_rests_on_it_and_nothing_else(
+    film: Path, tmp_path: Path
+) -> None:
+    build(film, tmp_path, Seeing(), Counting(), Apart())
+    seeing, counting, apart = Seeing(0.5), Counting(), Apart()
+    report = build(film, tmp_path, seeing, counting, apart)
+    assert (seeing.opened, counting.opened, apart.opened) == ([0, 1, 2, 3], [0, 1, 2, 3], [])
+    assert (report.clips_made, report.clips_reused) == (8, 4)
+    world = open_world(tmp_path, "film")
+    assert world.rows("scene_cuts").column("strength").to_pylist() == [0.25, 0.25, 0.25, 0.125]
+    assert check_world(world) == []
+
+
+def test_rows_that_were_spoilt_are_made_again(film: Path, tmp_path: Path) -> None:
+    whole = build(film, tmp_path / "whole", Seeing(), Counting())
+    build(film, tmp_path / "spoilt", Seeing(), Counting())
+    folder = tmp_path / "spoilt" / "film"
+    (folder / "world.json").unlink()
+    spoilt = sorted((folder / "rows" / "cuts").iterdir())[2]
+    data = bytearray(spoilt.read_bytes())
+    data[len(data) // 2] ^= 1
+    spoilt.write_bytes(data)
+    seeing = Seeing()
+    assert build(film, tmp_path / "spoilt", seeing, Counting()).world_hash == whole.world_hash
+    assert seeing.opened == [2]
+    assert check_world(open_world(tmp_path / "spoilt", "film")) == []
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"of": "another"}\n', b"\xff\xfe"])
+def test_a_log_of_decoding_that_cannot_be_read_costs_time_and_nothing_else(
+    torn: bytes, film: Path, tmp_path: Path
+) -> None:
+    whole = build(film, tmp_path, Seeing(), Apart())
+    folder = tmp_path / "film"
+    (folder / "world.json").unlink()
+    sorted((folder / "rows" / "cuts").iterdir())[3].unlink()
+    (folder / "decoding.jsonl").write_bytes(torn)
+    assert build(film, tmp_path, Seeing(), Apart()).world_hash == whole.world_hash
+
+
+@pytest.mark.parametrize("write", range(0, 17, 2))  # the last of them is that of the manifest
+def test_a_full_disk_is_named_and_the_world_before_stays_as_it_was(
+    write: int, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = build(film, tmp_path, Seeing(), Apart())
+    before = {path: path.read_bytes() for path in (tmp_path / "film" / "rows").rglob("*.arrow")}
+    sync, left = os.fsync, [write]
+
+    def full(handle: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    with monkeypatch.context() as patch, pytest.raises(StoreFault) as caught:
+        patch.setattr(os, "fsync", full)
+        build(film, tmp_path, Seeing(0.5), Counting(), Apart())
+    assert caught.value.code == "disk_full"
+    world = open_world(tmp_path, "film")
+    assert world.manifest.world_hash == old.world_hash
+    assert check_world(world) == []
+    assert {path: path.read_bytes() for path in before} == before
+    assert not list(tmp_path.rglob("*.part"))
+    after = build(film, tmp_path, Seeing(0.5), Counting(), Apart())
+    assert after.world_hash == build(film, tmp_path / "other", Seeing(0.5), Counting(), Apart()).world_hash
+
+
+def test_a_second_process_waits_for_the_first_and_finds_its_world(film: Path, tmp_path: Path) -> None:
+    listener, reports = Listener(), []
+    build(film, tmp_path, Seeing())
+    thread = threading.Thread(target=lambda: reports.append(build(film, tmp_path, Seeing(), listener=listener)))
+    with world_lock(tmp_path, "film"):
+        thread.start()
+        assert listener.spoke.wait(timeout=60.0)
+        assert not reports
+    thread.join()
+    assert "film" in listener.said[0]
+    assert [report.changed for report in reports] == [False]
+
+
+class Failing(Seeing):
+    """A stage that fails in its second clip."""
+
+    def open(self, clip: Clip) -> Worker:
+        if clip.number == 1:
+            raise Broken
+        return super().open(clip)
+
+
+class Broken(Exception):
+    """Stands for a fault of a stage."""
+
+
+def test_a_stage_that_fails_ends_the_build_and_leaves_no_thread_and_no_process(film: Path, tmp_path: Path) -> None:
+    threads = threading.active_count()
+    with pytest.raises(Broken):
+        build(film, tmp_path, Failing(), Apart())
+    assert threading.active_count() == threads
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    if children.exists():
+        assert children.read_text().split() == []
