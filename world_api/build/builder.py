@@ -26,6 +26,7 @@ from world_api.build.schedule import Progress, Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.source import Stamp, check_unchanged, hash_source, stamp_of
 from world_api.build.stage import Stage, clip_count, losses_told_by
+from world_api.build.threads import opencv_on_one_thread
 from world_api.core.canonical import content_hash
 from world_api.core.ports import Clock
 from world_api.world.disk.locking import world_lock
@@ -104,6 +105,8 @@ def build_world(job: Job) -> BuildReport:
     started = job.clock.monotonic()
     stamp = stamp_of(job.video)
     with closing(MediaWorker(job.limits)) as worker:
+        worker.start()
+        job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
         stages = list(job.recipe.stages(job.video))
         with lock_of(job):
@@ -139,7 +142,7 @@ def build_locked(
     sound = VideoSound(source, limits=job.limits)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     shelf = Shelf(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
-    with closing(sound):
+    with closing(sound), opencv_on_one_thread():
         decode = _work(job, source, stages, shelf, log, worker)
     check_unchanged(job.video, stamp)
     manifest = describe(

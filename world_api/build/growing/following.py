@@ -28,6 +28,7 @@ from world_api.build.schedule import Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.source import hash_source, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, no_sound
+from world_api.build.threads import opencv_on_one_thread
 from world_api.core.faults import MediaFault
 from world_api.world.disk.files import link
 from world_api.world.disk.manifest import write_manifest
@@ -137,13 +138,14 @@ def _memorise(job: Job, following: Following, source: Probe) -> _Followed:
         settled=following.settled,
     )  # fmt: skip
     try:
-        schedule.run_pass(decode)
-        if decode.final is not None:
-            duration = DecodePass(source=source, go_on_from=decode.final).duration
-            # The end may turn out to be none; the last clips and those that look ahead into them are then made anew.
-            growth.bound(max(0, clip_count(duration) - _LAST))
-            log.finish(decode.final, decode.lost)
-            schedule.finish(duration)
+        with opencv_on_one_thread():
+            schedule.run_pass(decode)
+            if decode.final is not None:
+                duration = DecodePass(source=source, go_on_from=decode.final).duration
+                # The end may turn out to be none; the last clips and those that look ahead into them are then made anew.
+                growth.bound(max(0, clip_count(duration) - _LAST))
+                log.finish(decode.final, decode.lost)
+                schedule.finish(duration)
     finally:
         decode.close()
         schedule.stop()
