@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from videoworld import COMMANDS, main
+from world_api.world.disk.manifest import write_manifest
 
 
 class Outcome(NamedTuple):
@@ -52,6 +53,28 @@ def test_the_worlds_of_a_store_are_listed(cli: Cli) -> None:
     [entry] = cli("worlds", "--json").json["worlds"]
     assert (entry["video_id"], entry["duration"], entry["profile"]) == ("made", 60.0, "classical")
     assert "made" in cli("worlds").out
+
+
+def test_a_world_whose_id_says_little_is_listed_with_its_title(cli: Cli, make_world: Any) -> None:
+    world = make_world(video_id="video-5866f3a9")
+    write_manifest(world.folder, world.manifest.model_copy(update={"title": "花园 里"}))
+    world = make_world(video_id="garden")
+    write_manifest(world.folder, world.manifest.model_copy(update={"title": "Garden"}))
+    lines = {line.split()[0]: line for line in cli("worlds").out.splitlines()}
+    assert lines["video-5866f3a9"].endswith("  花园 里")
+    assert "Garden" not in lines["garden"]
+
+
+def test_a_world_that_still_grows_is_shown_so(cli: Cli, make_world: Any) -> None:
+    assert cli("worlds", "--json").json["worlds"][0]["complete"] is True
+    assert cli("inspect", "made", "--json").json["complete"] is True
+    assert "growing" not in cli("worlds").out + cli("inspect", "made").out
+    world = make_world()
+    write_manifest(world.folder, world.manifest.model_copy(update={"complete": False}))
+    assert cli("worlds", "--json").json["worlds"][0]["complete"] is False
+    assert cli("inspect", "made", "--json").json["complete"] is False
+    assert "still growing" in cli("worlds").out
+    assert "still growing" in cli("inspect", "made").out
 
 
 def test_a_store_without_worlds_says_how_to_make_one(cli: Cli, tmp_path: Path) -> None:
@@ -218,6 +241,16 @@ def test_the_doctor_examines_this_installation(cli: Cli) -> None:
     record = cli("doctor", "--json").json
     assert record["ok"], record["problems"]
     assert {"av", "torch"} <= {package["name"] for package in record["packages"]}
+
+
+def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.exposure.commands.doctor._version", lambda name: None)
+    lines = {line.split()[0]: line for line in cli("doctor").out.splitlines() if "missing (" in line}
+    assert "--speech faster-whisper" in lines["faster-whisper"]
+    assert 'pip install "video-world-api[speech]"' in lines["faster-whisper"]
+    assert "--speech pocketsphinx" in lines["pocketsphinx"]
+    assert "not used yet" in lines["torch"]
+    assert "needed" in lines["av"]
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
