@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -235,6 +236,29 @@ def test_committing_a_session_leaves_the_video_in_the_catalogue(cli: Cli) -> Non
     cli("call", "write_memory", "--video", "made", "--args", memory)
     cli("session", "commit", "made")
     assert cli("worlds", "--search", "blue folder", "--json").json["segments"]
+
+
+def test_a_pipe_is_refused_also_where_a_world_has_its_name(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("made.mp4")
+    for command in (["build", "made.mp4"], ["ask", "./made.mp4", "How many people?"]):
+        outcome = cli(*command, "--json")
+        assert (outcome.status, outcome.json["error"]["code"]) == (1, "not_a_file")
+
+
+def test_a_file_whose_name_begins_with_a_dash_is_told_from_an_option(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-lead.mp4").touch()
+    assert "./-lead.mp4" in cli("build", "-lead.mp4").err
+    outcome = cli("build", "-lead.mp4", "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (2, "wrong_usage")
+    assert "./-lead.mp4" in outcome.json["error"]["hint"]
+    assert cli("build", "./-lead.mp4", "--json").json["error"]["code"] == "empty_file"
+    assert "./" not in cli("build", "--lead").err
 
 
 def test_the_doctor_examines_this_installation(cli: Cli) -> None:
