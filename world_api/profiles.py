@@ -124,7 +124,11 @@ def _world_of(video: Path, store: Path) -> str | None:
     """The id of the complete world of a file, where it has the file's name."""
     try:
         manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
-        is_same = manifest.complete and manifest.source.sha256 == hash_file(video.expanduser())
+        is_same = (
+            manifest.complete
+            and video.expanduser().is_file()
+            and manifest.source.sha256 == hash_file(video.expanduser())
+        )
     except (VideoWorldError, OSError):
         return None  # building says what is wrong
     return manifest.video_id if is_same else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.losses import LossNote
 from world_api.build.stage import CLIP_SECONDS, Stage
+from world_api.core.printable import printable
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
 from world_api.world.disk.storage import read_table
@@ -40,11 +41,11 @@ def describe(
         schema_version=SCHEMA_VERSION,
         video_id=video_id,
         profile=profile,
-        title=source.path.stem,
+        title=printable(source.path.stem),
         built_at=built_at,
         project_version=_project_version(),
         source=SourceFacts(
-            file_name=source.path.name,
+            file_name=printable(source.path.name),
             sha256=source_hash,
             bytes=source_bytes,
             container=source.container,
@@ -53,7 +54,12 @@ def describe(
         clip_seconds=CLIP_SECONDS,
         stages=[_stage_facts(stage, keys) for stage in stages],
         losses=[
-            Loss(code=loss.code, message=loss.message, start_time=loss.start_time, end_time=loss.end_time)
+            Loss(
+                code=loss.code,
+                message=printable(loss.message),
+                start_time=loss.start_time,
+                end_time=loss.end_time,
+            )
             for loss in [*decode.losses(), *lost]
         ],
         files=files,

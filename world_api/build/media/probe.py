@@ -72,7 +72,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``not_a_video``,
             ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
     """
     with open_video(path, limits=limits, file=file) as container:
@@ -235,10 +235,10 @@ def _check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file that can be read.
+    """Refuse what is no file that can be read, before anything opens it: whoever opens a pipe waits for its other end.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``file_system``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
     """
     try:
         path.stat()
@@ -250,9 +250,15 @@ def check_file(path: Path) -> None:
         raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
     if path.is_dir():
         raise MediaFault("is_a_folder", f"{path} is a folder", hint="give the path of one video file")
+    if not path.is_file():
+        raise MediaFault(
+            "not_a_file",
+            f"{path} is a pipe, a socket or a device, and no file",
+            hint="write what it gives into a file; a file that is still being written is built with --follow",
+        )
     if not os.access(path, os.R_OK):
         raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
-    if path.is_file() and path.stat().st_size == 0:
+    if path.stat().st_size == 0:
         raise MediaFault("empty_file", f"{path.name} is empty", hint="the download or the copy may have failed")
 
 

@@ -14,6 +14,7 @@ app = command_app()
 inspect_app = command_app()
 
 SEARCH_HITS = 20
+LONGEST_TITLE = 60
 
 
 @app.command()
@@ -60,6 +61,7 @@ def _entry(store: Path, video_id: str) -> dict[str, Any]:
         "duration": manifest.video.duration,
         "profile": manifest.profile,
         "built_at": manifest.built_at,
+        "complete": manifest.complete,
         "world_hash": manifest.world_hash,
     }
 
@@ -72,9 +74,17 @@ def _listing(store: Path, entries: list[dict[str, Any]]) -> str:
         if "error" in entry:
             lines.append(f"{entry['video_id']:32} {entry['error']['message']}")
         else:
-            length = clock_text(entry["duration"])
-            lines.append(f"{entry['video_id']:32} {length:>9}  {entry['profile']:10} {entry['world_hash'][:12]}")
+            lines.append(_entry_line(entry))
     return "\n".join(lines)
+
+
+def _entry_line(entry: dict[str, Any]) -> str:
+    length = clock_text(entry["duration"])
+    title = (
+        "" if entry["title"].lower() == entry["video_id"] else f"  {' '.join(entry['title'].split())[:LONGEST_TITLE]}"
+    )
+    growing = "" if entry["complete"] else "  (still growing)"
+    return f"{entry['video_id']:32} {length:>9}  {entry['profile']:10} {entry['world_hash'][:12]}{title}{growing}"
 
 
 @inspect_app.command()

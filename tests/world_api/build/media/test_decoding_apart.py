@@ -211,21 +211,36 @@ def test_frames_too_large_for_their_place_are_left_out_and_said_to_be(tmp_path: 
     assert [loss.code for loss in decode.lost] == ["picture_too_large"]
 
 
-def test_a_decoder_that_says_nothing_is_ended_and_named(tmp_path: Path) -> None:
-    path = tmp_path / "pipe.mkv"
-    os.mkfifo(path)
-    with pytest.raises(MediaFault) as caught:
-        probe_apart(path, Limits(patience=0.8))
-    assert caught.value.code == "decoder_stalled"
-    assert caught.value.hint
+def halt(worker: MediaWorker) -> int:
+    """Start a worker's process and stop it in its tracks: it lives, and says nothing. Its number."""
+    number = worker._started().pid
+    os.kill(number, signal.SIGSTOP)
+    return number
 
 
-def test_a_worker_that_died_of_a_request_answers_the_next(film: Path, tmp_path: Path) -> None:
-    stall = tmp_path / "pipe.mkv"
-    os.mkfifo(stall)
+def is_alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
+    with closing(MediaWorker(Limits(patience=0.8))) as worker:
+        number = halt(worker)
+        with pytest.raises(MediaFault) as caught:
+            worker.probe(film)
+        assert caught.value.code == "decoder_stalled"
+        assert caught.value.hint
+        assert not is_alive(number)
+
+
+def test_a_worker_that_died_of_a_request_answers_the_next(film: Path) -> None:
     with closing(MediaWorker(Limits(patience=6.0))) as worker:
+        halt(worker)
         with pytest.raises(MediaFault):
-            worker.ask({"do": "probe"}, stall)
+            worker.ask({"do": "probe"}, film)
         message, _ = worker.ask({"do": "probe"}, film)
     assert message["probe"]["width"] == 64
 

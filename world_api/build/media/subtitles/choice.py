@@ -22,6 +22,7 @@ from world_api.build.media.subtitles.sources import (
 )
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
+from world_api.core.printable import printable
 
 AUTO, NONE = "auto", "none"
 
@@ -86,7 +87,7 @@ def _named_file(path: Path, video: Path, reader: SubtitleReader) -> Subtitles:
     if not path.is_file():
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
-    source = SubtitleSource(kind="sidecar", name=path.name, language=language, path=path)
+    source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
     return _first_with_cues([(source, "it was named")], [], reader)
 
 

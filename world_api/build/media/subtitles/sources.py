@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from world_api.build.media.probe import open_video
 from world_api.build.media.subtitles.cues import Cue, make_cue, parse_cues, plain_ass
 from world_api.build.media.subtitles.encodings import decode
+from world_api.core.printable import printable
 
 if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
@@ -169,13 +170,13 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
     if path.stem == video.stem:
-        return SubtitleSource(kind="sidecar", name=path.name, language="", path=path)
+        return SubtitleSource(kind="sidecar", name=printable(path.name), language="", path=path)
     rest = _NAME.fullmatch(path.stem[len(video.stem) :]) if path.stem.startswith(video.stem) else None
     if rest is None:
         return None
     is_partial = (rest[2] or "").lower() == ".forced"
     return SubtitleSource(
-        kind="sidecar", name=path.name, language=language_code(rest[1]), path=path, is_partial=is_partial
+        kind="sidecar", name=printable(path.name), language=language_code(rest[1]), path=path, is_partial=is_partial
     )
 
 
