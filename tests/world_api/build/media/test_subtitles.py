@@ -179,6 +179,34 @@ def test_no_bytes_are_refused(data: bytes) -> None:
     assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(decode(data)))
 
 
+NASTY = st.lists(
+    st.sampled_from(
+        ["&#", "&#x", "9" * 5000, "f" * 5000, ";", "{\\p", "}", "<v", "<v.", ">", "<", " ", "\n", "\r", "-->", "word", "\x00"]
+        + ["1" * 5000, "0:00:01.00", "00:01.000 --> 00:02.000\n", "[Events]\n", "Format: Start, End, Text\n", "\u0661", "²"]
+        + ["Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,", "Dialogue: ", ",", ":", "\ud800", "&lt;", "\\N"]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(NASTY, st.booleans())
+def test_no_text_is_refused(text: str, is_timed: bool) -> None:
+    head = "00:01.000 --> 00:02.000\n" if is_timed else "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,,,,,,,"
+    assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(head + text))
+
+
+@pytest.mark.parametrize("words", ["before &#" + "9" * 5000 + "; after", "before{\\p" + "9" * 5000 + "}m 0 0{\\p0} after"])
+def test_numbers_too_long_to_read_do_not_spoil_a_cue(tmp_path: Path, words: str) -> None:
+    body = f"0,0,Default,,0,0,0,,{words}".encode()
+    video = video_with(tmp_path / "film.mkv", [("ass", "eng", body)])
+    (tmp_path / "film.ass").write_text(f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,,0,0,0,,{words}\n")
+    for read in (read_file(tmp_path / "film.ass"), read_stream(video, 1)):
+        (cue,) = read.cues
+        assert cue.text.startswith("before")
+        assert cue.text.endswith("after")
+        assert "99" not in cue.text
+
+
 def test_malformed_cues_are_left_out_and_counted_and_the_rest_survives() -> None:
     text = (
         "garbage\n\n1\n00:00:05,000 --> 00:00:04,000\nbackwards\n\n2\n00:00:xx --> 00:00:07,000\nno time\n\n"

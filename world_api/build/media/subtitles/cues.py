@@ -14,7 +14,9 @@ _ARROW = "-->"
 _TAG = re.compile(r"</?[A-Za-z0-9][^<>\n]*>|\{\\[^{}]*\}")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?\s([^<>]*+)>", re.IGNORECASE)
 _OVERRIDES = re.compile(r"\{([^{}]*)\}")
-_DRAWING = re.compile(r"\\p(\d+)")
+_DRAWING = re.compile(r"\\p(\d{1,9})")
+#: A character named by a number that no character has; Python refuses to read very long ones.
+_NO_CHARACTER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}+;?")
 #: What the fields of an event are called where no line says so.
 _ASS_FIELDS = ("layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text")
 #: A line on screen for longer than this (seconds) is a watermark or a slip, not something said.
@@ -49,7 +51,11 @@ def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | 
     """A cue without markup, or None where nothing is said or the times make no sense."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
-    text = " ".join(html.unescape(_TAG.sub("", raw)).replace("\x00", "").split())[:_MOST_TEXT]
+    try:
+        text = html.unescape(_NO_CHARACTER.sub("\ufffd", _TAG.sub("", raw)))
+    except ValueError:
+        return None
+    text = " ".join(text.replace("\x00", "").split())[:_MOST_TEXT]
     if not text or end <= max(0.0, start) or end - start > _LONGEST:
         return None
     name = (voice[1].strip() if voice else "") or speaker
