@@ -140,9 +140,71 @@ def test_chinese_beside_english_is_chinese() -> None:
     assert text in decode(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode("gb18030"))
 
 
+#: Text that makes careless patterns go over it again and again; a quadratic one would need many minutes for it.
+SLOW = ["<v" + " " * 3_000_000, "<v.a" * 700_000, "<v " * 700_000, "{\\" * 700_000, "{\\p1" * 700_000, "<b" * 1_000_000]
+SLOW += ["&#" * 1_000_000, "&" + "a" * 3_000_000, " " * 3_000_000 + "-->", "1:" * 1_000_000 + "-->"]
+
+
+@pytest.mark.parametrize("nasty", SLOW, ids=lambda text: repr(text[:6]))
+def test_a_megabyte_of_what_is_nearly_markup_is_read_in_one_go(nasty: str) -> None:
+    event = f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,{nasty},0,0,0,,{nasty}\nDialogue: {nasty}\n"
+    for text in (f"00:01.000 --> 00:02.000\n{nasty}\n", f"{nasty}\n00:01.000 --> 00:02.000\na", event):
+        cues = cues_of(text)
+        assert all(len(cue.text) <= 2000 and len(cue.speaker) <= 200 for cue in cues)
+
+
+def test_of_endless_nonsense_a_bounded_number_is_parsed_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_bytes(srt("hello") + b"-->\n" * 3_000_000)
+    read = read_file(path)
+    assert [cue.text for cue in read.cues] == ["hello"]
+    assert read.left_out <= 100_000
+    assert read.is_cut
+
+
+def test_of_endless_lines_the_first_are_read_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_bytes(srt("hello") + b"\n" * 5_000_000 + srt("far below"))
+    read = read_file(path)
+    assert ([cue.text for cue in read.cues], read.is_cut) == (["hello"], True)
+
+
+def test_who_speaks_is_told_whatever_space_stands_before_the_name() -> None:
+    text = "00:01.000 --> 00:02.000\n<v.loud   Ann  Lee>Good day\n\n00:03.000 --> 00:04.000\n<v >Nobody\n"
+    assert [(cue.speaker, cue.text) for cue in cues_of(text)] == [("Ann Lee", "Good day"), ("", "Nobody")]
+
+
 @given(st.binary(max_size=400))
 def test_no_bytes_are_refused(data: bytes) -> None:
     assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(decode(data)))
+
+
+NASTY = st.lists(
+    st.sampled_from(
+        ["&#", "&#x", "9" * 5000, "f" * 5000, ";", "{\\p", "}", "<v", "<v.", ">", "<", " ", "\n", "\r", "-->", "word", "\x00"]
+        + ["1" * 5000, "0:00:01.00", "00:01.000 --> 00:02.000\n", "[Events]\n", "Format: Start, End, Text\n", "\u0661", "²"]
+        + ["Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,", "Dialogue: ", ",", ":", "\ud800", "&lt;", "\\N"]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(NASTY, st.booleans())
+def test_no_text_is_refused(text: str, is_timed: bool) -> None:
+    head = "00:01.000 --> 00:02.000\n" if is_timed else "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,,,,,,,"
+    assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(head + text))
+
+
+@pytest.mark.parametrize("words", ["before &#" + "9" * 5000 + "; after", "before{\\p" + "9" * 5000 + "}m 0 0{\\p0} after"])
+def test_numbers_too_long_to_read_do_not_spoil_a_cue(tmp_path: Path, words: str) -> None:
+    body = f"0,0,Default,,0,0,0,,{words}".encode()
+    video = video_with(tmp_path / "film.mkv", [("ass", "eng", body)])
+    (tmp_path / "film.ass").write_text(f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,,0,0,0,,{words}\n")
+    for read in (read_file(tmp_path / "film.ass"), read_stream(video, 1)):
+        (cue,) = read.cues
+        assert cue.text.startswith("before")
+        assert cue.text.endswith("after")
+        assert "99" not in cue.text
 
 
 def test_malformed_cues_are_left_out_and_counted_and_the_rest_survives() -> None:

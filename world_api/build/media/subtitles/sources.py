@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from world_api.build.media.probe import open_video
-from world_api.build.media.subtitles.cues import Cue, make_cue, parse_cues, plain_ass
+from world_api.build.media.subtitles.cues import MOST_LINES, Cue, make_cue, parse_cues, plain_ass
 from world_api.build.media.subtitles.encodings import decode
 from world_api.core.printable import printable
 
@@ -23,6 +23,8 @@ _NAME = re.compile(r"\.([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8}){0,2}(\.(?:forced|
 _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "text"})
 #: So much of a file is read (bytes), and so many cues are taken: a film has two thousand.
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
+#: After so many cues that make no sense the rest is taken to make none either.
+_MOST_SENSELESS = 20_000
 #: An event of a stream without an end is taken to last so long (seconds).
 _OPEN_END = 3.0
 #: Codes of languages as names and streams write them -> ISO 639-1.
@@ -125,7 +127,9 @@ def read_bytes(path: Path) -> tuple[bytes, bool]:
 def read_file(path: Path) -> CueList:
     """The cues of a subtitle file, in whatever encoding."""
     data, is_cut = read_bytes(path)
-    return _listed(parse_cues(decode(data)), is_cut=is_cut)
+    text = decode(data)
+    lines = text.count("\n") + text.count("\r") - text.count("\r\n")
+    return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
 
 
 def read_stream(video: Path, index: int) -> CueList:
@@ -159,6 +163,9 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
     for cue in made:
         if cue is None:
             left_out += 1
+            if left_out >= _MOST_SENSELESS:
+                is_cut = True
+                break
         elif len(cues) >= _MOST_CUES:
             is_cut = True
             break

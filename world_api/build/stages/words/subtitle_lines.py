@@ -22,7 +22,7 @@ class SubtitleLines:
         self.losses = (*subtitles.losses, *losses)
         self.spec = StageSpec(
             name="subtitles",
-            version=2,
+            version=3,
             tables=("speech", "words"),
             parameters={
                 "taken": taken.name if taken is not None else "",
@@ -51,6 +51,7 @@ class SubtitlesWorker:
     def __init__(self, clip: Clip, subtitles: Subtitles, *, producer: str) -> None:
         self._clip = clip
         self._cues = subtitles.cues
+        self._is_beside = subtitles.source is not None and subtitles.source.kind == "sidecar"
         kind = subtitles.source.kind if subtitles.source is not None else ""
         self._facts = {"language": subtitles.language, "source": kind, "confidence": 1.0, "producer": producer}
 
@@ -58,8 +59,11 @@ class SubtitlesWorker:
         """No frames are needed."""
 
     def finish(self) -> Records:
-        """The lines of the clip's span, shifted with the picture: time 0 is the first presented frame."""
-        shift = self._clip.source.start
+        """The lines of the clip's span; time 0 is the first presented frame.
+
+        A stream inside the video is on the file's clock, which may begin anywhere; a file beside it counts from the start.
+        """
+        shift = 0.0 if self._is_beside else self._clip.source.start
         rows: dict[tuple[float, float, str], Record] = {}
         for cue in self._cues:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
