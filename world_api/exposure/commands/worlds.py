@@ -97,14 +97,18 @@ def inspect(
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
+    from world_api.world.disk.derived import FOLDER as DERIVED
     from world_api.world.disk.stored import check_world, open_world
 
     world = open_world(store, video_id)
     if check and (wrong := check_world(world)):
+        beside = all(line.startswith(DERIVED) for line in wrong)
         raise StoreFault(
             "world_damaged",
             f"{len(wrong)} of the files of {video_id} are not what they were: " + "; ".join(wrong[:5]),
-            hint="build the world again with --force, or copy it again",
+            hint="the world itself is sound; `videoworld reindex` makes again what is kept beside it"
+            if beside
+            else "build the world again with --force, or copy it again",
         )
     record = inspection(world, as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))
