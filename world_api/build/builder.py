@@ -22,11 +22,11 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.worker import MediaWorker, VideoSound
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
-from world_api.build.schedule import Progress, Schedule
+from world_api.build.running.schedule import Progress, Schedule
+from world_api.build.running.threads import opencv_on_one_thread
 from world_api.build.shelf import Shelf
 from world_api.build.source import Stamp, check_unchanged, hash_source, stamp_of
 from world_api.build.stage import Stage, clip_count, losses_told_by
-from world_api.build.threads import opencv_on_one_thread
 from world_api.core.canonical import content_hash
 from world_api.core.ports import Clock
 from world_api.world.disk.locking import world_lock

@@ -181,8 +181,34 @@ def test_no_bytes_are_refused(data: bytes) -> None:
 
 NASTY = st.lists(
     st.sampled_from(
-        ["&#", "&#x", "9" * 5000, "f" * 5000, ";", "{\\p", "}", "<v", "<v.", ">", "<", " ", "\n", "\r", "-->", "word", "\x00"]
-        + ["1" * 5000, "0:00:01.00", "00:01.000 --> 00:02.000\n", "[Events]\n", "Format: Start, End, Text\n", "\u0661", "²"]
+        [
+            "&#",
+            "&#x",
+            "9" * 5000,
+            "f" * 5000,
+            ";",
+            "{\\p",
+            "}",
+            "<v",
+            "<v.",
+            ">",
+            "<",
+            " ",
+            "\n",
+            "\r",
+            "-->",
+            "word",
+            "\x00",
+        ]
+        + [
+            "1" * 5000,
+            "0:00:01.00",
+            "00:01.000 --> 00:02.000\n",
+            "[Events]\n",
+            "Format: Start, End, Text\n",
+            "\u0661",
+            "²",
+        ]
         + ["Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,", "Dialogue: ", ",", ":", "\ud800", "&lt;", "\\N"]
     ),
     max_size=40,
@@ -195,7 +221,9 @@ def test_no_text_is_refused(text: str, is_timed: bool) -> None:
     assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(head + text))
 
 
-@pytest.mark.parametrize("words", ["before &#" + "9" * 5000 + "; after", "before{\\p" + "9" * 5000 + "}m 0 0{\\p0} after"])
+@pytest.mark.parametrize(
+    "words", ["before &#" + "9" * 5000 + "; after", "before{\\p" + "9" * 5000 + "}m 0 0{\\p0} after"]
+)
 def test_numbers_too_long_to_read_do_not_spoil_a_cue(tmp_path: Path, words: str) -> None:
     body = f"0,0,Default,,0,0,0,,{words}".encode()
     video = video_with(tmp_path / "film.mkv", [("ass", "eng", body)])
