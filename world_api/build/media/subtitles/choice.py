@@ -14,6 +14,7 @@ from pathlib import Path
 from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
+from world_api.build.media.subtitles.encodings import DAMAGED
 from world_api.build.media.subtitles.sources import (
     SUFFIXES,
     SubtitleSource,
@@ -114,6 +115,9 @@ def _first_with_cues(
             losses.append(
                 _loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
             )
+        if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
+            what = "1 character" if damaged == 1 else f"{damaged} characters"
+            losses.append(_loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
         if read.is_cut:
             losses.append(_loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
         if read.cues:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
@@ -201,10 +202,16 @@ def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
     """The words of a packet and who says them."""
     if codec == "mov_text":
         length = int.from_bytes(data[:2], "big")
-        return data[2 : 2 + length].decode("utf-8", errors="replace"), ""
+        return _sample_text(data[2 : 2 + length]), ""
     text = data.decode("utf-8", errors="replace")
     if codec in {"ass", "ssa"}:
         # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
         fields = text.split(",", 8)
         return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
     return text, ""
+
+
+def _sample_text(sample: bytes) -> str:
+    """The text of a 3GPP timed text sample: UTF-16 where a byte order mark says so, else UTF-8."""
+    is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+    return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
