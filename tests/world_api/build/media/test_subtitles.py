@@ -13,10 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from world_api.build.media.subtitles import sources
+from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.cues import Cue, parse_cues
 from world_api.build.media.subtitles.encodings import decode
-from world_api.build.media.subtitles.sources import find_embedded, find_sidecars, read_file, read_stream
+from world_api.build.media.subtitles.sources import (
+    CueList,
+    SubtitleSource,
+    find_embedded,
+    find_sidecars,
+    read_file,
+    read_stream,
+)
 from world_api.core.faults import MediaFault
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
@@ -429,6 +438,47 @@ def test_every_kind_of_text_stream_is_read(
     (cue,) = read_stream(source.path, source.stream).cues
     assert (cue.text, cue.speaker, source.language) == (words, speaker, "en")
     assert (cue.start, cue.end) == pytest.approx((0.2, 0.7), abs=0.01)
+
+
+@pytest.mark.parametrize("code", ["decoder_died", "decoder_stalled"])
+def test_a_stream_that_stops_its_decoder_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
+    read = SubtitleReader.read
+
+    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+        if source.language == "en":
+            raise MediaFault(code, "the decoder came to a halt", hint="none")
+        return read(reader, source)
+
+    monkeypatch.setattr(SubtitleReader, "read", dies_of_the_first)
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == ["second"]
+    assert [(loss.code, "came to a halt" in loss.message) for loss in chosen.losses] == [("subtitles_damaged", True)]
+    assert choose_subtitles(video, "en").source is None
+
+
+def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+
+    def is_gone(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+        raise MediaFault("source_missing", "the video is gone", hint="none")
+
+    monkeypatch.setattr(SubtitleReader, "read", is_gone)
+    with pytest.raises(MediaFault, match="gone"):
+        choose_subtitles(video)
+
+
+def test_reading_a_stream_shows_life_though_its_words_come_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_PACKETS", 2)
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+    signs: list[None] = []
+    read = read_stream(video, 1, lambda: signs.append(None))
+    assert [cue.text for cue in read.cues] == ["words"]
+    assert len(signs) >= 3  # of five frames of picture and one event
 
 
 @pytest.mark.shared_data

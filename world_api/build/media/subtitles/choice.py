@@ -25,6 +25,8 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
 
 AUTO, NONE = "auto", "none"
+#: Faults of a stream that stops its decoder: the video can do without the stream.
+_BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +111,13 @@ def _first_with_cues(
     order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader
 ) -> Subtitles:
     for source, why in order:
-        read = reader.read(source)
+        try:
+            read = reader.read(source)
+        except MediaFault as fault:
+            if fault.code not in _BEYOND_READING:
+                raise
+            losses.append(_loss("subtitles_damaged", f"{source.name} was passed over: {fault.message}"))
+            continue
         if read.left_out:
             what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
             losses.append(

@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +25,8 @@ _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
 #: After so many cues that make no sense the rest is taken to make none either.
 _MOST_SENSELESS = 20_000
+#: Packets of a file between two signs of life.
+_PACKETS = 1000
 #: An event of a stream without an end is taken to last so long (seconds).
 _OPEN_END = 3.0
 #: Codes of languages as names and streams write them -> ISO 639-1.
@@ -132,8 +134,11 @@ def read_file(path: Path) -> CueList:
     return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
 
 
-def read_stream(video: Path, index: int) -> CueList:
-    """The cues of a text stream inside a video; depends on nothing but the file."""
+def read_stream(video: Path, index: int, each: Callable[[], None] | None = None) -> CueList:
+    """The cues of a text stream inside a video; depends on nothing but the file.
+
+    All of the file is gone through, which may take minutes: ``each`` is called every so many packets of any stream.
+    """
     import av
 
     made: list[Cue | None] = []
@@ -142,8 +147,10 @@ def read_stream(video: Path, index: int) -> CueList:
         if stream is None:
             return CueList(cues=())
         try:
-            for packet in container.demux(stream):
-                if packet.pts is None or packet.time_base is None or packet.size == 0:
+            for number, packet in enumerate(container.demux(), start=1):
+                if each is not None and number % _PACKETS == 0:
+                    each()
+                if packet.stream_index != index or packet.pts is None or packet.time_base is None or packet.size == 0:
                     continue
                 start = float(packet.pts * packet.time_base)
                 length = float(packet.duration * packet.time_base) if packet.duration else _OPEN_END
