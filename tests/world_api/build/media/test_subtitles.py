@@ -13,10 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from world_api.build.media.subtitles import sources
+from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.cues import Cue, parse_cues
 from world_api.build.media.subtitles.encodings import decode
-from world_api.build.media.subtitles.sources import find_embedded, find_sidecars, read_file, read_stream
+from world_api.build.media.subtitles.sources import (
+    CueList,
+    SubtitleSource,
+    find_embedded,
+    find_sidecars,
+    read_file,
+    read_stream,
+)
 from world_api.core.faults import MediaFault
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
@@ -112,6 +121,7 @@ def test_chinese_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
     ("encoding", "text"),
     [
         ("big5", "這個花園今天很安靜，我們都在這裡等你"),
+        ("big5hkscs", "佢哋喺呢個花園度等你，今日好靜，我哋都喺度，嘅"),
         ("gb18030", "这个花园今天很安静，我们都在这里等你"),
         ("cp932", "今日の庭はとても静かですね"),
         ("cp949", "오늘 정원은 아주 조용합니다"),
@@ -120,6 +130,37 @@ def test_chinese_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
 )
 def test_other_encodings_are_told_apart(encoding: str, text: str) -> None:
     assert decode(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode(encoding)).count(text) == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "你好，世界"),
+        ("utf-8", "Größe, créée à Málaga"),
+        ("big5", "這個花園今天很安靜，我們都在這裡等你"),
+        ("big5hkscs", "佢哋喺呢個花園度等你，今日好靜，我哋都喺度"),
+        ("gb18030", "这个花园今天很安静，我们都在这里等你"),
+        ("cp932", "今日の庭はとても静かですね"),
+        ("cp949", "오늘 정원은 아주 조용합니다"),
+        ("cp1252", "“Größe”, créée à Málaga"),
+    ],
+)
+@pytest.mark.parametrize("bad", [b"\xff", b"\x81", b"\x81\n\x8d"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_damaged_byte_damages_nothing_else(encoding: str, text: str, bad: bytes, is_before: bool) -> None:
+    good = (f"00:01.000 --> 00:02.000\n{text}\n\n" * 3).encode(encoding)
+    worse = b"00:00.500 --> 00:00.900\nhm " + bad + b"\n\n"
+    decoded = decode(worse + good if is_before else good + worse)
+    assert decoded.count(text) == 3
+
+
+def test_of_damaged_characters_it_is_said_how_many(tmp_path: Path) -> None:
+    video = video_with(tmp_path / "film.mkv")
+    (tmp_path / "film.srt").write_bytes(srt("Größe, créée à Málaga", "hm").replace(b"hm", b"h\xffm"))
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == ["Größe, créée à Málaga", "h\ufffdm"]
+    (loss,) = chosen.losses
+    assert (loss.code, "1 character" in loss.message) == ("subtitles_damaged", True)
 
 
 def test_bytes_in_no_encoding_survive(tmp_path: Path) -> None:
@@ -182,34 +223,44 @@ def test_no_bytes_are_refused(data: bytes) -> None:
 NASTY = st.lists(
     st.sampled_from(
         [
-            "&#",
-            "&#x",
-            "9" * 5000,
-            "f" * 5000,
-            ";",
-            "{\\p",
-            "}",
-            "<v",
-            "<v.",
-            ">",
-            "<",
-            " ",
-            "\n",
-            "\r",
-            "-->",
-            "word",
-            "\x00",
+            *(
+                "&#",
+                "&#x",
+                "9" * 5000,
+                "f" * 5000,
+                ";",
+                "{\\p",
+                "}",
+                "<v",
+                "<v.",
+                ">",
+                "<",
+                " ",
+                "\n",
+                "\r",
+                "-->",
+                "word",
+            ),
+            *(
+                "1" * 5000,
+                "0:00:01.00",
+                "00:01.000 --> 00:02.000\n",
+                "[Events]\n",
+                "Format: Start, End, Text\n",
+                "\u0661",
+            ),
+            *(
+                "Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,",
+                "Dialogue: ",
+                ",",
+                ":",
+                "\ud800",
+                "&lt;",
+                "\\N",
+                "\u00b2",
+                "\x00",
+            ),
         ]
-        + [
-            "1" * 5000,
-            "0:00:01.00",
-            "00:01.000 --> 00:02.000\n",
-            "[Events]\n",
-            "Format: Start, End, Text\n",
-            "\u0661",
-            "²",
-        ]
-        + ["Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,", "Dialogue: ", ",", ":", "\ud800", "&lt;", "\\N"]
     ),
     max_size=40,
 ).map("".join)
@@ -375,6 +426,8 @@ def test_a_language_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None
         ("matroska", "ass", b"0,0,Default,Ann,0,0,0,,{\\an8}Good\\Nday{\\p1}m 0 0{\\p0}", "Good day", "Ann"),
         ("matroska", "webvtt", b"Good <b>day</b>", "Good day", ""),
         ("mp4", "mov_text", b"\x00\x08Good day", "Good day", ""),
+        ("mp4", "mov_text", b"\x00\x12\xfe\xff" + "Good day".encode("utf-16-be"), "Good day", ""),
+        ("mp4", "mov_text", b"\x00\x06\xff\xfe" + "你好".encode("utf-16-le"), "你好", ""),
     ],
 )
 def test_every_kind_of_text_stream_is_read(
@@ -385,6 +438,47 @@ def test_every_kind_of_text_stream_is_read(
     (cue,) = read_stream(source.path, source.stream).cues
     assert (cue.text, cue.speaker, source.language) == (words, speaker, "en")
     assert (cue.start, cue.end) == pytest.approx((0.2, 0.7), abs=0.01)
+
+
+@pytest.mark.parametrize("code", ["decoder_died", "decoder_stalled"])
+def test_a_stream_that_stops_its_decoder_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
+    read = SubtitleReader.read
+
+    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+        if source.language == "en":
+            raise MediaFault(code, "the decoder came to a halt", hint="none")
+        return read(reader, source)
+
+    monkeypatch.setattr(SubtitleReader, "read", dies_of_the_first)
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == ["second"]
+    assert [(loss.code, "came to a halt" in loss.message) for loss in chosen.losses] == [("subtitles_damaged", True)]
+    assert choose_subtitles(video, "en").source is None
+
+
+def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+
+    def is_gone(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+        raise MediaFault("source_missing", "the video is gone", hint="none")
+
+    monkeypatch.setattr(SubtitleReader, "read", is_gone)
+    with pytest.raises(MediaFault, match="gone"):
+        choose_subtitles(video)
+
+
+def test_reading_a_stream_shows_life_though_its_words_come_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_PACKETS", 2)
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+    signs: list[None] = []
+    read = read_stream(video, 1, lambda: signs.append(None))
+    assert [cue.text for cue in read.cues] == ["words"]
+    assert len(signs) >= 3  # of five frames of picture and one event
 
 
 @pytest.mark.shared_data

@@ -85,7 +85,7 @@ class Server:
         self._wire.send({"sources": told, "language": language, "sound": has_sound(Path(request["path"]))})
 
     def _cues(self, request: Message) -> None:
-        read = read_stream(Path(request["path"]), request["stream"])
+        read = read_stream(Path(request["path"]), request["stream"], each=self._breathe)
         cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
         self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
 

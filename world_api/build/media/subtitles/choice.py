@@ -14,6 +14,7 @@ from pathlib import Path
 from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
+from world_api.build.media.subtitles.encodings import DAMAGED
 from world_api.build.media.subtitles.sources import (
     SUFFIXES,
     SubtitleSource,
@@ -25,6 +26,8 @@ from world_api.core.faults import MediaFault
 from world_api.core.printable import printable
 
 AUTO, NONE = "auto", "none"
+#: Faults of a stream that stops its decoder: the video can do without the stream.
+_BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +112,21 @@ def _first_with_cues(
     order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader
 ) -> Subtitles:
     for source, why in order:
-        read = reader.read(source)
+        try:
+            read = reader.read(source)
+        except MediaFault as fault:
+            if fault.code not in _BEYOND_READING:
+                raise
+            losses.append(_loss("subtitles_damaged", f"{source.name} was passed over: {fault.message}"))
+            continue
         if read.left_out:
             what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
             losses.append(
                 _loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
             )
+        if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
+            what = "1 character" if damaged == 1 else f"{damaged} characters"
+            losses.append(_loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
         if read.is_cut:
             losses.append(_loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
         if read.cues:

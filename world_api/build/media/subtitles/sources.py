@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +26,8 @@ _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
 #: After so many cues that make no sense the rest is taken to make none either.
 _MOST_SENSELESS = 20_000
+#: Packets of a file between two signs of life.
+_PACKETS = 1000
 #: An event of a stream without an end is taken to last so long (seconds).
 _OPEN_END = 3.0
 #: Codes of languages as names and streams write them -> ISO 639-1.
@@ -132,8 +135,11 @@ def read_file(path: Path) -> CueList:
     return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
 
 
-def read_stream(video: Path, index: int) -> CueList:
-    """The cues of a text stream inside a video; depends on nothing but the file."""
+def read_stream(video: Path, index: int, each: Callable[[], None] | None = None) -> CueList:
+    """The cues of a text stream inside a video; depends on nothing but the file.
+
+    All of the file is gone through, which may take minutes: ``each`` is called every so many packets of any stream.
+    """
     import av
 
     made: list[Cue | None] = []
@@ -142,8 +148,10 @@ def read_stream(video: Path, index: int) -> CueList:
         if stream is None:
             return CueList(cues=())
         try:
-            for packet in container.demux(stream):
-                if packet.pts is None or packet.time_base is None or packet.size == 0:
+            for number, packet in enumerate(container.demux(), start=1):
+                if each is not None and number % _PACKETS == 0:
+                    each()
+                if packet.stream_index != index or packet.pts is None or packet.time_base is None or packet.size == 0:
                     continue
                 start = float(packet.pts * packet.time_base)
                 length = float(packet.duration * packet.time_base) if packet.duration else _OPEN_END
@@ -202,10 +210,16 @@ def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
     """The words of a packet and who says them."""
     if codec == "mov_text":
         length = int.from_bytes(data[:2], "big")
-        return data[2 : 2 + length].decode("utf-8", errors="replace"), ""
+        return _sample_text(data[2 : 2 + length]), ""
     text = data.decode("utf-8", errors="replace")
     if codec in {"ass", "ssa"}:
         # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
         fields = text.split(",", 8)
         return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
     return text, ""
+
+
+def _sample_text(sample: bytes) -> str:
+    """The text of a 3GPP timed text sample: UTF-16 where a byte order mark says so, else UTF-8."""
+    is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+    return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
