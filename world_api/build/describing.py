@@ -8,7 +8,7 @@ from pathlib import Path
 
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.losses import LossNote
-from world_api.build.stage import CLIP_SECONDS, Stage
+from world_api.build.stage import CLIP_SECONDS, Stage, losses_told_at_end
 from world_api.core.printable import printable
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
@@ -37,6 +37,8 @@ def describe(
     """The manifest of a world whose rows are stored, by a decode pass that stands at its end."""
     source = decode.source
     facts = _video_facts(decode)
+    # What lies beyond the end of a video that is still being written may yet come.
+    outside = losses_told_at_end(stages, start=source.start, duration=decode.duration) if complete else []
     return Manifest(
         schema_version=SCHEMA_VERSION,
         video_id=video_id,
@@ -60,7 +62,7 @@ def describe(
                 start_time=loss.start_time,
                 end_time=loss.end_time,
             )
-            for loss in [*decode.losses(), *lost]
+            for loss in [*decode.losses(), *lost, *outside]
         ],
         files=files,
         images=_images(folder, files),

@@ -27,6 +27,7 @@ from world_api.build.media.subtitles.sources import (
     read_stream,
 )
 from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
 ASS = (
@@ -328,6 +329,37 @@ def test_of_a_huge_file_the_beginning_is_read_and_that_is_said(tmp_path: Path, m
     assert [loss.code for loss in chosen.losses] == ["subtitles_cut"]
 
 
+def many(number: int, *, apart: float) -> str:
+    """So many cues, one every so many seconds."""
+
+    def clock(time: float) -> str:
+        minutes, seconds = divmod(time, 60)
+        return f"{int(minutes) // 60:02d}:{int(minutes) % 60:02d}:{seconds:06.3f}"
+
+    return "".join(f"{clock(n * apart)} --> {clock(n * apart + 0.5)}\nline {n}\n\n" for n in range(number))
+
+
+def test_of_more_cues_than_a_video_has_time_for_the_first_are_taken_and_that_is_said(tmp_path: Path) -> None:
+    video = video_with(tmp_path / "film.mkv")
+    (tmp_path / "film.srt").write_text(many(2001, apart=0.001))
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == [f"line {n}" for n in range(2000)]
+    assert [loss.code for loss in chosen.losses] == ["subtitles_cut"]
+
+
+def test_a_long_video_may_have_more_cues_and_none_has_more_than_there_could_be(
+    tmp_path: Path, make_video: Callable[..., Path]
+) -> None:
+    picture: list[Image] = [np.zeros((48, 64, 3), np.uint8)] * 2
+    video = make_video("film.mp4", picture, times=[0.0, 150.0])
+    (tmp_path / "film.srt").write_text(many(2500, apart=0.06))
+    chosen = choose_subtitles(video)
+    assert (len(chosen.cues), chosen.losses) == (2500, ())
+    (tmp_path / "film.srt").write_text(many(50_001, apart=0.06))
+    read = read_file(tmp_path / "film.srt")
+    assert (len(read.cues), read.is_cut) == (50_000, True)
+
+
 def test_a_link_to_another_folder_is_not_followed_unless_named(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "here").mkdir()
@@ -447,10 +479,10 @@ def test_a_stream_that_stops_its_decoder_is_passed_over(
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
     read = SubtitleReader.read
 
-    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
         if source.language == "en":
             raise MediaFault(code, "the decoder came to a halt", hint="none")
-        return read(reader, source)
+        return read(reader, source, film)
 
     monkeypatch.setattr(SubtitleReader, "read", dies_of_the_first)
     chosen = choose_subtitles(video)
@@ -462,7 +494,7 @@ def test_a_stream_that_stops_its_decoder_is_passed_over(
 def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
 
-    def is_gone(reader: SubtitleReader, source: SubtitleSource) -> CueList:
+    def is_gone(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
         raise MediaFault("source_missing", "the video is gone", hint="none")
 
     monkeypatch.setattr(SubtitleReader, "read", is_gone)

@@ -69,7 +69,7 @@ def _chosen(video: Path, wanted: str, reader: SubtitleReader) -> Subtitles:
     losses = [_not_followed(path) for path in strangers]
     found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
-        return _first_with_cues(_in_order(found, inside.language), losses, reader)
+        return _first_with_cues(_in_order(found, inside.language), losses, reader, video)
     language = language_code(wanted)
     fitting = [(source, "its language was wanted") for source in found if source.language == language]
     if not fitting:
@@ -79,7 +79,7 @@ def _chosen(video: Path, wanted: str, reader: SubtitleReader) -> Subtitles:
             f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
             hint="name a language it has, a subtitle file, or 'none'",
         )
-    return _first_with_cues(fitting, losses, reader)
+    return _first_with_cues(fitting, losses, reader, video)
 
 
 def _names_a_file(wanted: str) -> bool:
@@ -91,7 +91,7 @@ def _named_file(path: Path, video: Path, reader: SubtitleReader) -> Subtitles:
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
     source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
-    return _first_with_cues([(source, "it was named")], [], reader)
+    return _first_with_cues([(source, "it was named")], [], reader, video)
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
@@ -109,11 +109,11 @@ def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[Subtitl
 
 
 def _first_with_cues(
-    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader, video: Path
 ) -> Subtitles:
     for source, why in order:
         try:
-            read = reader.read(source)
+            read = reader.read(source, video)
         except MediaFault as fault:
             if fault.code not in _BEYOND_READING:
                 raise

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".srt", ".vtt", ".ass", ".ssa")
 _NAME = re.compile(r"\.([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8}){0,2}(\.(?:forced|sdh|cc|hi))?", re.IGNORECASE)
 _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "text"})
-#: So much of a file is read (bytes), and so many cues are taken: a film has two thousand.
-_LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
+#: So much of a file is read (bytes), and so many cues: a film has two thousand, a day of talk thirty thousand.
+_LARGEST_FILE, _MOST_CUES = 20_000_000, 50_000
 #: After so many cues that make no sense the rest is taken to make none either.
 _MOST_SENSELESS = 20_000
 #: Packets of a file between two signs of life.
@@ -62,6 +62,10 @@ class CueList:
     cues: tuple[Cue, ...]
     left_out: int = 0
     is_cut: bool = False
+
+    def first(self, most: int) -> CueList:
+        """The first so many of them."""
+        return self if len(self.cues) <= most else replace(self, cues=self.cues[:most], is_cut=True)
 
 
 def language_code(code: str | None) -> str:

@@ -40,6 +40,17 @@ class SubtitleLines:
         )
         self._subtitles = subtitles
 
+    def losses_at_end(self, *, start: float, duration: float) -> list[LossNote]:
+        """Cues that are on screen only before the first picture or after the last."""
+        left_out = sum(
+            cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
+        )
+        if self._subtitles.source is None or not left_out:
+            return []
+        what = "1 cue was" if left_out == 1 else f"{left_out} cues were"
+        message = f"{what} left out of {self._subtitles.source.name}: before or after the {duration:.1f} s of the video"
+        return [LossNote(code="subtitles_outside", message=message)]
+
     def open(self, clip: Clip) -> SubtitlesWorker:
         """A fresh worker."""
         return SubtitlesWorker(clip, self._subtitles, producer=self.spec.producer)

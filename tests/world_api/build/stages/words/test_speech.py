@@ -274,6 +274,21 @@ def test_a_file_beside_a_video_that_starts_at_a_minute_counts_from_its_first_fra
     assert (row["text"], row["start"], row["end"], row["known_at"]) == ("hello", 2.0, 4.0, 4.0)
 
 
+def test_cues_outside_the_video_are_counted_once_its_length_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_text(
+        "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:08,000 --> 00:00:09,000\nafter\n\n"
+        "3\n99:00:00,000 --> 99:00:01,000\nfar\n\n4\n00:00:01,000 --> 00:00:04,000\nbefore\n"
+    )
+    stage = SubtitleLines(subtitles(path, "en"))
+    (loss,) = stage.losses_at_end(start=5.0, duration=3.0)
+    assert loss.code == "subtitles_outside"
+    assert "3 cues were left out of film.srt" in loss.message
+    (loss,) = stage.losses_at_end(start=0.0, duration=60.0)
+    assert "1 cue was left out of film.srt" in loss.message
+    assert stage.losses_at_end(start=0.0, duration=360_000.0) == []
+
+
 def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_text("1\n00:00:06,000 --> 00:00:08,000\nhello\n")
