@@ -131,6 +131,18 @@ def test_recognised_lines_carry_their_words_and_are_marked(make_world: Any) -> N
     assert "hello there  (recognised, 30% sure)" in inspection_text(inspection(world, None))
 
 
+def test_words_that_are_known_later_are_not_told_behind_a_cut(make_world: Any) -> None:
+    make_world(
+        {
+            "speech": [recognised(2.0, 4.0, "hello there")],
+            "words": [word(2.0, 2.0, "hello", 4.0), word(2.0, 2.6, "there", 9.0)],
+        }
+    )
+    for as_of, expected in ((5.0, ["hello"]), (9.0, ["hello", "there"]), (None, ["hello", "there"])):
+        (line,) = open_session(make_world.store, "made", as_of=as_of, name=None).view.speech
+        assert [item.text for item in line.words] == expected
+
+
 def test_chinese_on_the_screen_is_found_by_chinese_words(make_world: Any) -> None:
     box = {"x1": 0, "y1": 0, "x2": 90, "y2": 20, "confidence": 0.9, "producer": "made/1"}
     make_world({"screen_texts": [{"time": 12.0, "text": "第三章 花园", "known_at": 12.0, **box}]})
