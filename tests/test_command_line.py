@@ -230,6 +230,13 @@ def test_the_catalogue_searches_across_videos_and_leaves_out_what_changed(cli: C
     assert {hit["video_id"] for hit in cli("worlds", "--search", "blue folder", "--json").json["segments"]} == {"made"}
 
 
+def test_the_catalogue_shows_what_is_said_and_keeps_the_words_of_its_index_to_itself(cli: Cli) -> None:
+    hits = cli("worlds", "--search", "person", "--json").json["segments"]
+    assert any("person in" in hit["text"] for hit in hits)
+    assert not [hit for hit in hits if "人" in hit["text"]]
+    assert cli("worlds", "--search", "人", "--json").json["segments"]
+
+
 def test_committing_a_session_leaves_the_video_in_the_catalogue(cli: Cli) -> None:
     cli("reindex")
     memory = '{"level": "event", "time_range": {"start_time": 1, "end_time": 2}, "content": "noted"}'

@@ -83,15 +83,15 @@ class Notes:
         """Vote on whether it is a person, when that is due."""
         votes = self.of(number).votes
         if votes.is_due(moment.time):
+            cut_off = _cut_off(blob, moment.picture)
             if blob.box.height >= _TALL_ENOUGH:
-                votes.look(self._people, lambda: moment.picture, blob.box, moment.time)
+                votes.look(self._people, lambda: moment.picture, blob.box, moment.time, cut_off=cut_off)
             else:
                 longer = max(moment.shape)
                 scale = min(1.0, _VOTE_SIDE / longer)
                 shape = round(moment.shape[0] * scale), round(moment.shape[1] * scale)
-                votes.look(
-                    self._people, lambda: moment.larger(_VOTE_SIDE), moment.enlarge(blob.box, shape), moment.time
-                )
+                box = moment.enlarge(blob.box, shape)
+                votes.look(self._people, lambda: moment.larger(_VOTE_SIDE), box, moment.time, cut_off=cut_off)
 
     def see(self, number: int, blob: Blob, moment: Moment) -> None:
         """Note one sighting of the clip's span; a blob that was seen before has kept its colours."""

@@ -47,7 +47,7 @@ class MovingThings:
         self._people = people
         self.spec = StageSpec(
             name="moving_things",
-            version=2,
+            version=3,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
             parameters={"max_side": _MAX_SIDE, "people": people().producer},

@@ -9,12 +9,16 @@ from typing import Protocol
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 
-#: Seconds between two looks at the same thing: at first, and once it has been looked at often enough.
-_SOON, _LATER, _OFTEN = 0.8, 2.0, 8
+#: Seconds between two looks at the same thing: at first (every other sample), and once it was looked at often enough.
+_SOON, _LATER, _OFTEN = 0.45, 1.9, 16
+#: Boxes that overlap so much show the same view: where the detector saw nobody in it, looking again tells nothing new.
+_SAME_VIEW = 0.85
 #: An upright person's height over width.
 _SLIMMEST, _BROADEST = 3.45, 1.4
-#: What a look adds to the standing or takes from it, the bounds of the standing, and where it says person.
-_HIT, _MISS, _LOWEST, _HIGHEST, _PERSON = 1.0, -0.5, -2.0, 4.0, 2.5
+#: What a look adds to the standing (less for a part, which may look like anything) or takes from it.
+_HIT, _PART_HIT, _MISS = 1.0, 0.5, -0.5
+#: The bounds of the standing, and where it says person.
+_LOWEST, _HIGHEST, _PERSON = -2.0, 4.0, 2.5
 
 
 class PersonScorer(Protocol):
@@ -38,6 +42,7 @@ class PersonVotes:
     looks: int = 0
     standing: float = 0.0
     next_look: float = 0.0
+    missed_view: Box | None = None
     was_person: bool = False
 
     @property
@@ -54,11 +59,24 @@ class PersonVotes:
         """Whether it should be looked at again."""
         return time >= self.next_look
 
-    def look(self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float) -> None:
-        """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed)."""
+    def look(
+        self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float, *, cut_off: bool = False
+    ) -> None:
+        """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed).
+
+        Who stands still in a pose that the detector does not know is not voted down by that view again and again.
+        ``cut_off`` tells of a box at the picture's edge, where only a part may be seen.
+        """
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
         upright = _BROADEST <= box.height / max(box.width, 1.0) <= _SLIMMEST
-        hit = upright and scorer.person_score(image(), box) > 0.0
-        self.standing = min(_HIGHEST, max(_LOWEST, self.standing + (_HIT if hit else _MISS)))
+        if upright and scorer.person_score(image(), box) > 0.0:
+            self.missed_view = None
+            self._add(_PART_HIT if cut_off else _HIT)
+        elif self.missed_view is None or box.iou(self.missed_view) < _SAME_VIEW:
+            self.missed_view = box
+            self._add(_MISS)
+
+    def _add(self, vote: float) -> None:
+        self.standing = min(_HIGHEST, max(_LOWEST, self.standing + vote))
         self.was_person = self.is_person

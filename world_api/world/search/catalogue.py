@@ -23,7 +23,7 @@ from world_api.world.disk.files import not_writable
 from world_api.world.disk.manifest import Manifest, read_manifest
 from world_api.world.disk.stored import list_worlds, open_world, world_folder
 from world_api.world.disk.tables import SESSION_TABLES
-from world_api.world.search.documents import document_texts
+from world_api.world.search.documents import document_texts, quoted_texts
 from world_api.world.search.lexical import index_terms, query_terms
 from world_api.world.search.passages import passages_of
 from world_api.world.view import View
@@ -135,17 +135,18 @@ SCHEMA = pa.schema(
         ("segment_id", pa.string()),
         ("start_time", pa.float64()),
         ("end_time", pa.float64()),
-        ("text", pa.string()),
+        ("shown", pa.string()),
         ("terms", pa.string()),
     ]
 )
 
 
 def _rows(view: View) -> pa.Table:
-    """One row a segment. ``terms`` holds the project's own index terms, so both searches read words alike."""
+    """One row a segment. ``shown`` is for readers; ``terms`` holds our own index terms, so both searches read words alike."""
     segments = view.segments
     passages = passages_of(view)
-    texts = document_texts(passages, *passages.in_each(segments), count=len(segments))
+    inside = passages.in_each(segments)
+    texts = document_texts(passages, *inside, count=len(segments))
     manifest = view.world.manifest
     return pa.table(
         {
@@ -154,7 +155,7 @@ def _rows(view: View) -> pa.Table:
             "segment_id": [segment_id(segment) for segment in segments],
             "start_time": [round_time(segment.start) for segment in segments],
             "end_time": [round_time(segment.end) for segment in segments],
-            "text": texts,
+            "shown": quoted_texts(passages, *inside, count=len(segments)),
             "terms": [" ".join(index_terms(text)) for text in texts],
         },
         schema=SCHEMA,
@@ -235,6 +236,6 @@ def _hit(row: dict[str, Any]) -> CatalogueHit:
         segment_id=row["segment_id"],
         start_time=row["start_time"],
         end_time=row["end_time"],
-        text=row["text"],
+        text=row["shown"],
         score=round(float(row["_score"]), 4),
     )

@@ -149,6 +149,14 @@ def _vectors(count: int) -> pa.Schema:
     return pa.schema([("values", pa.list_(pa.float32(), count))])
 
 
+def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:
+    """The same as it is shown to somebody, without the further words that it is found by."""
+    lines: list[list[str]] = [[] for _ in range(count)]
+    for at, number in zip(segment.tolist(), passage.tolist(), strict=True):
+        lines[at].append(passages.quoted(number))
+    return ["\n".join(own) for own in lines]
+
+
 def _kept(vectors: Vectors) -> pa.Table:
     """Vectors (n x dimension) as a table: one row a dimension, so that a search reads the ones it needs."""
     flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))

@@ -55,6 +55,7 @@ class Passages(Items[Passage]):
         ]  # fmt: skip
         self._known = view.world.once(Texts)
         self._anew: list[str] = []
+        self._hints: dict[int, str] = {}
         parts = [
             (
                 part.starts,
@@ -111,6 +112,15 @@ class Passages(Items[Passage]):
     def text(self, number: int) -> str:
         """What a number of ``texts`` stands for."""
         return self._known.text(number) if number >= 0 else self._anew[-1 - number]
+
+    def quoted(self, position: int) -> str:
+        """What the passage at a position says, as it is quoted."""
+        number = int(self.texts[position])
+        if self.sources[position] != _TRACKER:
+            return self.text(number)
+        if number not in self._hints:  # things of one description have one hint
+            self._hints[number] = self._passage(position).text
+        return self._hints[number]
 
     def first_texts(self, span: TimeSpan, source: Source, count: int) -> list[str]:
         """The first so many different texts that one source gives for a stretch, as they are quoted."""

@@ -145,6 +145,31 @@ def test_a_count_lists_entities_of_the_kind_asked_for() -> None:
     assert "1 for" in answer
 
 
+def test_a_count_of_what_the_tools_cannot_tell_repeats_their_hint_and_claims_no_zero() -> None:
+    hint = "this profile cannot tell whether a bottle is there"
+    answers: Answers = {
+        "list_entities": lambda _: {"entities": [{"entity_id": "e1", "category": "person"}]},
+        "detect_objects": lambda _: {"detections": [], "hint": hint},
+    }
+    for question in ("How many bottles are there?", "How many times does a bottle appear?"):
+        calls, answer = converse(question, answers)
+        assert ("detect_objects", "bottle") in [(name, asked.get("category")) for name, asked in calls]
+        assert hint in answer
+        assert "0 for" not in answer
+
+
+def test_a_count_says_who_may_have_been_counted_before() -> None:
+    entities = [
+        {"entity_id": "e1", "category": "person", "may_be": [{"entity_id": "e2", "score": 0.97}]},
+        {"entity_id": "e2", "category": "person", "may_be": [{"entity_id": "e1", "score": 0.97}]},
+        {"entity_id": "e3", "category": "person", "may_be": [{"entity_id": "e1", "score": 0.6}]},
+    ]
+    _, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities}})
+    assert "3 for 'people', of which 1 may be the same" in answer
+    _, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities[1:]}})
+    assert "may be" not in answer
+
+
 def test_how_often_counts_the_stretches_a_look_confirms() -> None:
     calls, answer = converse(
         "How many times does the cat appear?",

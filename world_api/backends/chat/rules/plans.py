@@ -27,6 +27,7 @@ _CANDIDATES = 20
 _LOOKS = 12
 _SCENES_DESCRIBED = 3
 _SPANS_CITED = 8
+_ALIKE = 0.9  #: from this score on, two entities that look alike are said to be perhaps one
 _LONGEST_LOOK = 10.0  #: seconds of a stretch that are described
 
 
@@ -143,6 +144,8 @@ def _count_times(facts: Facts, library: Call | None) -> Plan:
     candidates = yield from _candidates(facts)
     seen = (yield from _seen(facts, candidates)) if candidates else []
     spans = sorted({item.span for item in seen})
+    if not spans:
+        return (yield from _none_counted(facts))
     return Conclusion(
         text=wording.counted(question.target, len(spans), "", chinese=question.chinese),
         spans=tuple(spans[:_SPANS_CITED]),
@@ -156,8 +159,37 @@ def _count(facts: Facts, library: Call | None) -> Plan:
         return counted
     listed = yield from _one(Call(tool="list_entities", arguments={"video_id": facts.video_id}))
     entities = [item for item in records_in(listed) if _is_a(item, question.category)]
+    if not entities:
+        return (yield from _none_counted(facts))
     names = "; ".join(str(item.get("hint") or item.get("entity_id") or "") for item in entities)
-    return Conclusion(text=wording.counted(question.target, len(entities), names, chinese=question.chinese))
+    returning = _returning(entities)
+    text = wording.counted(question.target, len(entities), names, chinese=question.chinese, returning=returning)
+    return Conclusion(text=text)
+
+
+def _none_counted(facts: Facts) -> Plan:
+    """Nothing was found to count: a look may tell why, for one that knows of no such thing cannot claim a zero."""
+    question = facts.question
+    looked = {} if question.category == "any" else (yield from _one(_look(facts, 0.0)))
+    hint = looked.get("hint")
+    if isinstance(hint, str) and hint:
+        return Conclusion(text=wording.none_counted(question.target, hint, chinese=question.chinese))
+    return Conclusion(text=wording.counted(question.target, 0, "", chinese=question.chinese))
+
+
+def _returning(entities: Sequence[_Result]) -> int:
+    """How many entities may well be one that was listed before them."""
+    earlier: set[object] = set()
+    count = 0
+    for entity in entities:
+        links = entity.get("may_be")
+        count += any(
+            link.get("entity_id") in earlier and is_number(score := link.get("score")) and score >= _ALIKE
+            for link in (links if isinstance(links, list) else ())
+            if isinstance(link, Mapping)
+        )
+        earlier.add(entity.get("entity_id"))
+    return count
 
 
 def _summarise(facts: Facts, library: Call | None) -> Plan:

@@ -32,11 +32,18 @@ def not_found(target: str, *, chinese: bool) -> str:
     return marked(f"没有找到“{target}”。" if chinese else f"Nothing was found for {target!r}.")
 
 
-def counted(target: str, number: int, names: str, *, chinese: bool) -> str:
-    """A number, and what was counted."""
+def counted(target: str, number: int, names: str, *, chinese: bool, returning: int = 0) -> str:
+    """A number, and what was counted; ``returning`` of them may have been counted before."""
     if chinese:
-        return marked(f"“{target}”共 {number}" + (f"：{names}" if names else "。"))
-    return marked(f"{number} for {target!r}" + (f": {names}" if names else "."))
+        again = f"（其中 {returning} 个可能重复）" if returning else ""
+        return marked(f"“{target}”共 {number}{again}" + (f"：{names}" if names else "。"))
+    again = f", of which {returning} may be the same as earlier ones" if returning else ""
+    return marked(f"{number} for {target!r}{again}" + (f": {names}" if names else "."))
+
+
+def none_counted(target: str, hint: str, *, chinese: bool) -> str:
+    """That nothing was counted, with what a tool said about that; it is no claim that there is none."""
+    return marked(f"“{target}”没有数到：{hint}" if chinese else f"None was counted for {target!r}: {hint}")
 
 
 def told(text: str, *, chinese: bool) -> str:

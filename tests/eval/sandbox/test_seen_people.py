@@ -1,0 +1,89 @@
+"""What the classical profile makes of the sample film's people: the demonstration rests on it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eval.sandbox import SampleFiles, make_sample
+from eval.sandbox.sample import DEFAULT_SEED
+from world_api.backends.clocks import SystemClock
+from world_api.core.boxes import Box
+from world_api.options import BuildOptions
+from world_api.profiles import build_world, open_session
+from world_api.world.tracks import Track
+
+pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
+
+#: Seconds without a sighting after which the next one begins another visit.
+APART = 2.0
+TOLERANCE = 1.0
+#: A sighting is of the person of the truth when so near in time (seconds) and so much in the same place.
+BESIDE, SAME_PLACE = 0.1, 0.4
+
+Seen = tuple[float, Box]
+
+
+class Silent:
+    """Progress nobody watches."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Nothing to draw."""
+
+    def say(self, text: str) -> None:
+        """Nobody listens."""
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> SampleFiles:
+    return make_sample(tmp_path_factory.mktemp("seen"), seed=DEFAULT_SEED)
+
+
+@pytest.fixture(scope="module")
+def tracks(sample: SampleFiles, tmp_path_factory: pytest.TempPathFactory) -> tuple[Track, ...]:
+    store: Path = tmp_path_factory.mktemp("seen-worlds")
+    unneeded = BuildOptions(without=("screen_texts", "key_frames"))
+    build_world(sample.video, store, progress=Silent(), clock=SystemClock(), video_id="seen", options=unneeded)
+    return tuple(open_session(store, "seen", name=None).view.tracks)
+
+
+@pytest.fixture(scope="module")
+def visits(sample: SampleFiles) -> list[list[Seen]]:
+    """When and where the owner of the folder, who comes first, is in the picture: a list for each visit."""
+    truth: dict[str, Any] = json.loads(sample.truth.read_text(encoding="utf-8"))
+    owner = next(track for track in truth["tracks"] if track["category"] == "person")
+    seen = [
+        (item["time"], Box(x1=item["box"][0], y1=item["box"][1], x2=item["box"][2], y2=item["box"][3]))
+        for item in owner["sightings"]
+    ]
+    breaks = [place for place in range(1, len(seen)) if seen[place][0] - seen[place - 1][0] > APART]
+    return [seen[first:end] for first, end in pairwise([0, *breaks, len(seen)])]
+
+
+def fits(track: Track, visit: list[Seen]) -> int:
+    """How many sightings of a track lie where the truth has its person."""
+    times = np.array([time for time, _ in visit])
+    nearest = [int(np.abs(times - time).argmin()) for time in track.times]
+    return sum(
+        abs(times[near] - time) < BESIDE and visit[near][1].iou(track.box(place)) > SAME_PLACE
+        for place, (near, time) in enumerate(zip(nearest, track.times, strict=True))
+    )
+
+
+def test_each_visit_of_the_one_who_comes_back_is_a_persons(tracks: tuple[Track, ...], visits: list[list[Seen]]) -> None:
+    assert len(visits) == 3
+    for visit in visits:
+        track = max(tracks, key=lambda track: fits(track, visit))
+        assert track.category == "person", visit[0]
+        assert track.span.duration >= 0.6 * (visit[-1][0] - visit[0][0])
+
+
+def test_the_first_person_seen_is_the_one_who_comes_first(tracks: tuple[Track, ...], visits: list[list[Seen]]) -> None:
+    first = min((track for track in tracks if track.category == "person"), key=lambda track: track.span.start)
+    assert abs(first.span.start - visits[0][0][0]) <= TOLERANCE
+    assert abs(first.span.end - visits[0][-1][0]) <= TOLERANCE
