@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -121,9 +122,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fault = StoreFault("file_system", f"{place}{error.strerror or error}", hint="check the path and the free space")
         sys.exit(fail(fault, as_json=as_json))
     except SystemExit as leaving:
-        if leaving.code == USAGE and as_json:
-            fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint="add --help"), as_json=True)
+        if leaving.code == USAGE:
+            _explain_usage(given, as_json=as_json)
         raise
+
+
+def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
+    """What stderr does not say yet of a wrong usage."""
+    from world_api.core.faults import VideoWorldError
+    from world_api.exposure.cli import fail, note
+
+    taken = next((argument for argument in given if argument.startswith("-") and _is_file(argument)), None)
+    hint = f"{taken} was taken for an option; write ./{taken} for the file" if taken is not None else ""
+    if as_json:
+        fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint=hint or "add --help"), as_json=True)
+    elif hint:
+        note(f"  hint: {hint}")
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:  # such as a name that is too long
+        return False
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from videoworld import COMMANDS, main
+from world_api.world.disk.manifest import write_manifest
 
 
 class Outcome(NamedTuple):
@@ -52,6 +54,28 @@ def test_the_worlds_of_a_store_are_listed(cli: Cli) -> None:
     [entry] = cli("worlds", "--json").json["worlds"]
     assert (entry["video_id"], entry["duration"], entry["profile"]) == ("made", 60.0, "classical")
     assert "made" in cli("worlds").out
+
+
+def test_a_world_whose_id_says_little_is_listed_with_its_title(cli: Cli, make_world: Any) -> None:
+    world = make_world(video_id="video-5866f3a9")
+    write_manifest(world.folder, world.manifest.model_copy(update={"title": "花园 里"}))
+    world = make_world(video_id="garden")
+    write_manifest(world.folder, world.manifest.model_copy(update={"title": "Garden"}))
+    lines = {line.split()[0]: line for line in cli("worlds").out.splitlines()}
+    assert lines["video-5866f3a9"].endswith("  花园 里")
+    assert "Garden" not in lines["garden"]
+
+
+def test_a_world_that_still_grows_is_shown_so(cli: Cli, make_world: Any) -> None:
+    assert cli("worlds", "--json").json["worlds"][0]["complete"] is True
+    assert cli("inspect", "made", "--json").json["complete"] is True
+    assert "growing" not in cli("worlds").out + cli("inspect", "made").out
+    world = make_world()
+    write_manifest(world.folder, world.manifest.model_copy(update={"complete": False}))
+    assert cli("worlds", "--json").json["worlds"][0]["complete"] is False
+    assert cli("inspect", "made", "--json").json["complete"] is False
+    assert "still growing" in cli("worlds").out
+    assert "still growing" in cli("inspect", "made").out
 
 
 def test_a_store_without_worlds_says_how_to_make_one(cli: Cli, tmp_path: Path) -> None:
@@ -237,10 +261,43 @@ def test_committing_a_session_leaves_the_video_in_the_catalogue(cli: Cli) -> Non
     assert cli("worlds", "--search", "blue folder", "--json").json["segments"]
 
 
+def test_a_pipe_is_refused_also_where_a_world_has_its_name(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("made.mp4")
+    for command in (["build", "made.mp4"], ["ask", "./made.mp4", "How many people?"]):
+        outcome = cli(*command, "--json")
+        assert (outcome.status, outcome.json["error"]["code"]) == (1, "not_a_file")
+
+
+def test_a_file_whose_name_begins_with_a_dash_is_told_from_an_option(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-lead.mp4").touch()
+    assert "./-lead.mp4" in cli("build", "-lead.mp4").err
+    outcome = cli("build", "-lead.mp4", "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (2, "wrong_usage")
+    assert "./-lead.mp4" in outcome.json["error"]["hint"]
+    assert cli("build", "./-lead.mp4", "--json").json["error"]["code"] == "empty_file"
+    assert "./" not in cli("build", "--lead").err
+
+
 def test_the_doctor_examines_this_installation(cli: Cli) -> None:
     record = cli("doctor", "--json").json
     assert record["ok"], record["problems"]
     assert {"av", "torch"} <= {package["name"] for package in record["packages"]}
+
+
+def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.exposure.commands.doctor._version", lambda name: None)
+    lines = {line.split()[0]: line for line in cli("doctor").out.splitlines() if "missing (" in line}
+    assert "--speech faster-whisper" in lines["faster-whisper"]
+    assert 'pip install "video-world-api[speech]"' in lines["faster-whisper"]
+    assert "--speech pocketsphinx" in lines["pocketsphinx"]
+    assert "not used yet" in lines["torch"]
+    assert "needed" in lines["av"]
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

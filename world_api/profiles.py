@@ -9,7 +9,7 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from world_api.core.faults import MediaFault, VideoWorldError
+from world_api.core.faults import MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
@@ -77,7 +77,11 @@ def build_world(
         report = following.follow_world(job, chosen.following)
     else:
         report = streams.follow_stream(job, address, chosen.following)
-    prepare(store, report.video_id, text_embedder())
+    try:
+        prepare(store, report.video_id, text_embedder())
+    except StoreFault as fault:
+        # The world is whole without it; its readers make in memory what is not there.
+        progress.say(f"nothing is kept beside the world, so opening it takes longer: {fault.message}")
     return report
 
 
@@ -87,7 +91,7 @@ def reindex(store: Path) -> int:
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
-    prepare_all(store, text_embedder())
+    prepare_all(store, text_embedder(), anew=True)
     return catalogue.rebuild(store)
 
 
@@ -124,7 +128,11 @@ def _world_of(video: Path, store: Path) -> str | None:
     """The id of the complete world of a file, where it has the file's name."""
     try:
         manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
-        is_same = manifest.complete and manifest.source.sha256 == hash_file(video.expanduser())
+        is_same = (
+            manifest.complete
+            and video.expanduser().is_file()
+            and manifest.source.sha256 == hash_file(video.expanduser())
+        )
     except (VideoWorldError, OSError):
         return None  # building says what is wrong
     return manifest.video_id if is_same else None

@@ -26,7 +26,11 @@ def recipe_for(profile: str, listening: Listening | None = None, *, without: Col
     """
     if profile == "classical":
         said = listening or Listening()
-        return Recipe(profile=profile, stages=lambda video: leave_out(_classical(video, listening=said), without))
+        return Recipe(
+            profile=profile,
+            stages=lambda video: leave_out(_classical(video, listening=said), without),
+            load=_load_classical,
+        )
     if profile == "oracle":
         return Recipe(profile=profile, stages=lambda video: leave_out(_oracle(video), without))
     if profile == "neural":
@@ -37,6 +41,12 @@ def recipe_for(profile: str, listening: Listening | None = None, *, without: Col
     raise BackendFault(
         "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
     )
+
+
+def _load_classical() -> None:
+    """Import those stages whose libraries take long to load."""
+    import world_api.build.stages.cuts
+    import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
 
 
 def _classical(video: Path, *, listening: Listening) -> list[Stage]:

@@ -92,6 +92,20 @@ def test_the_world_says_which_subtitles_it_holds(film: Path, tmp_path: Path) -> 
     assert record["words_from"] in inspection_text(record)
 
 
+@pytest.mark.media
+def test_subtitles_that_gave_no_line_are_not_said_to_give_the_words(film: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.srt"
+    wrong.write_text(
+        "1\n00:00:02,000 --> 00:00:01,000\nback\n\n2\n99:00:00,000 --> 99:00:01,000\nfar\n\n"
+        "3\n00:00:01,000 --> zz\nno\n\n4\n00:00:20,000 --> 00:00:21,000\nin the last clip, after the end\n"
+    )
+    record = inspection(open_session(built(film, tmp_path, str(wrong)), "film", name=None).view.world, None)
+    assert record["speech"] == []
+    assert record["words_from"] == ""
+    assert [loss["code"] for loss in record["losses"]] == ["subtitles_damaged", "subtitles_outside"]
+    assert all("2 cues were left out of wrong.srt" in loss["message"] for loss in record["losses"])
+
+
 def recognised(start: float, end: float, text: str) -> dict[str, Any]:
     return {
         "start": start, "end": end, "text": text, "speaker": "", "language": "en", "source": "recognised", "confidence": 0.3,
@@ -115,6 +129,18 @@ def test_recognised_lines_carry_their_words_and_are_marked(make_world: Any) -> N
     (line,) = session.view.speech
     assert [(item.text, item.span.start) for item in line.words] == [("hello", 2.0), ("there", 2.6)]
     assert "hello there  (recognised, 30% sure)" in inspection_text(inspection(world, None))
+
+
+def test_words_that_are_known_later_are_not_told_behind_a_cut(make_world: Any) -> None:
+    make_world(
+        {
+            "speech": [recognised(2.0, 4.0, "hello there")],
+            "words": [word(2.0, 2.0, "hello", 4.0), word(2.0, 2.6, "there", 9.0)],
+        }
+    )
+    for as_of, expected in ((5.0, ["hello"]), (9.0, ["hello", "there"]), (None, ["hello", "there"])):
+        (line,) = open_session(make_world.store, "made", as_of=as_of, name=None).view.speech
+        assert [item.text for item in line.words] == expected
 
 
 def test_chinese_on_the_screen_is_found_by_chinese_words(make_world: Any) -> None:

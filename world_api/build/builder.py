@@ -6,7 +6,7 @@ world grows beside the old one until its manifest takes the old one's place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,13 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.worker import MediaWorker, VideoSound
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
-from world_api.build.schedule import Progress, Schedule
+from world_api.build.running.schedule import Progress, Schedule
+from world_api.build.running.threads import opencv_on_one_thread
 from world_api.build.shelf import Shelf
+from world_api.build.source import Stamp, check_unchanged, hash_source, stamp_of
 from world_api.build.stage import Stage, clip_count, losses_told_by
+from world_api.core.canonical import content_hash
 from world_api.core.ports import Clock
-from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.locking import world_lock
 from world_api.world.disk.manifest import Loss, Manifest, write_manifest
 from world_api.world.disk.stored import world_folder
@@ -94,51 +96,83 @@ def build_world(job: Job) -> BuildReport:
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
-            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``, ``decoder_stalled``.
+            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``, ``decoder_stalled``,
+            ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``, ``no_such_subtitles``.
         StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
             ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: whatever the recipe's stages lack.
     """
     started = job.clock.monotonic()
+    stamp = stamp_of(job.video)
     with closing(MediaWorker(job.limits)) as worker:
+        worker.start()
+        job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
         stages = list(job.recipe.stages(job.video))
         with lock_of(job):
-            source_hash = hash_file(job.video)
+            if stamp_of(job.video) != stamp:  # while another process was waited for
+                stamp = stamp_of(job.video)
+                source, stages = worker.probe(job.video), list(job.recipe.stages(job.video))
+            source_hash = hash_source(job.video)
             return build_locked(
-                job, source, stages, worker, source_hash=source_hash, started=started, reuse=not job.force
+                job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force
             )
 
 
 def build_locked(
-    job: Job, source: Probe, stages: list[Stage], worker: MediaWorker, *, source_hash: str, started: float, reuse: bool
+    job: Job,
+    source: Probe,
+    stages: list[Stage],
+    worker: MediaWorker,
+    stamp: Stamp,
+    *,
+    source_hash: str,
+    started: float,
+    reuse: bool,
 ) -> BuildReport:
     """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
-    folder, keys = job.folder, keys_of(stages, source_hash)
+    folder, keys = job.folder, keys_of(stages, row_source(source_hash, job.limits))
     old = find_predecessor(folder, job.video, force=job.force)
     existing = old.manifest
     if existing is not None and not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
-        if existing.complete and {stage.name: stage.key for stage in existing.stages} == keys:
+        if _is_what_is_wanted(existing, keys, folder):
             remember_source(folder, job.video)
             return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
     sound = VideoSound(source, limits=job.limits)
-    shelf = Shelf(folder, source, keys, reuse=reuse, hear=sound)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
-    with closing(sound):
+    shelf = Shelf(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
+    with closing(sound), opencv_on_one_thread():
         decode = _work(job, source, stages, shelf, log, worker)
+    check_unchanged(job.video, stamp)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,
         files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
         lost=[*log.lost, *losses_told_by(stages)], stages=stages, keys=keys, source_hash=source_hash,
-        built_at=job.clock.now(),
+        source_bytes=stamp.size, built_at=job.clock.now(),
     )  # fmt: skip
-    # Sessions first: a build broken off here leaves the old world without them, never the new one with them.
+    # Sessions and the place of the video first: a build broken off here leaves the old world without them, never the
+    # new one without what belongs to it.
     notes = old.set_sessions_aside(source_hash)
-    write_manifest(folder, manifest)
     remember_source(folder, job.video)
+    write_manifest(folder, manifest)
     old.sweep(manifest)
     return _report(manifest, changed=True, shelf=shelf, seconds=job.clock.monotonic() - started, notes=notes)
+
+
+def row_source(source_hash: str, limits: Limits) -> str:
+    """What rows depend on of their source: the file, and limits that may cut it short."""
+    own = (limits.pixels, limits.duration)
+    usual = (DEFAULT_LIMITS.pixels, DEFAULT_LIMITS.duration)
+    return source_hash if own == usual else content_hash([source_hash, *own])
+
+
+def _is_what_is_wanted(existing: Manifest, keys: Mapping[str, str], folder: Path) -> bool:
+    """Whether a world is complete, was made by these very stages, and has all its files."""
+    if not existing.complete or {stage.name: stage.key for stage in existing.stages} != keys:
+        return False
+    paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
+    return all((folder / path).is_file() for path in paths)
 
 
 def _work(
@@ -155,7 +189,7 @@ def _work(
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
-                stops=known is not None, noted=log.note, process=worker.hand_over(),
+                stops=known is not None, noted=log.note, died=log.lose, process=worker.hand_over(),
             )  # fmt: skip
             schedule.run_pass(decode)
             if decode.final is not None:

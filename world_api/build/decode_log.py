@@ -21,6 +21,8 @@ from world_api.core.canonical import content_hash
 from world_api.world.disk.files import not_writable
 
 NAME = "decoding.jsonl"
+#: So many digits of a record's hash stand in its line.
+_CHECK = 12
 
 
 class DecodeLog:
@@ -32,11 +34,25 @@ class DecodeLog:
         self.states: list[PassState] = []
         self.final: PassState | None = None
         self.lost: list[LossNote] = []
+        self.has_died = False
         self._is_begun = reuse and self._read()
+
+    @property
+    def vouches_for_rows(self) -> bool:
+        """Whether rows that are there were made of whole frames, or of the frames of a pass that came to its end."""
+        return self.final is not None or not self.has_died
 
     def before(self, time: float) -> PassState | None:
         """The last place before a time (seconds) that a pass can be taken up at."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
+
+    def lose(self, loss: LossNote) -> None:
+        """A decoder died: rows made from now on may lack frames, so they are kept only with the end of the pass.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        self._write({"died": vars(loss)})
 
     def note(self, state: PassState) -> None:
         """Keep a place, about one a clip.
@@ -68,25 +84,31 @@ class DecodeLog:
             self.finish(final, lost)
 
     def _read(self) -> bool:
-        """Take what the log holds of this very video; whether it is one to write on."""
+        """Take what the log holds of this very video; whether it is one to write on.
+
+        A line that is not what was written ends it: what comes after is not trusted.
+        """
         try:
-            data = self._path.read_bytes()
-            whole = data[: data.rfind(b"\n") + 1]
-            first, *lines = whole.splitlines()
-            if json.loads(first) != {"of": self._identity}:
-                return False
-            for line in lines:
-                self._take(json.loads(line))
-            os.truncate(self._path, len(whole))  # a torn last line is written again
-        except (OSError, ValueError, KeyError, TypeError):
-            self.states, self.final, self.lost = [], None, []
+            lines = self._path.read_bytes().splitlines(keepends=True)
+        except OSError:
             return False
-        return True
+        size = 0
+        for line in lines:
+            record = _checked(line)
+            if record is None or (size == 0) != ("of" in record) or record.get("of", self._identity) != self._identity:
+                break
+            self._take(record)
+            size += len(line)
+        if size:
+            os.truncate(self._path, size)
+        return size > 0
 
     def _take(self, record: dict[str, Any]) -> None:
         if "state" in record:
             self.states.append(PassState(**record["state"]))
-        else:
+        elif "died" in record:
+            self.has_died = True
+        elif "final" in record:
             self.final = PassState(**record["final"])
             self.lost = [LossNote(**loss) for loss in record["lost"]]
 
@@ -94,12 +116,27 @@ class DecodeLog:
         try:
             if not self._is_begun:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._path.write_text(json.dumps({"of": self._identity}) + "\n", encoding="utf-8")
+                self._path.write_bytes(_line({"of": self._identity}))
                 self._is_begun = True
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            with self._path.open("ab") as file:
+                file.write(_line(record))
         except OSError as error:
             raise not_writable(self._path, error) from error
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    """A record with the hash of what it says, as one line."""
+    return json.dumps([content_hash(record)[:_CHECK], record]).encode() + b"\n"
+
+
+def _checked(line: bytes) -> dict[str, Any] | None:
+    """The record of a line, or None where it is not what was written."""
+    try:
+        check, record = json.loads(line)
+        is_sound = line.endswith(b"\n") and isinstance(record, dict) and content_hash(record)[:_CHECK] == check
+    except (ValueError, TypeError):
+        return None
+    return record if is_sound else None
 
 
 def _identity(source_hash: str, limits: Limits) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.losses import LossNote
-from world_api.build.stage import CLIP_SECONDS, Stage
+from world_api.build.stage import CLIP_SECONDS, Stage, losses_told_at_end
+from world_api.core.printable import printable
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
 from world_api.world.disk.storage import read_table
@@ -29,31 +30,39 @@ def describe(
     stages: Sequence[Stage],
     keys: Mapping[str, str],
     source_hash: str,
+    source_bytes: int,
     built_at: str,
     complete: bool = True,
 ) -> Manifest:
     """The manifest of a world whose rows are stored, by a decode pass that stands at its end."""
     source = decode.source
     facts = _video_facts(decode)
+    # What lies beyond the end of a video that is still being written may yet come.
+    outside = losses_told_at_end(stages, start=source.start, duration=decode.duration) if complete else []
     return Manifest(
         schema_version=SCHEMA_VERSION,
         video_id=video_id,
         profile=profile,
-        title=source.path.stem,
+        title=printable(source.path.stem),
         built_at=built_at,
         project_version=_project_version(),
         source=SourceFacts(
-            file_name=source.path.name,
+            file_name=printable(source.path.name),
             sha256=source_hash,
-            bytes=source.path.stat().st_size,
+            bytes=source_bytes,
             container=source.container,
         ),
         video=facts,
         clip_seconds=CLIP_SECONDS,
         stages=[_stage_facts(stage, keys) for stage in stages],
         losses=[
-            Loss(code=loss.code, message=loss.message, start_time=loss.start_time, end_time=loss.end_time)
-            for loss in [*decode.losses(), *lost]
+            Loss(
+                code=loss.code,
+                message=printable(loss.message),
+                start_time=loss.start_time,
+                end_time=loss.end_time,
+            )
+            for loss in [*decode.losses(), *lost, *outside]
         ],
         files=files,
         images=_images(folder, files),

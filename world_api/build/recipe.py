@@ -12,10 +12,14 @@ from world_api.core.faults import BackendFault
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """``stages(video)`` makes fresh stages for one video file; each table is written by one of them at most."""
+    """``stages(video)`` makes fresh stages for one video file; each table is written by one of them at most.
+
+    ``load`` imports what they need, for when something else can go on meanwhile.
+    """
 
     profile: str
     stages: Callable[[Path], Sequence[Stage]]
+    load: Callable[[], None] = lambda: None
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from world_api.build.stage import Stage
 from world_api.core.faults import StoreFault
+from world_api.core.printable import printable
 from world_api.world.disk.files import not_writable, write_atomically
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Loss, Manifest, read_manifest
 from world_api.world.disk.storage import IMAGES, ROWS
@@ -24,6 +25,7 @@ class Predecessor:
     """The world that is there. ``manifest`` is None where there is none, or none that can be read."""
 
     folder: Path
+    video: Path  #: the file whose world is to take its place
     manifest: Manifest | None
     source_hash: str | None  #: of the video it was made from; None where nobody can tell
     is_same_growing: bool = False  #: whether it holds the beginning of the very video that takes its place
@@ -42,10 +44,8 @@ class Predecessor:
         existing = self.manifest
         if existing is None or (self._is_of(source_hash) and existing.profile == profile):
             return
-        if not self._is_of(source_hash):
-            other = f"made from another file ({existing.source.file_name})"
-        else:
-            other = f"made with the profile {existing.profile!r}"
+        is_same = self._is_of(source_hash)
+        other = f"made with the profile {existing.profile!r}" if is_same else self._origin(existing)
         raise StoreFault(
             "world_exists",
             f"there is already a world {existing.video_id!r}, {other}",
@@ -95,6 +95,15 @@ class Predecessor:
                 if path.is_file() and name not in wanted and (name in named or not by_sessions):
                     path.unlink(missing_ok=True)
 
+    def _origin(self, existing: Manifest) -> str:
+        """What it was made from, where that is not the file as it is now."""
+        name = existing.source.file_name
+        if name != printable(self.video.name):
+            return f"made from another file ({name})"
+        if remembered_source(self.folder) == self.video.resolve():
+            return f"made from {name} before that file changed"
+        return f"made from another file of the same name ({name}), or from this one before it changed"
+
     def _is_of(self, source_hash: str) -> bool:
         return self.is_same_growing or self.source_hash == source_hash
 
@@ -110,9 +119,11 @@ def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
     except StoreFault as fault:
         if fault.code != "no_such_world" and not force:
             raise
-        return Predecessor(folder=folder, manifest=None, source_hash=_source_hash(folder))
+        return Predecessor(folder=folder, video=video, manifest=None, source_hash=_source_hash(folder))
     is_same = not manifest.complete and remembered_source(folder) == video.resolve()
-    return Predecessor(folder=folder, manifest=manifest, source_hash=manifest.source.sha256, is_same_growing=is_same)
+    return Predecessor(
+        folder=folder, video=video, manifest=manifest, source_hash=manifest.source.sha256, is_same_growing=is_same
+    )
 
 
 def remember_source(folder: Path, video: Path) -> None:

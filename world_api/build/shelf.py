@@ -13,22 +13,26 @@ from world_api.build.media.probe import Probe
 from world_api.build.stage import CLIP_SECONDS, Clip, Hear, Records, Stage, clip_span
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.manifest import FileEntry
-from world_api.world.disk.storage import find_rows, read_table, rows_from_records, write_image, write_rows
+from world_api.world.disk.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
 from world_api.world.disk.tables import TABLES
 
 
 class Shelf:
-    """Rows of a recipe's stages by clip. With ``reuse`` clips that are already there under their key are kept.
+    """Rows of a recipe's stages by clip.
 
+    With ``reuse`` clips that are already there under their key are kept, of the first ``most`` only if that is given.
     Threads may share it.
     """
 
-    def __init__(self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool, hear: Hear) -> None:
+    def __init__(
+        self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool, hear: Hear, most: int | None = None
+    ) -> None:
         self._folder = folder
         self._source = source
         self._keys = keys
         self._reuse = reuse
         self._hear = hear
+        self._most = most
         self._files: dict[tuple[str, int], FileEntry] = {}
         self._there: dict[str, set[int]] = {}
         self._lock = Lock()
@@ -83,7 +87,11 @@ class Shelf:
             table: find_rows(self._folder, table=table, key=self._keys[stage.spec.name]) for table in stage.spec.tables
         }
         whole = set.intersection(*(set(found) for found in tables.values()))
-        there = {n for n in whole if all(self._has_images(found[n]) for found in tables.values())}
+        there = {
+            n
+            for n in whole
+            if (self._most is None or n < self._most) and all(self._has_images(found[n]) for found in tables.values())
+        }
         for table, found in tables.items():
             self._files |= {(table, number): found[number] for number in there}
         return there
@@ -96,4 +104,4 @@ class Shelf:
         if "image" not in TABLES[entry.table].schema.names:
             return True
         images = read_table(self._folder, entry.table, [entry]).column("image").to_pylist()
-        return all((self._folder / image).is_file() for image in images)
+        return all(has_image(self._folder, image) for image in images)

@@ -161,9 +161,24 @@ class TellsLosses(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsLossesAtEnd(Protocol):
+    """A stage that knows of something it could not take once it is known how long the video is."""
+
+    def losses_at_end(self, *, start: float, duration: float) -> Sequence[LossNote]:
+        """What was lost, of a video that begins at ``start`` on the file's own clock and is so long (seconds)."""
+        ...
+
+
 def losses_told_by(stages: Iterable[Stage]) -> list[LossNote]:
     """What the stages could not take from their sources."""
     return [loss for stage in stages if isinstance(stage, TellsLosses) for loss in stage.losses]
+
+
+def losses_told_at_end(stages: Iterable[Stage], *, start: float, duration: float) -> list[LossNote]:
+    """What the stages could not take, now that it is known how long the video is (seconds)."""
+    telling = [stage for stage in stages if isinstance(stage, TellsLossesAtEnd)]
+    return [loss for stage in telling for loss in stage.losses_at_end(start=start, duration=duration)]
 
 
 def clip_span(number: int) -> TimeSpan:

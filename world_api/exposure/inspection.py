@@ -27,6 +27,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "schema_version": manifest.schema_version,
         "world_hash": manifest.world_hash,
         "built_at": manifest.built_at,
+        "complete": manifest.complete,
         "as_of": as_of,
         "source": manifest.source.model_dump(mode="json")
         if as_of is None
@@ -35,7 +36,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "losses": [
             loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
         ],
-        "words_from": _words_from(manifest.stages),
+        "words_from": _words_from(manifest.stages) if _has_words(world) else "",
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": {name: view.rows(name).num_rows for name in TABLES},
         "bytes": _sizes(world) if as_of is None else None,
@@ -86,6 +87,12 @@ def _words_from(stages: Sequence[StageFacts]) -> str:
     return f"recognised by {recogniser}" if recogniser else ""
 
 
+def _has_words(world: World) -> bool:
+    """Whether anything is said before the video's end."""
+    starts = world.rows("speech").column("start").to_pylist()
+    return any(start < world.manifest.video.duration for start in starts)
+
+
 def _sizes(world: World) -> dict[str, int]:
     return {
         "rows": sum((world.folder / entry.path).stat().st_size for entry in world.manifest.files),
@@ -96,10 +103,12 @@ def _sizes(world: World) -> dict[str, int]:
 def inspection_text(record: dict[str, Any]) -> str:
     """The same for a person, on about one screen."""
     video = record["video"]
+    growing = [] if record["complete"] else ["  still growing: this is what has been seen of the video so far"]
     lines = [
         f"{record['video_id']}  ({record['title']})",
         f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
+        *growing,
         f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}",
     ]
     if record["words_from"]:

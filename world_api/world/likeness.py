@@ -5,9 +5,16 @@ A likeness merges nothing: it says which other entity a thing may be, and how al
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from world_api.world.arrays.followed import Tracks
+from world_api.world.arrays.items import Positions
+from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
 from world_api.world.tracks import Track
 
@@ -28,26 +35,40 @@ class Likenesses:
 
     def __init__(self, world: World) -> None:
         rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
-        self._links = [rows.column(name).to_pylist() for name in ("earlier", "later", "score", "known_at")]
-        self._by_track: dict[str, list[int]] = {}
-        for number, ends in enumerate(zip(*self._links[:2], strict=True)):
-            for name in ends:
-                self._by_track.setdefault(name, []).append(number)
+        self._earlier, self._later = one(rows.column("earlier")), one(rows.column("later"))
+        self._scores, self._known_at = rows.column("score").to_numpy(), rows.column("known_at").to_numpy()
+        # Both ends of every link, in order of the track they name: a track's links lie one beside the other.
+        ends = pa.concat_arrays([self._earlier, self._later])
+        order = pc.sort_indices(ends)
+        self._names = ends.take(order)
+        self._links: Positions = order.to_numpy().astype(np.int64) % max(1, rows.num_rows)
 
     def of(self, track: Track, tracks: Tracks, as_of: float | None) -> tuple[Likeness, ...]:
         """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
 
         Of two links between the same things the one that became known later holds, since more was seen by then.
         """
-        earlier, later, score, known_at = self._links
-        numbers = {number for part in tracks.parts(track) for number in self._by_track.get(part, ())}
         latest: dict[str, float] = {}
-        for number in sorted(numbers):
-            if as_of is not None and known_at[number] > as_of:
+        for number in sorted({number for part in tracks.parts(track) for number in self._links_of(part)}):
+            if as_of is not None and self._known_at[number] > as_of:
                 continue
-            for name in (earlier[number], later[number]):
+            for name in (self._earlier[number].as_py(), self._later[number].as_py()):
                 other = tracks.of_part(name)
                 if other is not None and other.track_id != track.track_id and other.category == track.category:
-                    latest[other.entity_id] = round(float(score[number]), 2)
+                    latest[other.entity_id] = round(float(self._scores[number]), 2)
         found = [Likeness(entity_id=entity_id, score=alike) for entity_id, alike in latest.items()]
         return tuple(sorted(found, key=lambda item: (-item.score, item.entity_id))[:MOST])
+
+    def _links_of(self, name: str) -> list[int]:
+        """The links that name a track."""
+        first = bisect_left(self._names, name, key=_text)
+        end = first
+        while end < len(self._names) and _text(self._names[end]) == name:
+            end += 1
+        numbers: list[int] = self._links[first:end].tolist()
+        return numbers
+
+
+def _text(value: pa.StringScalar) -> str:
+    text: str = value.as_py()
+    return text

@@ -1,6 +1,7 @@
 """Readings of single frames put together: from when to when a text stood on the screen.
 
-A row says that a line was on screen at a moment; the empty text, that nothing was. All rows of a moment together are
+A row says that a line was on screen at a moment; the empty text, that nothing was, or, with a place, that figures that
+change (a clock) still stood there, unread. All rows of a moment together are
 all that was on screen then, so a text lasts until a moment lacks it, and never longer than a reader would have waited.
 """
 
@@ -67,6 +68,7 @@ class _Stretch:
     end: float
     changes: bool = False
     shot: int = field(default=0)
+    seen: float = -math.inf  #: when it last stood there unread
 
     def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
         """Whether a later reading is of the same line."""
@@ -89,6 +91,20 @@ class _Stretch:
         self.changes = self.changes or not same_line(self.readings[-1].text, reading.text)
         self.readings.append(reading)
         self.end = end
+
+    def stands_unread(self, place: Box, time: float, shot: int) -> bool:
+        """Whether what stands there unread is this line, with other figures."""
+        last = self.readings[-1]
+        return (
+            shot == self.shot
+            and time <= self.end + _SLACK
+            and _has_figure(last.text)
+            and _same_place(last.place, place)
+        )
+
+    def last_seen(self) -> float:
+        """When it was last seen, read or not."""
+        return max(self.readings[-1].time, self.seen)
 
     def screen_text(self) -> ScreenText:
         """The whole, as the surest reading spells it."""
@@ -114,7 +130,7 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
         end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following))
         free = list(running)
-        for reading in readings:
+        for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
             if earlier is None:
                 running.append(_Stretch(readings=[reading], end=end, shot=shot))
@@ -122,8 +138,13 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
                 free.remove(earlier)
                 earlier.take(reading, end)
                 earlier.shot = shot
-        done += [s for s in running if time - s.readings[-1].time > _CHANGING_GAP]
-        running = [s for s in running if time - s.readings[-1].time <= _CHANGING_GAP]
+        for unread in (r for r in readings if not r.text):
+            stays = next((s for s in free if s.stands_unread(unread.place, time, shot)), None)
+            if stays is not None:
+                free.remove(stays)
+                stays.seen, stays.end = time, end
+        done += [s for s in running if time - s.last_seen() > _CHANGING_GAP]
+        running = [s for s in running if time - s.last_seen() <= _CHANGING_GAP]
     texts = [stretch.screen_text() for stretch in [*done, *running]]
     return sorted(texts, key=lambda text: (text.span.start, text.frame_time))
 
@@ -204,7 +225,7 @@ def _counts(was: str, now: str) -> bool:
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """All readings of each moment, top to bottom; a moment without text has none."""
+    """All readings of each moment, top to bottom, those without a text where figures stand unread; nothing has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (
@@ -217,7 +238,7 @@ def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Read
                     confidence=float(row["confidence"]),
                 )
                 for row in at_once
-                if row["text"]
+                if row["text"] or row["x2"] > row["x1"]
             ],
         )
 

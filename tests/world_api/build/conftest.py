@@ -15,7 +15,7 @@ from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import probe
-from world_api.build.schedule import Schedule
+from world_api.build.running.schedule import Schedule
 from world_api.build.shelf import Shelf
 from world_api.build.stage import Stage
 from world_api.core.ports import Image

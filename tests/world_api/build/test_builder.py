@@ -200,6 +200,24 @@ def test_another_video_is_refused_and_force_replaces_it(
     }
 
 
+def test_a_file_that_changed_since_is_called_so_and_one_of_the_same_name_is_told_from_it(
+    tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
+) -> None:
+    store, recipe = tmp_path / "store", recipe_of(Marking())
+    film = make_video("film.mp4", [empty_room] * 20)
+    build(film, store, recipe=recipe)
+    make_video("film.mp4", [empty_room] * 21)
+    with pytest.raises(StoreFault, match=r"film\.mp4 before that file changed"):
+        build(film, store, recipe=recipe)
+    (tmp_path / "elsewhere").mkdir()
+    namesake = make_video("elsewhere/film.mp4", [empty_room] * 22)
+    with pytest.raises(StoreFault, match="another file of the same name"):
+        build(namesake, store, recipe=recipe)
+    other = make_video("other.mp4", [empty_room] * 23)
+    with pytest.raises(StoreFault, match=r"another file \(film\.mp4\)"):
+        build(other, store, recipe=recipe, video_id="film")
+
+
 def test_the_old_world_stays_until_the_new_one_is_complete(
     two_shots: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
 ) -> None:

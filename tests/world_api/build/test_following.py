@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -143,6 +144,43 @@ def test_what_was_made_while_it_grew_is_not_made_again(two_shots: Path, tmp_path
     stages = len(open_world(tmp_path / "store", "film").manifest.stages)
     assert (report.clips_made, report.clips_reused) == (3, 3 * (stages - 1))  # subtitles wait for the whole file
     assert not list((tmp_path / "store" / "film").glob("growing*"))
+
+
+@pytest.mark.parametrize("how", ["replaced", "written over"])
+def test_a_file_that_turns_into_another_on_the_way_is_built_as_what_it_is_in_the_end(
+    how: str, two_shots: Path, tmp_path: Path, other_shots: Path
+) -> None:
+    growing, store = tmp_path / "growing.mkv", tmp_path / "store"
+    other = remuxed(other_shots, tmp_path / "other.mkv")
+    growing.write_bytes(remuxed(two_shots, tmp_path / "whole.mkv").read_bytes())
+
+    def turn(seconds: float) -> None:
+        if seconds == 30.0 and how == "replaced":
+            shutil.copy(other, tmp_path / "copy.mkv").replace(growing)
+        elif seconds == 30.0:
+            growing.write_bytes(other.read_bytes())
+
+    report = follow_world(job(growing, store), Following(settled=SETTLED, published=turn))
+    assert report.world_hash == build_world(job(other, tmp_path / "batch")).world_hash
+    assert check_world(open_world(store, "film")) == []
+
+
+def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_short(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, growing, store = remuxed(two_shots, tmp_path / "whole.ts"), tmp_path / "growing.ts", tmp_path / "store"
+    data = whole.read_bytes()
+    growing.write_bytes(data[: len(data) * 2 // 3])
+
+    def break_off(video: Path) -> str:
+        raise Broken
+
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr("world_api.build.growing.following.hash_source", break_off)
+        follow_world(job(growing, store), Following(settled=SETTLED))
+    growing.write_bytes(data)
+    report = follow_world(job(growing, store), Following(settled=SETTLED))
+    assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
 
 
 class Broken(Exception):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -34,21 +38,31 @@ def command(video: Path, store: Path, *options: str) -> list[str]:
     ]
 
 
-def build(video: Path, store: Path, *options: str) -> str:
-    """Build to the end; the hash of the world."""
-    done = subprocess.run(command(video, store, *options), cwd=ROOT, capture_output=True, text=True, check=False)
+class Built(NamedTuple):
+    """What a build that came to its end made: the hash of the world, and how many clips it found there already."""
+
+    world_hash: str
+    reused: int
+
+
+def build(video: Path, store: Path, *options: str) -> Built:
+    """Build to the end."""
+    done = subprocess.run(
+        [*command(video, store, *options), "--json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     world = open_world(store, "x")
     assert check_world(world) == []
-    return world.manifest.world_hash
+    [report] = json.loads(done.stdout)["worlds"]
+    return Built(world.manifest.world_hash, report["clips_reused"])
 
 
 def files(store: Path) -> int:
     return sum(1 for _ in (store / "x").rglob("*.arrow"))
 
 
-def build_and_kill(video: Path, store: Path, *options: str, after: int) -> None:
-    """Kill a build once it has written so many files."""
+def build_and_kill(video: Path, store: Path, *options: str, after: int) -> bool:
+    """Kill a build once it has written so many files; whether that came before its end."""
     process = subprocess.Popen(
         command(video, store, *options), cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
@@ -57,7 +71,7 @@ def build_and_kill(video: Path, store: Path, *options: str, after: int) -> None:
             process.wait(timeout=0.01)
             break
     process.kill()
-    process.wait()
+    return process.wait() == -signal.SIGKILL
 
 
 def moments(most: int, *, count: int, seed: int) -> Iterator[int]:
@@ -67,10 +81,16 @@ def moments(most: int, *, count: int, seed: int) -> Iterator[int]:
 
 def check_kills(video: Path, folder: Path, *options: str, count: int, seed: int) -> None:
     whole = build(video, folder / "whole", *options)
+    assert whole.reused == 0
+    went_on = 0
     for number, after in enumerate(moments(files(folder / "whole") - 1, count=count, seed=seed)):
         store = folder / str(number)
-        build_and_kill(video, store, *options, after=after)
-        assert build(video, store, *options) == whole, (number, after)
+        was_killed = build_and_kill(video, store, *options, after=after)
+        again = build(video, store, *options)
+        assert again.world_hash == whole.world_hash, (number, after)
+        # A world that was complete before the kill shows nothing of going on.
+        went_on += was_killed and again.reused > 0
+    assert went_on
 
 
 def test_a_build_killed_at_three_moments_ends_as_it_would_have(two_shots: Path, tmp_path: Path) -> None:
@@ -85,9 +105,25 @@ def test_a_build_of_a_real_video_killed_at_three_moments_ends_as_it_would_have(t
 def test_a_build_killed_again_and_again_ends_as_it_would_have(two_shots: Path, tmp_path: Path) -> None:
     whole = build(two_shots, tmp_path / "whole", *FAST)
     most = files(tmp_path / "whole")
-    for after in range(4, most, 8):
-        build_and_kill(two_shots, tmp_path / "killed", *FAST, after=after)
-    assert build(two_shots, tmp_path / "killed", *FAST) == whole
+    kills = [build_and_kill(two_shots, tmp_path / "killed", *FAST, after=after) for after in range(4, most, 8)]
+    assert any(kills)
+    again = build(two_shots, tmp_path / "killed", *FAST)
+    assert again.world_hash == whole.world_hash
+    assert again.reused > 0 or not all(kills)
+
+
+def test_a_build_that_goes_on_says_so(two_shots: Path, tmp_path: Path) -> None:
+    first = subprocess.run(command(two_shots, tmp_path, *FAST), cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "went on" not in first.stdout
+    (tmp_path / "x" / "world.json").unlink()
+    again = subprocess.run(command(two_shots, tmp_path, *FAST), cwd=ROOT, capture_output=True, text=True, check=True)
+    found = re.search(r"went on: (\d+) of (\d+) clips", again.stdout)
+    assert found is not None
+    assert found[1] == found[2]
+    unchanged = subprocess.run(
+        command(two_shots, tmp_path, *FAST), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "went on" not in unchanged.stdout
 
 
 @pytest.mark.nightly

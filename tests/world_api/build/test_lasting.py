@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.passes import VideoPass
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
-from world_api.core.faults import StoreFault
+from world_api.build.stages.key_frames import KeyFrames
+from world_api.core.faults import MediaFault, StoreFault
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.locking import world_lock
@@ -97,17 +102,35 @@ class Worker:
         return self.records
 
 
+class CountingWorker(Worker):
+    """Counts the frames it is shown."""
+
+    seen = 0
+
+    def see(self, frame: Frame) -> None:
+        self.seen += 1
+
+    def finish(self) -> Records:
+        return {"cuts": [{**cut, "score": self.seen / 100} for cut in self.records["cuts"]]}
+
+
 def row(clip: Clip, producer: str) -> Record:
     return {"time": clip.span.start + 1.0, "known_at": clip.span.end, "producer": f"{producer}/1"}
 
 
 def build(
-    video: Path, store: Path, *stages: Stage, force: bool = False, listener: Listener | None = None
+    video: Path,
+    store: Path,
+    *stages: Stage,
+    force: bool = False,
+    listener: Listener | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> BuildReport:
     return build_world(
         Job(
             video=video, store=store, name="film", recipe=Recipe(profile="test", stages=lambda _: list(stages)),
             force=force, progress=listener or Listener(), clock=StandingClock(), waits=listener is not None,
+            limits=limits,
         )
     )  # fmt: skip
 
@@ -189,6 +212,98 @@ def test_a_full_disk_is_named_and_the_world_before_stays_as_it_was(
     assert not list(tmp_path.rglob("*.part"))
     after = build(film, tmp_path, Seeing(0.5), Counting(), Apart())
     assert after.world_hash == build(film, tmp_path / "other", Seeing(0.5), Counting(), Apart()).world_hash
+
+
+def test_limits_that_cut_a_video_make_another_world(film: Path, tmp_path: Path) -> None:
+    whole = build(film, tmp_path / "whole", Seeing())
+    cut = build(film, tmp_path, Seeing(), limits=Limits(duration=40.0))
+    assert cut.duration < 45.0
+    assert "longer_than_limit" in [loss.code for loss in cut.losses]
+    assert build(film, tmp_path, Seeing()).world_hash == whole.world_hash
+
+
+def test_a_source_that_changes_while_it_is_built_is_named(
+    film: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
+) -> None:
+    other = make_video("other.mp4", [255 - empty_room] * 200, rate=2).read_bytes()
+
+    class Meddling(Seeing):
+        def open(self, clip: Clip) -> Worker:
+            if clip.number == 2:
+                film.with_name("copy.mp4").write_bytes(other)
+                film.with_name("copy.mp4").replace(film)
+            return super().open(clip)
+
+    with pytest.raises(MediaFault) as caught:
+        build(film, tmp_path / "store", Meddling())
+    assert caught.value.code == "source_changed"
+    again = build(film, tmp_path / "store", Seeing())
+    assert again.world_hash == build(film, tmp_path / "other", Seeing()).world_hash
+
+
+def test_an_image_that_was_spoilt_is_made_again(film: Path, tmp_path: Path) -> None:
+    build(film, tmp_path, KeyFrames())
+    folder = tmp_path / "film"
+    image = next((folder / "images").iterdir())
+    for spoilt in (b"", b"no picture"):
+        image.write_bytes(spoilt)
+        assert check_world(open_world(tmp_path, "film"))
+        build(film, tmp_path, KeyFrames(), force=True)
+        assert check_world(open_world(tmp_path, "film")) == []
+        image.write_bytes(spoilt)
+        (folder / "world.json").unlink()
+        build(film, tmp_path, KeyFrames())
+        assert check_world(open_world(tmp_path, "film")) == []
+
+
+def test_a_world_that_lost_a_file_is_made_whole(film: Path, tmp_path: Path) -> None:
+    whole = build(film, tmp_path, Seeing())
+    next((tmp_path / "film" / "rows" / "cuts").iterdir()).unlink()
+    report = build(film, tmp_path, Seeing())
+    assert (report.changed, report.clips_made, report.world_hash) == (True, 1, whole.world_hash)
+
+
+def test_a_changed_figure_in_the_log_of_decoding_is_not_believed(film: Path, tmp_path: Path) -> None:
+    whole = build(film, tmp_path, Seeing())
+    log = tmp_path / "film" / "decoding.jsonl"
+    (tmp_path / "film" / "world.json").unlink()
+    changed = log.read_bytes().replace(b'"frames": 200', b'"frames": 150')
+    assert changed != log.read_bytes()
+    log.write_bytes(changed)
+    assert build(film, tmp_path, Seeing()).world_hash == whole.world_hash
+
+
+class Counted(Seeing):
+    """A stage whose row says how many frames it saw, and that may break in its third clip."""
+
+    def __init__(self, *, breaks: bool = False) -> None:
+        super().__init__()
+        self.breaks = breaks
+
+    def open(self, clip: Clip) -> Worker:
+        if self.breaks and clip.number == 2:
+            raise Broken
+        return CountingWorker(super().open(clip).records)
+
+
+def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broken_off(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build(film, tmp_path / "whole", Counted())
+    told = VideoPass._told
+
+    def dying(self: VideoPass, *, leap: float) -> Iterator[Frame]:
+        for frame in told(self, leap=leap):
+            if 10.0 <= frame.time < 13.0 and self.process_id is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.process_id, signal.SIGKILL)
+            yield frame
+
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr(VideoPass, "_told", dying)
+        build(film, tmp_path / "store", Counted(breaks=True))
+    report = build(film, tmp_path / "store", Counted())
+    assert (report.world_hash, report.losses) == (whole.world_hash, ())
 
 
 def test_a_second_process_waits_for_the_first_and_finds_its_world(film: Path, tmp_path: Path) -> None:

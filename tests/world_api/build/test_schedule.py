@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import probe
 from world_api.build.shelf import Shelf
@@ -40,6 +42,19 @@ class CountingWorker:
         return {}
 
 
+class Failing(Counting):
+    """A stage that fails early on."""
+
+    def open(self, clip: Clip) -> FailingWorker:
+        return FailingWorker(self, clip.number)
+
+
+class FailingWorker(CountingWorker):
+    def see(self, frame: Frame) -> None:
+        if frame.time >= 0.1:
+            raise ZeroDivisionError("early on")
+
+
 RunStages = Callable[[Path, Sequence[Stage], Shelf], float]
 
 
@@ -67,3 +82,11 @@ def test_a_clip_that_no_frame_reaches_is_not_made_again(
     run_stages(video, [second], again)
     assert shelf.written == 2
     assert (again.written, again.reused(2), second.finished) == (0, 2, [])
+
+
+def test_a_stage_that_fails_ends_the_pass_though_more_frames_wait_for_it_than_there_is_room_for(
+    make_video: Callable[..., Path], empty_room: Image, tmp_path: Path, run_stages: RunStages
+) -> None:
+    video = make_video("dense.mkv", [empty_room] * 120, times=[number / 100 for number in range(120)])
+    with pytest.raises(ZeroDivisionError, match="early on"):
+        run_stages(video, [Failing()], shelf_in(tmp_path / "world", video))

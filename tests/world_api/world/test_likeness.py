@@ -155,3 +155,19 @@ def test_a_movement_ends_with_its_shot(make_world: Any) -> None:
     cut = {"time": 2.5, "score": 1.0, "kind": "cut", "known_at": 2.6, **MADE}
     view = View(make_world({"cuts": [cut], "camera": camera("pan_right", [3.0, 4.0])}), None)
     assert [move.span for move in view.camera_movements] == [TimeSpan(start=2.5, end=4.0)]
+
+
+def test_every_link_of_many_is_found_from_both_of_its_ends(make_world: Any) -> None:
+    names = [f"t0000_{n:02d}" for n in range(12)]
+    pairs = [(n, m) for n in range(12) for m in range(n + 1, 12) if (n * 7 + m) % 5 == 0]
+    made = {
+        "sightings": [row for n, name in enumerate(names) for row in walk(name, 2.0 + n)],
+        "look_links": [likeness(names[n], names[m], 0.5 + (n + m) / 100, 25.0) for n, m in pairs],
+    }
+    view = View(make_world(made), None)
+    for n, name in enumerate(names):
+        others = {m if n == k else k: (k + m) / 100 for k, m in pairs if n in (k, m)}
+        best = sorted(others, key=lambda other: (-others[other], names[other]))[:3]
+        assert alike(view, f"ent_{name}") == [
+            (f"ent_{names[other]}", pytest.approx(0.5 + others[other], abs=1e-6)) for other in best
+        ]

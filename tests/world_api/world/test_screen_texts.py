@@ -45,6 +45,38 @@ def test_a_clock_is_one_text_that_lists_its_readings() -> None:
     assert (clock.span.start, clock.span.end) == (3.0, 33.5)
 
 
+def unread(time: float, *, y: float = 10.0) -> dict[str, Any]:
+    return reading(time, "9", y=y) | {"text": ""}
+
+
+def test_a_clock_goes_on_while_it_stands_there_unread() -> None:
+    label, clock = joined(
+        *(reading(t, "GEAR 1") for t in (3, 8, 13, 18)), reading(3, "00:10", y=50), unread(8, y=50), unread(13, y=50),
+    )  # fmt: skip
+    assert (label.span.start, label.span.end) == (3.0, 33.0)
+    assert (clock.text, clock.span.start, clock.span.end) == ("00:10", 3.0, 18.0)
+
+
+def test_what_stands_unread_is_nothing_else_than_figures_at_its_place_in_its_shot() -> None:
+    (words,) = joined(reading(3, "GEAR"), unread(8))
+    (elsewhere,) = joined(reading(3, "00:10"), unread(8, y=50))
+    (later,) = joined(reading(3, "00:10"), reading(6, ""), unread(8))
+    (before_cut,) = joined(reading(3, "00:10"), unread(8), shots=(7.0,))
+    assert [text.span.end for text in (words, elsewhere, later, before_cut)] == [8.0, 8.0, 6.0, 7.0]
+    assert joined(unread(3)) == []
+
+
+@pytest.mark.parametrize("end", [4.0, 9.0, 14.0, 29.0])
+def test_a_clock_that_stands_unread_knows_no_future(end: float) -> None:
+    rows = [reading(3, "00:10"), *(unread(t) for t in (8.0, 13.0, 18.0)), reading(28, "00:35"), reading(30, "")]
+    (text,) = join_readings(
+        rows_from_records("screen_texts", [row for row in rows if row["known_at"] <= end]),
+        [TimeSpan(start=0.0, end=end)],
+        TimeSpan(start=0.0, end=end),
+    )
+    assert (text.span.start, text.span.end) == (3.0, end)
+
+
 def test_a_clock_of_an_hour_is_cut_into_stretches_that_lose_no_reading() -> None:
     texts = joined(*(reading(3.0 + 30 * n, f"0{n}:00") for n in range(8)))
     assert [text.text for text in texts] == ["00:00 … 01:00 … 02:00", "03:00 … 04:00 … 05:00", "06:00 … 07:00"]

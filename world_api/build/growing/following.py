@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
 
-from world_api.build.builder import BuildReport, Job, build_locked, lock_of
+from world_api.build.builder import BuildReport, Job, build_locked, lock_of, row_source
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
@@ -24,12 +24,13 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.worker import MediaWorker, probe_apart
 from world_api.build.recipe import keys_of
 from world_api.build.replacing import find_predecessor, remember_source
-from world_api.build.schedule import Schedule
+from world_api.build.running.schedule import Schedule
+from world_api.build.running.threads import opencv_on_one_thread
 from world_api.build.shelf import Shelf
-from world_api.build.stage import CLIP_SECONDS, Stage, no_sound
+from world_api.build.source import hash_source, stamp_of
+from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, no_sound
 from world_api.core.faults import MediaFault
 from world_api.world.disk.files import link
-from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import write_manifest
 from world_api.world.disk.storage import find_rows, rows_path
 
@@ -37,6 +38,8 @@ from world_api.world.disk.storage import find_rows, rows_path
 _MATTERS = ("codec", "width", "height", "rotation", "frame_rate", "start", "has_audio")
 #: Seconds between two looks for a file that is not there yet.
 _STEP = 0.2
+#: So many clips at the end of a video look at its end.
+_LAST = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +63,30 @@ def follow_world(job: Job, following: Following) -> BuildReport:
     _await(job.video, following)
     with closing(MediaWorker(job.limits)) as worker, lock_of(job):
         source = _followed(job, following)
-        growth = Growth(job.folder, job.video)
-        log = _memorise(job, following, source, growth) if source is not None else None
+        followed = _memorise(job, following, source) if source is not None else None
+        stamp = stamp_of(job.video)
         whole = worker.probe(job.video)
-        stages, source_hash = list(job.recipe.stages(job.video)), hash_file(job.video)
-        adopts = source is not None and log is not None and _same_to_stages(source, whole)
-        if adopts and log is not None:
-            _adopt(job, stages, token=growth.token(may_go_on=True), source_hash=source_hash)
-            log.adopt(source_hash, job.limits)
+        stages, source_hash = list(job.recipe.stages(job.video)), hash_source(job.video)
+        # Rows count only if they were made of these very bytes, and stages are told the same of them.
+        adopts = followed is not None and followed.read == source_hash and _same_to_stages(followed.source, whole)
+        if followed is not None and adopts:
+            _adopt(job, stages, token=followed.token, source_hash=source_hash)
+            followed.log.adopt(source_hash, job.limits)
         report = build_locked(
-            job, whole, stages, worker, source_hash=source_hash, started=started, reuse=adopts or not job.force
+            job, whole, stages, worker, stamp, source_hash=source_hash, started=started, reuse=adopts or not job.force
         )
-        growth.forget()
-    return report
+        Growth(job.folder, job.video).forget()
+        return report
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Followed:
+    """A file that was followed to its end: what stages were told of it, the SHA-256 of what was read, and the rows' name."""
+
+    source: Probe
+    read: str | None
+    token: str
+    log: DecodeLog
 
 
 def _await(video: Path, following: Following) -> None:
@@ -91,16 +105,17 @@ def _followed(job: Job, following: Following) -> Probe | None:
         return None
 
 
-def _memorise(job: Job, following: Following, source: Probe, growth: Growth) -> DecodeLog:
+def _memorise(job: Job, following: Following, source: Probe) -> _Followed:
     """Make rows as the frames come, and publish a world after each clip."""
     folder = job.folder
+    growth = Growth(folder, job.video)
     old = find_predecessor(folder, job.video, force=job.force)
     token = growth.token(may_go_on=not job.force)
     if not job.force:
-        old.refuse_other(profile=job.recipe.profile, source_hash=hash_file(job.video))
+        old.refuse_other(profile=job.recipe.profile, source_hash=hash_source(job.video))
     stages = [stage for stage in job.recipe.stages(job.video) if not stage.spec.whole_file]
-    keys = keys_of(stages, token)
-    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound)
+    keys = keys_of(stages, row_source(token, job.limits))
+    shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound, most=growth.clips)
     log = DecodeLog(folder / DECODE_LOG, source_hash=token, limits=job.limits, reuse=False)
     publishes = old.is_same_growing or not old.is_there  # another world stays until this one is complete
 
@@ -111,11 +126,10 @@ def _memorise(job: Job, following: Following, source: Probe, growth: Growth) -> 
         manifest = describe(
             folder, job.name, job.recipe.profile, _standing_at(source, seconds, frames=decode.told),
             files=shelf.files(clips) + old.committed(stages, token), lost=(), stages=stages, keys=keys,
-            source_hash=token, built_at=job.clock.now(), complete=False,
+            source_hash=token, source_bytes=growth.note(clips), built_at=job.clock.now(), complete=False,
         )  # fmt: skip
         write_manifest(folder, manifest)
         remember_source(folder, job.video)
-        growth.note()
         following.published(seconds)
 
     schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=0.0, clip_done=publish)
@@ -124,14 +138,18 @@ def _memorise(job: Job, following: Following, source: Probe, growth: Growth) -> 
         settled=following.settled,
     )  # fmt: skip
     try:
-        schedule.run_pass(decode)
-        if decode.final is not None:
-            log.finish(decode.final, decode.lost)
-            schedule.finish(DecodePass(source=source, go_on_from=decode.final).duration)
+        with opencv_on_one_thread():
+            schedule.run_pass(decode)
+            if decode.final is not None:
+                duration = DecodePass(source=source, go_on_from=decode.final).duration
+                # The end may turn out to be none; the last clips and those that look ahead into them are then made anew.
+                growth.bound(max(0, clip_count(duration) - _LAST))
+                log.finish(decode.final, decode.lost)
+                schedule.finish(duration)
     finally:
         decode.close()
         schedule.stop()
-    return log
+    return _Followed(source=source, read=None if decode.lost else decode.read, token=token, log=log)
 
 
 def _standing_at(source: Probe, seconds: float, *, frames: int) -> DecodePass:
@@ -148,7 +166,8 @@ def _same_to_stages(followed: Probe, whole: Probe) -> bool:
 
 def _adopt(job: Job, stages: Sequence[Stage], *, token: str, source_hash: str) -> None:
     """Give rows the names that a build of the whole file looks for."""
-    provisional, final = keys_of(stages, token), keys_of(stages, source_hash)
+    provisional = keys_of(stages, row_source(token, job.limits))
+    final = keys_of(stages, row_source(source_hash, job.limits))
     for stage in stages:
         name = stage.spec.name
         for table in stage.spec.tables:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -32,14 +31,14 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
     recording = _Recording(job, address)
     recording.start()
     try:
-        report = follow_world(replace(job), following)
+        return follow_world(job, following)
     except VideoWorldError:
         recording.stop()
         if recording.fault is not None:
             raise recording.fault from None
         raise
-    recording.stop()
-    return report
+    finally:
+        recording.stop()
 
 
 class _Recording(Thread):

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses
-from world_api.build.media.probe import Probe, decode_pictures, frame_time, open_video, video_stream
+from world_api.build.media.probe import Probe, decode_pictures, frame_time, in_seconds, open_video, video_stream
 from world_api.build.media.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -211,7 +211,8 @@ class DecodePass:
         return self.source.start - self.timeline.offset + (self.last_time + step if self.frames else 0.0)
 
     def _advance(self, raw: VideoFrame, time: float) -> None:
-        shown = float(raw.duration * raw.time_base) if raw.duration and raw.time_base else 0.0
+        duration, step = raw.duration, raw.time_base
+        shown = in_seconds(duration, step) if duration and step else 0.0
         if self.timeline.sound_step(shown):
             self.last_duration = shown
         elif self.source.frame_rate > 0:

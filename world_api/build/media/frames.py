@@ -35,7 +35,10 @@ class Scaler:
         key = (get_ident(), width, height, pixel_format)
         if key not in self._tables:
             self._tables[key] = VideoReformatter()
-        scaled = self._tables[key].reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation="AREA")
+        # Small pictures cost more to share out among threads than to scale, and are the same on machines of any size so.
+        scaled = self._tables[key].reformat(
+            raw, width, height, _AV_FORMATS[pixel_format], interpolation="AREA", threads=1
+        )
         # What needed no conversion would share its memory with the frame.
         return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
 

@@ -109,6 +109,7 @@ class VideoPass:
 
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
     many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
+    ``died`` of every decoder that died;
     ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
     process that died. ``process`` is one that runs already, for the beginning.
     """
@@ -120,6 +121,8 @@ class VideoPass:
     settled: float | None = None
     stops: bool = False
     process: DecoderProcess | None = None
+    read: str | None = None  #: SHA-256 of a growing file as it was read, to its end
+    died: Callable[[LossNote], None] = lambda loss: None
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
@@ -171,7 +174,7 @@ class VideoPass:
         for message, _ in run.process.ask(request):
             if "too_large" in message:
                 self._note_too_large(message)
-            elif "t" in message:
+            if "t" in message:
                 self.last_time = float(message["t"])
                 self._since_note += 1
                 self.told += 1
@@ -179,6 +182,7 @@ class VideoPass:
             elif "state" in message:
                 self._note(PassState(**message["state"]))
             elif "end" in message:
+                self.read = message.get("read")
                 self._finish(PassState(**message["end"]), is_cut=message["cut"])
 
     def _note(self, state: PassState) -> None:
@@ -213,6 +217,7 @@ class VideoPass:
     def _note_death(self, gone: DecoderGone) -> None:
         verb = "came to a halt" if gone.stalled else "died"
         self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
+        self.died(self.lost[-1])
 
     def _give_up(self, gone: DecoderGone) -> None:
         if self.last_time < 0:
@@ -227,6 +232,11 @@ class VideoPass:
 
     def _lose(self, code: str, message: str) -> None:
         self.lost.append(LossNote(code=code, message=message, start_time=milliseconds(max(0.0, self.last_time))))
+
+
+def has_pixels(frame: Frame) -> bool:
+    """Whether anything of a frame can be looked at."""
+    return not isinstance(frame.pixels, NoPixels)
 
 
 def let_go(frame: Frame) -> None:

@@ -12,6 +12,8 @@ from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from av.container import InputContainer
     from av.packet import Packet
     from av.video.frame import VideoFrame
@@ -30,8 +32,10 @@ _REACHING_OUT = frozenset({
 #: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
 #: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
 _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
-#: Where streams come from, when the user lets them.
-_NETWORK = "file,http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
+#: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
+_ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
+_STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
+_NETWORK = "http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``not_a_video``,
             ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
     """
     with open_video(path, limits=limits, file=file) as container:
@@ -133,11 +137,21 @@ def open_stream(address: str, limits: Limits) -> InputContainer:
     """
     import av
 
+    if address.partition("://")[0].lower() not in _ADDRESSES:
+        raise MediaFault(
+            "stream_not_reached",
+            f"{address} is no address of a stream",
+            hint=f"one begins with {', '.join(_ADDRESSES)}",
+        )
+    options = {
+        "protocol_whitelist": _NETWORK,
+        "format_whitelist": ",".join([_harmless_formats(), *_STREAMED]),
+        "max_streams": str(limits.streams),
+    }
     try:
         return av.open(
-            address, "r", metadata_errors="replace", options={"protocol_whitelist": _NETWORK},
-            timeout=(limits.patience, limits.patience),
-        )  # fmt: skip
+            address, "r", metadata_errors="replace", options=options, timeout=(limits.patience, limits.patience)
+        )
     except (av.FFmpegError, ValueError, OSError) as error:
         raise MediaFault(
             "stream_not_reached",
@@ -197,7 +211,13 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 def frame_time(frame: VideoFrame) -> float:
     """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
-    return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else 0.0
+    pts, step = frame.pts, frame.time_base
+    return in_seconds(pts, step) if pts is not None and step else 0.0
+
+
+def in_seconds(count: int, step: Fraction) -> float:
+    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
+    return count * step.numerator / step.denominator
 
 
 def quarter_turn(frame: VideoFrame) -> int:
@@ -215,10 +235,10 @@ def _check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file that can be read.
+    """Refuse what is no file that can be read, before anything opens it: whoever opens a pipe waits for its other end.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``file_system``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
     """
     try:
         path.stat()
@@ -230,9 +250,15 @@ def check_file(path: Path) -> None:
         raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
     if path.is_dir():
         raise MediaFault("is_a_folder", f"{path} is a folder", hint="give the path of one video file")
+    if not path.is_file():
+        raise MediaFault(
+            "not_a_file",
+            f"{path} is a pipe, a socket or a device, and no file",
+            hint="write what it gives into a file; a file that is still being written is built with --follow",
+        )
     if not os.access(path, os.R_OK):
         raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
-    if path.is_file() and path.stat().st_size == 0:
+    if path.stat().st_size == 0:
         raise MediaFault("empty_file", f"{path.name} is empty", hint="the download or the copy may have failed")
 
 

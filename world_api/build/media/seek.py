@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from world_api.build.media.decoding import DecodePass
@@ -20,9 +21,12 @@ _HALF_MILLISECOND = 5e-4
 class FrameFinder:
     """Frames of one video file by time. Opens the file at each call, so it holds nothing between calls."""
 
-    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, path: Path, *, limits: Limits = DEFAULT_LIMITS, alive: Callable[[], None] = lambda: None
+    ) -> None:
         self._path = path
         self._limits = limits
+        self._alive = alive
         self._probe: Probe | None = None
         self._clock_leaps = False
         self._scaler = Scaler()
@@ -67,6 +71,7 @@ class FrameFinder:
         """The frame at a project time by going through the video as the build did; slow, and right whatever the clock."""
         found = None
         for frame in DecodePass(source=source, limits=self._limits):
+            self._alive()
             if found is not None and frame.time > wanted:
                 break
             found = frame
@@ -84,6 +89,7 @@ class FrameFinder:
             timeline = Timeline(start=0.0)
             try:
                 for packet in container.demux(stream):
+                    self._alive()
                     if packet.dts is not None and packet.time_base is not None:
                         timeline.place(float(packet.dts * packet.time_base), step=0.0)
             except av.FFmpegError:

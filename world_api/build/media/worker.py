@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 
@@ -45,6 +45,12 @@ class MediaWorker:
         if len(answers) != 1:
             raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
         return answers[0]
+
+    def start(self) -> None:
+        """Start the process now, so that it gets ready while this one does something else."""
+        # One that cannot start is told of by the first request.
+        with self._lock, suppress(DecoderGone):
+            self._started()
 
     def hand_over(self) -> DecoderProcess | None:
         """The process, if one runs, for somebody else to use and end."""

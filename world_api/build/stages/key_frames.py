@@ -22,6 +22,8 @@ _MOMENT = 2.0
 #: Not new: a look with this cosine to one kept in the last so many seconds. One is kept at least that often, too.
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
+#: The longer side (pixels) of the picture that sharpness is measured in.
+_SHARPNESS_SIDE = 320
 #: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
 _BLANK = 2.0
 
@@ -39,7 +41,7 @@ class KeyFrames:
 
     spec = StageSpec(
         name="key_frames",
-        version=2,
+        version=3,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
         parameters={
@@ -78,7 +80,8 @@ class KeyFramesWorker:
         if moment != self._moment:
             self._decide()
             self._moment = moment
-        sharpness = _sharpness(frame.picture(LOOK_SIDE * 2, "gray"))
+        # A size in colour that other stages ask for, too: making it gray costs less than another scaling.
+        sharpness = _sharpness(cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY))
         if self._best is None or sharpness > self._best.sharpness:
             self._best = self._candidate(frame, sharpness)
 

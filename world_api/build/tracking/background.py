@@ -100,7 +100,7 @@ class Background:
         """The background under the exposure of a picture: each channel times its median ratio over a coarse grid."""
         now = picture[::_GRID, ::_GRID].reshape(-1, 3).astype(np.float32)
         known = self._known[::_GRID, ::_GRID].reshape(-1, 3).astype(np.float32)
-        gains = np.clip(np.median((now + 8.0) / (known + 8.0), axis=0), 0.75, 1.33)
+        gains = np.clip(_medians((now + 8.0) / (known + 8.0)), 0.75, 1.33)
         if float(np.abs(gains - 1.0).max()) < _SAME_LIGHT:
             return self._known
         steps = np.arange(256, dtype=np.float32)[None, :, None] * gains[None, None, :]
@@ -109,16 +109,25 @@ class Background:
 
 
 def _largest_gap(one: Image, other: Image) -> Mask:
-    blue, green, red = cv2.split(cv2.absdiff(one, other))
+    off = cv2.absdiff(one, other)
+    blue, green, red = (cv2.extractChannel(off, channel) for channel in range(3))  # cv2.split takes twice as long
     gap: Mask = cv2.max(cv2.max(blue, green), red)
     return gap
+
+
+def _medians(values: Floats) -> Floats:
+    """The median of each column; sorting so few costs less than what NumPy's own does around it."""
+    ordered = np.sort(values, axis=0)
+    middle: Floats = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return middle
 
 
 def _without_shadow(weak: Mask, picture: Image, expected: Image) -> Mask:
     """What stands out without the places where the light changed and the colour did not."""
     places = np.flatnonzero((weak & 1).view(np.bool_))
-    now = picture.reshape(-1, 3)[places].astype(np.float32)
-    then = expected.reshape(-1, 3)[places].astype(np.float32)
+    # np.take: several times as fast as an index of rows.
+    now = np.take(picture.reshape(-1, 3), places, axis=0).astype(np.float32)
+    then = np.take(expected.reshape(-1, 3), places, axis=0).astype(np.float32)
     factor = (now @ _SUM + 3.0) / (then @ _SUM + 3.0)
     off = np.abs(now - then * factor[:, None])
     off_colour = np.maximum(np.maximum(off[:, 0], off[:, 1]), off[:, 2])

@@ -61,7 +61,8 @@ def find_blobs(difference: Difference) -> list[Blob]:
     weak, solid = difference.weak[rows, columns], difference.solid[rows, columns]
     joined = cv2.morphologyEx(cv2.morphologyEx(weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, _OPEN)
-    count, labels, facts, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    # The algorithm is the usual one; only so can labels be had in two bytes, which takes less than half the time.
+    count, labels, facts, _ = cv2.connectedComponentsWithStatsWithAlgorithm(joined, 8, cv2.CV_16U, cv2.CCL_SPAGHETTI)
     smallest = _SMALLEST * difference.weak.size
     found = []
     for label in range(1, count):

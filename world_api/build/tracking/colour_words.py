@@ -43,7 +43,7 @@ _HUES = (
 def colour_words(picture: Image, mask: Mask) -> list[str]:
     """The words for the masked pixels of a picture (BGR, same size as the mask), the largest share first."""
     mask = cv2.erode(_without_head(mask), _THIN)
-    pixels = picture[mask > 0]
+    pixels = np.take(picture.reshape(-1, 3), np.flatnonzero(mask), axis=0)
     if len(pixels) < _FEWEST:
         return []
     coarse = pixels >> _STEP

@@ -105,7 +105,7 @@ class Flow:
     def moved(self) -> float:
         """The share of corners that moved; 0 where there are too few to tell."""
         # A corner that is lost has been covered or has gone far.
-        return float(np.mean((self._way > _SHIFT) | ~self._found)) if self.known else 0.0
+        return np.count_nonzero((self._way > _SHIFT) | ~self._found) / len(self._corners) if self.known else 0.0
 
     @cached_property
     def motion(self) -> Motion | None:

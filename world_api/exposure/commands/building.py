@@ -154,6 +154,9 @@ def _line(report: dict[str, Any]) -> str:
         f"{report['video_id']}: {state}; {clock_text(report['duration'])} of video, profile {report['profile']}, "
         f"world {report['world_hash'][:16]}"
     ]
+    made, reused = report["clips_made"], report["clips_reused"]
+    if report["changed"] and reused:
+        lines.append(f"  went on: {reused} of {made + reused} clips of its stages were there")
     lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
     return "\n".join(lines)
 

@@ -14,8 +14,7 @@ from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 
 app = command_app()
 
-#: distribution -> (what it is for, the extra that installs it; empty for the core). Those of an extra serve profiles
-#: that are not ready yet; a missing one is no problem.
+#: distribution -> (what it is for, the extra that installs it; empty for the core). A missing one of an extra is no problem.
 PACKAGES: dict[str, tuple[str, str]] = {
     "av": ("decoding", ""),
     "opencv-python-headless": ("tracks, colours", ""),
@@ -29,11 +28,18 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "jsonschema": ("tool documents", ""),
     "jinja2": ("expressions, prompts", ""),
     "mcp": ("serving the operations", ""),
-    "faster-whisper": ("speech recognition", "speech"),
-    "pocketsphinx": ("speech recognition without a model file", "speech-lite"),
+    "faster-whisper": ("recognising speech", "speech"),
+    "pocketsphinx": ("recognising English, poorly", "speech-lite"),
     "torch": ("neural perception", "neural"),
     "ultralytics-opencv-headless": ("neural detection and tracking", "neural"),
     "open-clip-torch": ("neural image and text embeddings", "neural"),
+}
+
+#: extra -> what goes without it.
+EXTRAS = {
+    "speech": "used by `build --speech faster-whisper`, and by `--speech auto` where there are no subtitles",
+    "speech-lite": "used by `build --speech pocketsphinx` alone",
+    "neural": "not used yet",
 }
 
 
@@ -96,9 +102,7 @@ def _opencv_has_detectors() -> bool:
 def _text(record: dict[str, Any]) -> str:
     lines = [f"video-world-api {record['project']}, Python {record['python']}", ""]
     for package in record["packages"]:
-        state = (
-            package["version"] or f"missing ({'not used yet' if package['extra'] else 'needed'}): {package['advice']}"
-        )
+        state = package["version"] or f"missing ({EXTRAS.get(package['extra'], 'needed')}): {package['advice']}"
         lines.append(f"  {package['name']:30} {package['for']:34} {state}")
     endpoint = record["endpoint"]
     lines += [

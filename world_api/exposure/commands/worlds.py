@@ -14,6 +14,7 @@ app = command_app()
 inspect_app = command_app()
 
 SEARCH_HITS = 20
+LONGEST_TITLE = 60
 
 
 @app.command()
@@ -60,6 +61,7 @@ def _entry(store: Path, video_id: str) -> dict[str, Any]:
         "duration": manifest.video.duration,
         "profile": manifest.profile,
         "built_at": manifest.built_at,
+        "complete": manifest.complete,
         "world_hash": manifest.world_hash,
     }
 
@@ -72,9 +74,17 @@ def _listing(store: Path, entries: list[dict[str, Any]]) -> str:
         if "error" in entry:
             lines.append(f"{entry['video_id']:32} {entry['error']['message']}")
         else:
-            length = clock_text(entry["duration"])
-            lines.append(f"{entry['video_id']:32} {length:>9}  {entry['profile']:10} {entry['world_hash'][:12]}")
+            lines.append(_entry_line(entry))
     return "\n".join(lines)
+
+
+def _entry_line(entry: dict[str, Any]) -> str:
+    length = clock_text(entry["duration"])
+    title = (
+        "" if entry["title"].lower() == entry["video_id"] else f"  {' '.join(entry['title'].split())[:LONGEST_TITLE]}"
+    )
+    growing = "" if entry["complete"] else "  (still growing)"
+    return f"{entry['video_id']:32} {length:>9}  {entry['profile']:10} {entry['world_hash'][:12]}{title}{growing}"
 
 
 @inspect_app.command()
@@ -87,14 +97,18 @@ def inspect(
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
+    from world_api.world.disk.derived import FOLDER as DERIVED
     from world_api.world.disk.stored import check_world, open_world
 
     world = open_world(store, video_id)
     if check and (wrong := check_world(world)):
+        beside = all(line.startswith(DERIVED) for line in wrong)
         raise StoreFault(
             "world_damaged",
             f"{len(wrong)} of the files of {video_id} are not what they were: " + "; ".join(wrong[:5]),
-            hint="build the world again with --force, or copy it again",
+            hint="the world itself is sound; `videoworld reindex` makes again what is kept beside it"
+            if beside
+            else "build the world again with --force, or copy it again",
         )
     record = inspection(world, as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))

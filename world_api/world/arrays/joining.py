@@ -36,7 +36,7 @@ TRACKS = pa.schema(
         ("known_from", pa.float64()), ("known_at", pa.float64()),
     ]
 )  # fmt: skip
-#: One row a sighting, track after track. appearance: begins anew with every unbroken stretch; row: in ``sightings``.
+#: One row a sighting, track after track. sliver: the picture's edge leaves little of it; row: its place in ``sightings``.
 JOINED = pa.schema(
     [
         ("time", pa.float64()), ("x1", pa.float32()), ("y1", pa.float32()), ("x2", pa.float32()), ("y2", pa.float32()),

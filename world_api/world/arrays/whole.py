@@ -14,9 +14,9 @@ import pyarrow as pa
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.followed import JoinedTracks
 from world_api.world.arrays.items import Items, Times, spans, tile
-from world_api.world.arrays.joining import Joined, join_tracks
+from world_api.world.arrays.joining import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.disk.stored import World
-from world_api.world.screen_texts import ScreenText, join_readings, stretch_table, stretches
+from world_api.world.screen_texts import STRETCHES, ScreenText, join_readings, stretch_table, stretches
 from world_api.world.segments import SILENCE, segment, talks
 
 #: Which column tells when a row's fact begins.
@@ -24,6 +24,7 @@ BEGINS = {
     "cuts": "time", "scene_cuts": "time", "looks": "time", "sightings": "time", "screen_texts": "time",
     "speech": "start", "captions": "start", "actions": "start",
 }  # fmt: skip
+_SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
 
 class Whole:
@@ -61,8 +62,10 @@ class Whole:
 
         return JoinedTracks(
             Joined(
-                tracks=derived.table("tracks", lambda: part("tracks")),
-                sightings=derived.table("tracks.sightings", lambda: part("sightings")),
+                tracks=derived.table("tracks", lambda: part("tracks"), schema=TRACKS),
+                sightings=derived.table(
+                    "tracks.sightings", lambda: part("sightings"), schema=JOINED, rows=sightings.num_rows
+                ),
             ),
             sightings,
             picture=(video.width, video.height),
@@ -74,6 +77,7 @@ class Whole:
         return self._world.derived.table(
             "screen_texts",
             lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+            schema=STRETCHES,
         )
 
     @cached_property
@@ -89,7 +93,7 @@ class Whole:
             found = segment(self.shots, list(self._lines))
             return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
 
-        table = self._world.derived.table("segments", make)
+        table = self._world.derived.table("segments", make, schema=_SEGMENTS)
         return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
     @cached_property

@@ -28,8 +28,8 @@ from world_api.world.disk.tables import TABLES, empty_table
 
 ROWS = "rows"
 IMAGES = "images"
-#: So many digits of a file's hash stand in its name.
-_NAMED = 16
+#: So many digits of the hash of a file of rows, and of an image, stand in its name.
+_NAMED, _NAMED_IMAGE = 16, 24
 
 
 def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
@@ -118,7 +118,16 @@ def _read(path: Path) -> pa.Table:
 
 def write_image(folder: Path, jpeg: bytes) -> str:
     """Keep an encoded image under its content's hash; its path relative to the world's folder."""
-    path = f"{IMAGES}/{hash_bytes(jpeg)[:24]}.jpg"
-    if not (folder / path).exists():
+    digest = hash_bytes(jpeg)
+    path = f"{IMAGES}/{digest[:_NAMED_IMAGE]}.jpg"
+    if not _is_there(folder / path, digest):
         write_atomically(folder / path, jpeg)
     return path
+
+
+def has_image(folder: Path, path: str) -> bool:
+    """Whether a kept image is there and still what its name says."""
+    try:
+        return hash_file(folder / path)[:_NAMED_IMAGE] == Path(path).stem
+    except OSError:
+        return False

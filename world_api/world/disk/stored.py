@@ -12,7 +12,7 @@ import pyarrow as pa
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.disk.derived import Derived, derived_folder
+from world_api.world.disk.derived import FOLDER, Derived, State, derived_folder, state_of
 from world_api.world.disk.hashing import canonical, hash_file, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
@@ -27,10 +27,10 @@ class World:
     ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, keep_derived: bool = False) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, *, derived: Derived | None = None) -> None:
         self.folder = folder
         self.manifest = manifest
-        self.derived = Derived(derived_folder(folder.parent, manifest), keep=keep_derived)
+        self.derived = derived or Derived(derived_folder(folder.parent, manifest))
         self._rows = cache(self._read)
         self._once: dict[object, object] = {}
 
@@ -61,24 +61,17 @@ class World:
     def _read(self, name: str) -> pa.Table:
         if name in SESSION_TABLES:
             return self._canonical(name)
-        return self.derived.table(f"rows.{name}", lambda: self._canonical(name))
+        count = sum(entry.rows for entry in self.manifest.files_of(name))
+        # The manifest tells how many rows there are, whatever the index beside the world says.
+        return self.derived.table(f"rows.{name}", lambda: self._canonical(name), schema=TABLES[name].schema, rows=count)
 
     def _canonical(self, name: str) -> pa.Table:
         return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
 
 
 #: Worlds that were opened last, with the state of their manifests then.
-_OPEN: dict[Path, tuple[tuple[int, int, int] | None, World]] = {}
+_OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
-
-
-def _state_of(folder: Path) -> tuple[int, int, int] | None:
-    """What changes when a manifest is replaced."""
-    try:
-        found = (folder / MANIFEST).stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def world_folder(store: Path, video_id: str) -> Path:
@@ -96,15 +89,15 @@ def world_folder(store: Path, video_id: str) -> Path:
 
 
 def open_world(store: Path, video_id: str) -> World:
-    """Open a world. The last few stay open as long as their manifests do not change, since sessions come and go.
+    """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    state = _state_of(folder)
+    state = state_of(folder / MANIFEST)
     known = _OPEN.get(folder)
-    if known is None or state is None or known[0] != state:
+    if known is None or state is None or known[0] != state or not known[1].derived.is_current():
         # A folder may have been copied under another name; what it is called here is its id here.
         known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
         while len(_OPEN) >= _KEPT_OPEN:
@@ -127,7 +120,10 @@ def list_worlds(store: Path) -> list[str]:
 
 
 def check_world(world: World) -> list[str]:
-    """Compare every file of a world with the hash its manifest lists; what is wrong, empty where all is right."""
+    """Compare every file of a world with the hash its manifest lists, and rows kept beside it with those files.
+
+    Returns what is wrong, empty where all is right.
+    """
     listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
     listed += [(image.path, image.sha256) for image in world.manifest.images]
     wrong = []
@@ -141,7 +137,27 @@ def check_world(world: World) -> list[str]:
             wrong.append(f"{path}: its content has changed")
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+    return wrong or _kept_wrong(world)
+
+
+def _kept_wrong(world: World) -> list[str]:
+    """What of the rows kept beside a sound world is not what its files hold; read from disk, whatever is open."""
+    kept = Derived(derived_folder(world.folder.parent, world.manifest))
+    wrong = []
+    for name in TABLES:
+        there = kept.read(f"rows.{name}")
+        path = f"{FOLDER}/{world.manifest.video_id}: rows.{name}"
+        if there is None and kept.damaged(f"rows.{name}"):
+            wrong.append(f"{path}: its content has changed")
+        elif there is not None and not _same_rows(
+            name, there, read_table(world.folder, name, world.manifest.files_of(name))
+        ):
+            wrong.append(f"{path}: these are not the world's rows")
     return wrong
+
+
+def _same_rows(name: str, kept: pa.Table, rows: pa.Table) -> bool:
+    return kept.schema.equals(TABLES[name].schema) and hash_rows([(name, kept)]) == hash_rows([(name, rows)])
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
+from inspect import getsource
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from world_api.core.canonical import content_hash
 from world_api.core.ports import TextEmbedder, Vectors
 from world_api.world.arrays.items import Positions, ranges
 from world_api.world.disk.columns import matrix
@@ -17,6 +20,10 @@ from world_api.world.search.passages import Passages, passages_of
 from world_api.world.search.texts import Texts
 from world_api.world.search.vectors import VectorIndex
 from world_api.world.view import open_view
+
+_LENGTHS = pa.schema([("length", pa.int64())])
+_ENDS = pa.schema([("end", pa.int64())])
+_POSTINGS = pa.schema([("document", pa.int64()), ("frequency", pa.int64())])
 
 
 class WholeDocuments:
@@ -33,7 +40,7 @@ class WholeDocuments:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """How many terms each document has."""
-        return _column(self._world.derived.table("postings.lengths", lambda: self._made[2]), "length")
+        return _column(self._world.derived.table("postings.lengths", lambda: self._made[2], schema=_LENGTHS), "length")
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
@@ -46,8 +53,11 @@ class WholeDocuments:
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
         """The documents' vectors."""
         if embedder.producer not in self._vectors:
-            name = f"vectors.{embedder.producer.replace('/', '-')}"
-            table = self._world.derived.table(name, lambda: _kept(embedder.embed(self._texts())))
+            name = f"vectors.{embedder_key(embedder)}"
+            schema = _vectors(self._count)
+            table = self._world.derived.table(
+                name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
+            )
             self._vectors[embedder.producer] = VectorIndex(_columns(table, self._count))
         return self._vectors[embedder.producer]
 
@@ -59,7 +69,8 @@ class WholeDocuments:
         def make() -> pa.Table:
             return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
 
-        return VectorIndex(_columns(self._world.derived.table("looks.segments", make), self._count))
+        table = self._world.derived.table("looks.segments", make, schema=_vectors(self._count))
+        return VectorIndex(_columns(table, self._count))
 
     @property
     def _count(self) -> int:
@@ -76,7 +87,7 @@ class WholeDocuments:
 
     @cached_property
     def _ends(self) -> Positions:
-        return _column(self._world.derived.table("postings.ends", lambda: self._made[0]), "end")
+        return _column(self._world.derived.table("postings.ends", lambda: self._made[0], schema=_ENDS), "end")
 
     @cached_property
     def _documents(self) -> Positions:
@@ -88,7 +99,7 @@ class WholeDocuments:
 
     @cached_property
     def _postings(self) -> pa.Table:
-        return self._world.derived.table("postings", lambda: self._made[1])
+        return self._world.derived.table("postings", lambda: self._made[1], schema=_POSTINGS)
 
     @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
@@ -123,6 +134,19 @@ def document_texts(
     for at, number in zip((segment - first).tolist(), passages.texts[passage].tolist(), strict=True):
         lines[at].append(passages.text(number))
     return ["\n".join(own) for own in lines]
+
+
+def embedder_key(embedder: TextEmbedder) -> str:
+    """What vectors depend on beside the texts: who makes them, and the source of the module that does."""
+    try:
+        source = getsource(import_module(type(embedder).__module__))
+    except (OSError, TypeError, ImportError):
+        source = ""  # a class made at a prompt has none; its producer has to tell it apart
+    return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
+
+
+def _vectors(count: int) -> pa.Schema:
+    return pa.schema([("values", pa.list_(pa.float32(), count))])
 
 
 def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder
 from world_api.world.arrays.whole import BEGINS, Whole
+from world_api.world.disk.derived import Derived, derived_folder, derived_lock
 from world_api.world.disk.manifest import read_manifest
 from world_api.world.disk.stored import World, list_worlds, world_folder
 from world_api.world.search.documents import WholeDocuments
@@ -18,24 +19,29 @@ READ = (*BEGINS, "track_links", "look_links", "camera", "words")
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
 
-def prepare(store: Path, video_id: str, embedder: TextEmbedder) -> None:
-    """Put a world's tables, tracks, segments and search indexes beside it; what is there already is not made again.
+def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, anew: bool = False) -> None:
+    """Put a world's tables, tracks, segments and search indexes beside it.
+
+    What is there already is not made again, unless ``anew``. Where another process does the same, the call waits.
 
     Raises:
         StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
-    manifest = read_manifest(folder).model_copy(update={"video_id": video_id})
-    world = World(folder, manifest, keep_derived=True)
-    for table in READ:
-        world.rows(table)
-    world.once(Whole).read_all()
-    world.once(Texts).read_all()
-    world.once(WholeDocuments).read_all(embedder)
-    world.derived.finish()
+    read_manifest(folder)  # a world that is not there leaves no trace
+    with derived_lock(store, video_id):
+        manifest = read_manifest(folder).model_copy(update={"video_id": video_id})
+        derived = Derived(derived_folder(store, manifest), keep=True, anew=anew)
+        world = World(folder, manifest, derived=derived)
+        for table in READ:
+            world.rows(table)
+        world.once(Whole).read_all()
+        world.once(Texts).read_all()
+        world.once(WholeDocuments).read_all(embedder)
+        derived.finish()
 
 
-def prepare_all(store: Path, embedder: TextEmbedder) -> None:
+def prepare_all(store: Path, embedder: TextEmbedder, *, anew: bool = False) -> None:
     """The same for every readable world of a store.
 
     Raises:
@@ -43,7 +49,7 @@ def prepare_all(store: Path, embedder: TextEmbedder) -> None:
     """
     for video_id in list_worlds(store):
         try:
-            prepare(store, video_id, embedder)
+            prepare(store, video_id, embedder, anew=anew)
         except StoreFault as fault:
             # `videoworld worlds` and `videoworld inspect --check` tell what is wrong with a world.
             if fault.code not in _WORLDS_OWN:

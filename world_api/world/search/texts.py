@@ -26,6 +26,12 @@ from world_api.world.tracks import hint_in_chinese, hint_in_words
 #: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
+_TERMS = pa.schema([("term", pa.string())])
+_ENDS = pa.schema([("end", pa.int64())])
+_BAGS = pa.schema([("term", pa.int32()), ("count", pa.int32())])
+_TEXTS = pa.schema([("text", pa.string())])
+_NUMBERS = pa.schema([("number", pa.int64())])
+
 
 class Texts:
     """The texts of a whole world. A number stands for a text; the same text has one number."""
@@ -54,22 +60,26 @@ class Texts:
     @cached_property
     def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
-        return self._world.derived.table("terms", lambda: self._bags[0]).column("term")
+        return self._world.derived.table("terms", lambda: self._bags[0], schema=_TERMS).column("term")
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
         """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
-        ends = self._world.derived.table("texts.ends", lambda: self._bags[1])
-        content = self._world.derived.table("texts.terms", lambda: self._bags[2])
+        ends = self._world.derived.table("texts.ends", lambda: self._bags[1], schema=_ENDS)
+        content = self._world.derived.table("texts.terms", lambda: self._bags[2], schema=_BAGS)
         return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
     @cached_property
     def _texts(self) -> pa.ChunkedArray:
-        return self._world.derived.table("texts", lambda: self._made[0]).column("text")
+        return self._world.derived.table("texts", lambda: self._made[0], schema=_TEXTS).column("text")
 
     @cached_property
     def _numbers(self) -> dict[str, Positions]:
-        numbers = self._world.derived.table("texts.numbers", lambda: self._made[1]).column("number").to_numpy()
+        numbers = (
+            self._world.derived.table("texts.numbers", lambda: self._made[1], schema=_NUMBERS)
+            .column("number")
+            .to_numpy()
+        )
         lengths = [self._rows(table).num_rows for table in SPEAKING]
         parts = np.split(numbers, list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
@@ -96,9 +106,9 @@ class Texts:
                 counts.append(count)
             ends.append(len(terms))
         return (
-            pa.table({"term": pa.array(list(numbers), pa.string())}),
-            pa.table({"end": pa.array(ends, pa.int64())}),
-            pa.table({"term": pa.array(terms, pa.int32()), "count": pa.array(counts, pa.int32())}),
+            pa.table({"term": list(numbers)}, schema=_TERMS),
+            pa.table({"end": ends}, schema=_ENDS),
+            pa.table({"term": terms, "count": counts}, schema=_BAGS),
         )
 
 

@@ -161,21 +161,86 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
     assert {loss.code for loss in decode.lost} == {"decoder_died"}
 
 
-def test_a_decoder_that_says_nothing_is_ended_and_named(tmp_path: Path) -> None:
-    path = tmp_path / "pipe.mkv"
-    os.mkfifo(path)
-    with pytest.raises(MediaFault) as caught:
-        probe_apart(path, Limits(patience=0.8))
-    assert caught.value.code == "decoder_stalled"
-    assert caught.value.hint
+def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
+    decode, count = pass_over(film, limits=Limits(patience=2.5)), 0
+    for frame in decode:
+        count += 1
+        if count == 20:
+            held = frame
+            continue
+        if count == 25:
+            threading.Event().wait(4.0)
+        let_go(frame)
+    let_go(held)
+    assert (count, decode.lost) == (600, [])
 
 
-def test_a_worker_that_died_of_a_request_answers_the_next(film: Path, tmp_path: Path) -> None:
-    stall = tmp_path / "pipe.mkv"
-    os.mkfifo(stall)
+def test_looking_for_a_lost_place_is_no_silence(film: Path) -> None:
+    notes: list[PassState] = []
+    for frame in pass_over(film, noted=notes.append):
+        let_go(frame)
+    lost = PassState(**{**vars(notes[3]), "last_pts": 12345678})
+    decode, times = pass_over(film, go_on_from=lost), []
+    for frame in decode:
+        times.append(round(frame.time, 3))
+        let_go(frame)
+    assert times == [n / 10 for n in range(round(notes[3].last_time * 10) + 1, 600)]
+
+
+def test_frames_too_large_for_their_place_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+    parts = []
+    for number, (width, height) in enumerate([(64, 48), (2048, 1152), (64, 48)]):
+        part = tmp_path / f"{number}.ts"
+        with av.open(str(part), "w") as container:
+            stream = container.add_stream("libx264", rate=10, options={"preset": "ultrafast", "g": "5"})
+            stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+            for pts in range(20):
+                frame = av.VideoFrame.from_ndarray(np.full((height, width, 3), 90, np.uint8), format="bgr24")
+                frame.pts = 20 * number + pts
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode())
+        parts.append(part.read_bytes())
+    path = tmp_path / "growing picture.ts"
+    path.write_bytes(b"".join(parts))
+    decode, shapes = pass_over(path), []
+    for frame in decode:
+        shapes.append(frame.shape)
+        let_go(frame)
+    assert (48, 64) in shapes
+    assert (1152, 2048) not in shapes
+    assert [loss.code for loss in decode.lost] == ["picture_too_large"]
+
+
+def halt(worker: MediaWorker) -> int:
+    """Start a worker's process and stop it in its tracks: it lives, and says nothing. Its number."""
+    number = worker._started().pid
+    os.kill(number, signal.SIGSTOP)
+    return number
+
+
+def is_alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
+    with closing(MediaWorker(Limits(patience=0.8))) as worker:
+        number = halt(worker)
+        with pytest.raises(MediaFault) as caught:
+            worker.probe(film)
+        assert caught.value.code == "decoder_stalled"
+        assert caught.value.hint
+        assert not is_alive(number)
+
+
+def test_a_worker_that_died_of_a_request_answers_the_next(film: Path) -> None:
     with closing(MediaWorker(Limits(patience=6.0))) as worker:
+        halt(worker)
         with pytest.raises(MediaFault):
-            worker.ask({"do": "probe"}, stall)
+            worker.ask({"do": "probe"}, film)
         message, _ = worker.ask({"do": "probe"}, film)
     assert message["probe"]["width"] == 64
 

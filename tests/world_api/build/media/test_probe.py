@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +30,18 @@ def test_what_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_video(tmp_path: Path) -> None:
     assert code_of(tmp_path) == "is_a_folder"
+
+
+def test_a_pipe_a_socket_and_a_device_are_refused_without_being_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.mp4"
+    os.mkfifo(pipe)
+    assert code_of(pipe) == "not_a_file"
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket.mp4"))
+        assert code_of(tmp_path / "socket.mp4") == "not_a_file"
+    assert code_of(Path(os.devnull)) == "not_a_file"
+    (tmp_path / "link.mp4").symlink_to(pipe)
+    assert code_of(tmp_path / "link.mp4") == "not_a_file"
 
 
 def test_an_empty_file_is_named(tmp_path: Path) -> None:

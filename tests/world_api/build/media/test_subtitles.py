@@ -13,11 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from world_api.build.media.subtitles import sources
+from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.cues import Cue, parse_cues
 from world_api.build.media.subtitles.encodings import decode
-from world_api.build.media.subtitles.sources import find_embedded, find_sidecars, read_file, read_stream
+from world_api.build.media.subtitles.sources import (
+    CueList,
+    SubtitleSource,
+    find_embedded,
+    find_sidecars,
+    read_file,
+    read_stream,
+)
 from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
 ASS = (
@@ -112,6 +122,7 @@ def test_chinese_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
     ("encoding", "text"),
     [
         ("big5", "這個花園今天很安靜，我們都在這裡等你"),
+        ("big5hkscs", "佢哋喺呢個花園度等你，今日好靜，我哋都喺度，嘅"),
         ("gb18030", "这个花园今天很安静，我们都在这里等你"),
         ("cp932", "今日の庭はとても静かですね"),
         ("cp949", "오늘 정원은 아주 조용합니다"),
@@ -120,6 +131,37 @@ def test_chinese_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
 )
 def test_other_encodings_are_told_apart(encoding: str, text: str) -> None:
     assert decode(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode(encoding)).count(text) == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "你好，世界"),
+        ("utf-8", "Größe, créée à Málaga"),
+        ("big5", "這個花園今天很安靜，我們都在這裡等你"),
+        ("big5hkscs", "佢哋喺呢個花園度等你，今日好靜，我哋都喺度"),
+        ("gb18030", "这个花园今天很安静，我们都在这里等你"),
+        ("cp932", "今日の庭はとても静かですね"),
+        ("cp949", "오늘 정원은 아주 조용합니다"),
+        ("cp1252", "“Größe”, créée à Málaga"),
+    ],
+)
+@pytest.mark.parametrize("bad", [b"\xff", b"\x81", b"\x81\n\x8d"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_damaged_byte_damages_nothing_else(encoding: str, text: str, bad: bytes, is_before: bool) -> None:
+    good = (f"00:01.000 --> 00:02.000\n{text}\n\n" * 3).encode(encoding)
+    worse = b"00:00.500 --> 00:00.900\nhm " + bad + b"\n\n"
+    decoded = decode(worse + good if is_before else good + worse)
+    assert decoded.count(text) == 3
+
+
+def test_of_damaged_characters_it_is_said_how_many(tmp_path: Path) -> None:
+    video = video_with(tmp_path / "film.mkv")
+    (tmp_path / "film.srt").write_bytes(srt("Größe, créée à Málaga", "hm").replace(b"hm", b"h\xffm"))
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == ["Größe, créée à Málaga", "h\ufffdm"]
+    (loss,) = chosen.losses
+    assert (loss.code, "1 character" in loss.message) == ("subtitles_damaged", True)
 
 
 def test_bytes_in_no_encoding_survive(tmp_path: Path) -> None:
@@ -140,9 +182,109 @@ def test_chinese_beside_english_is_chinese() -> None:
     assert text in decode(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode("gb18030"))
 
 
+#: Text that makes careless patterns go over it again and again; a quadratic one would need many minutes for it.
+SLOW = ["<v" + " " * 3_000_000, "<v.a" * 700_000, "<v " * 700_000, "{\\" * 700_000, "{\\p1" * 700_000, "<b" * 1_000_000]
+SLOW += ["&#" * 1_000_000, "&" + "a" * 3_000_000, " " * 3_000_000 + "-->", "1:" * 1_000_000 + "-->"]
+
+
+@pytest.mark.parametrize("nasty", SLOW, ids=lambda text: repr(text[:6]))
+def test_a_megabyte_of_what_is_nearly_markup_is_read_in_one_go(nasty: str) -> None:
+    event = f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,{nasty},0,0,0,,{nasty}\nDialogue: {nasty}\n"
+    for text in (f"00:01.000 --> 00:02.000\n{nasty}\n", f"{nasty}\n00:01.000 --> 00:02.000\na", event):
+        cues = cues_of(text)
+        assert all(len(cue.text) <= 2000 and len(cue.speaker) <= 200 for cue in cues)
+
+
+def test_of_endless_nonsense_a_bounded_number_is_parsed_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_bytes(srt("hello") + b"-->\n" * 3_000_000)
+    read = read_file(path)
+    assert [cue.text for cue in read.cues] == ["hello"]
+    assert read.left_out <= 100_000
+    assert read.is_cut
+
+
+def test_of_endless_lines_the_first_are_read_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_bytes(srt("hello") + b"\n" * 5_000_000 + srt("far below"))
+    read = read_file(path)
+    assert ([cue.text for cue in read.cues], read.is_cut) == (["hello"], True)
+
+
+def test_who_speaks_is_told_whatever_space_stands_before_the_name() -> None:
+    text = "00:01.000 --> 00:02.000\n<v.loud   Ann  Lee>Good day\n\n00:03.000 --> 00:04.000\n<v >Nobody\n"
+    assert [(cue.speaker, cue.text) for cue in cues_of(text)] == [("Ann Lee", "Good day"), ("", "Nobody")]
+
+
 @given(st.binary(max_size=400))
 def test_no_bytes_are_refused(data: bytes) -> None:
     assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(decode(data)))
+
+
+NASTY = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "&#",
+                "&#x",
+                "9" * 5000,
+                "f" * 5000,
+                ";",
+                "{\\p",
+                "}",
+                "<v",
+                "<v.",
+                ">",
+                "<",
+                " ",
+                "\n",
+                "\r",
+                "-->",
+                "word",
+            ),
+            *(
+                "1" * 5000,
+                "0:00:01.00",
+                "00:01.000 --> 00:02.000\n",
+                "[Events]\n",
+                "Format: Start, End, Text\n",
+                "\u0661",
+            ),
+            *(
+                "Dialogue: 0,0:00:01.00,0:00:02.00,,,,,,,",
+                "Dialogue: ",
+                ",",
+                ":",
+                "\ud800",
+                "&lt;",
+                "\\N",
+                "\u00b2",
+                "\x00",
+            ),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(NASTY, st.booleans())
+def test_no_text_is_refused(text: str, is_timed: bool) -> None:
+    head = "00:01.000 --> 00:02.000\n" if is_timed else "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,,,,,,,"
+    assert all(cue is None or (cue.text and cue.end > cue.start) for cue in parse_cues(head + text))
+
+
+@pytest.mark.parametrize(
+    "words", ["before &#" + "9" * 5000 + "; after", "before{\\p" + "9" * 5000 + "}m 0 0{\\p0} after"]
+)
+def test_numbers_too_long_to_read_do_not_spoil_a_cue(tmp_path: Path, words: str) -> None:
+    body = f"0,0,Default,,0,0,0,,{words}".encode()
+    video = video_with(tmp_path / "film.mkv", [("ass", "eng", body)])
+    (tmp_path / "film.ass").write_text(f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,,0,0,0,,{words}\n")
+    for read in (read_file(tmp_path / "film.ass"), read_stream(video, 1)):
+        (cue,) = read.cues
+        assert cue.text.startswith("before")
+        assert cue.text.endswith("after")
+        assert "99" not in cue.text
 
 
 def test_malformed_cues_are_left_out_and_counted_and_the_rest_survives() -> None:
@@ -185,6 +327,37 @@ def test_of_a_huge_file_the_beginning_is_read_and_that_is_said(tmp_path: Path, m
     chosen = choose_subtitles(video)
     assert [cue.text for cue in chosen.cues] == ["hello"]
     assert [loss.code for loss in chosen.losses] == ["subtitles_cut"]
+
+
+def many(number: int, *, apart: float) -> str:
+    """So many cues, one every so many seconds."""
+
+    def clock(time: float) -> str:
+        minutes, seconds = divmod(time, 60)
+        return f"{int(minutes) // 60:02d}:{int(minutes) % 60:02d}:{seconds:06.3f}"
+
+    return "".join(f"{clock(n * apart)} --> {clock(n * apart + 0.5)}\nline {n}\n\n" for n in range(number))
+
+
+def test_of_more_cues_than_a_video_has_time_for_the_first_are_taken_and_that_is_said(tmp_path: Path) -> None:
+    video = video_with(tmp_path / "film.mkv")
+    (tmp_path / "film.srt").write_text(many(2001, apart=0.001))
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == [f"line {n}" for n in range(2000)]
+    assert [loss.code for loss in chosen.losses] == ["subtitles_cut"]
+
+
+def test_a_long_video_may_have_more_cues_and_none_has_more_than_there_could_be(
+    tmp_path: Path, make_video: Callable[..., Path]
+) -> None:
+    picture: list[Image] = [np.zeros((48, 64, 3), np.uint8)] * 2
+    video = make_video("film.mp4", picture, times=[0.0, 150.0])
+    (tmp_path / "film.srt").write_text(many(2500, apart=0.06))
+    chosen = choose_subtitles(video)
+    assert (len(chosen.cues), chosen.losses) == (2500, ())
+    (tmp_path / "film.srt").write_text(many(50_001, apart=0.06))
+    read = read_file(tmp_path / "film.srt")
+    assert (len(read.cues), read.is_cut) == (50_000, True)
 
 
 def test_a_link_to_another_folder_is_not_followed_unless_named(tmp_path: Path) -> None:
@@ -285,6 +458,8 @@ def test_a_language_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None
         ("matroska", "ass", b"0,0,Default,Ann,0,0,0,,{\\an8}Good\\Nday{\\p1}m 0 0{\\p0}", "Good day", "Ann"),
         ("matroska", "webvtt", b"Good <b>day</b>", "Good day", ""),
         ("mp4", "mov_text", b"\x00\x08Good day", "Good day", ""),
+        ("mp4", "mov_text", b"\x00\x12\xfe\xff" + "Good day".encode("utf-16-be"), "Good day", ""),
+        ("mp4", "mov_text", b"\x00\x06\xff\xfe" + "你好".encode("utf-16-le"), "你好", ""),
     ],
 )
 def test_every_kind_of_text_stream_is_read(
@@ -295,6 +470,47 @@ def test_every_kind_of_text_stream_is_read(
     (cue,) = read_stream(source.path, source.stream).cues
     assert (cue.text, cue.speaker, source.language) == (words, speaker, "en")
     assert (cue.start, cue.end) == pytest.approx((0.2, 0.7), abs=0.01)
+
+
+@pytest.mark.parametrize("code", ["decoder_died", "decoder_stalled"])
+def test_a_stream_that_stops_its_decoder_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
+    read = SubtitleReader.read
+
+    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
+        if source.language == "en":
+            raise MediaFault(code, "the decoder came to a halt", hint="none")
+        return read(reader, source, film)
+
+    monkeypatch.setattr(SubtitleReader, "read", dies_of_the_first)
+    chosen = choose_subtitles(video)
+    assert [cue.text for cue in chosen.cues] == ["second"]
+    assert [(loss.code, "came to a halt" in loss.message) for loss in chosen.losses] == [("subtitles_damaged", True)]
+    assert choose_subtitles(video, "en").source is None
+
+
+def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+
+    def is_gone(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
+        raise MediaFault("source_missing", "the video is gone", hint="none")
+
+    monkeypatch.setattr(SubtitleReader, "read", is_gone)
+    with pytest.raises(MediaFault, match="gone"):
+        choose_subtitles(video)
+
+
+def test_reading_a_stream_shows_life_though_its_words_come_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_PACKETS", 2)
+    video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
+    signs: list[None] = []
+    read = read_stream(video, 1, lambda: signs.append(None))
+    assert [cue.text for cue in read.cues] == ["words"]
+    assert len(signs) >= 3  # of five frames of picture and one event
 
 
 @pytest.mark.shared_data

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from world_api.build.media.child.growing import being_written
 from world_api.build.media.limits import Limits
 from world_api.build.media.probe import open_stream
 from world_api.core.faults import MediaFault
@@ -57,6 +58,7 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
                 out.mux(packet)
                 if monotonic() - told > _SIGN:
                     told = monotonic()
+                    being_written(path).touch()
                     alive()
     return last
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 
 #: Seconds between two looks whether the file has grown.
 _STEP = 0.2
+_BLOCK = 1 << 20
+#: A recording whose writer has shown no life for so long (seconds) is not being written any more.
+_ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
@@ -28,6 +32,7 @@ class GrowingFile:
         self._settled = settled
         self._waiting = waiting
         self._file = path.open("rb")
+        self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes; empty once the file is complete."""
@@ -35,13 +40,26 @@ class GrowingFile:
         while True:
             data = self._file.read(size)
             if data:
+                self._digest.update(data)
                 return data
-            if self._writer.exists():
+            if self._is_being_written():
                 quiet_since = monotonic()
             elif monotonic() - quiet_since >= self._settled:
                 return data
             self._waiting()
             sleep(min(_STEP, self._settled))
+
+    def _is_being_written(self) -> bool:
+        try:
+            return time() - self._writer.stat().st_mtime < _ABANDONED
+        except OSError:
+            return False
+
+    def digest(self) -> str:
+        """SHA-256 of all of the file that was read, to its end as it is by now."""
+        while block := self._file.read(_BLOCK):
+            self._digest.update(block)
+        return self._digest.hexdigest()
 
     def close(self) -> None:
         """Read no more."""

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any, cast
 
 from world_api.build.media.audio import has_sound, read_audio
 from world_api.build.media.child.capturing import capture
 from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
-from world_api.build.media.child.wire import Message, Wire
+from world_api.build.media.child.wire import Message, Silent, Wire
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import Limits
@@ -25,6 +26,8 @@ from world_api.build.media.wants import Want, last_end
 
 #: Seconds of video between two notes of where a pass stands.
 _NOTE_EVERY = 10.0
+#: Seconds between two signs of life.
+_BREATH = 1.0
 
 
 class Server:
@@ -68,7 +71,7 @@ class Server:
     def _frame(self, request: Message) -> None:
         path = Path(request["path"])
         if path not in self._finders:
-            self._finders = {path: FrameFinder(path, limits=self._limits)}
+            self._finders = {path: FrameFinder(path, limits=self._limits, alive=self._breathe)}
         picture = self._finders[path].frame_played_at(request["seconds"])
         self._wire.send({"shape": picture.shape}, picture.tobytes())
 
@@ -82,7 +85,7 @@ class Server:
         self._wire.send({"sources": told, "language": language, "sound": has_sound(Path(request["path"]))})
 
     def _cues(self, request: Message) -> None:
-        read = read_stream(Path(request["path"]), request["stream"])
+        read = read_stream(Path(request["path"]), request["stream"], each=self._breathe)
         cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
         self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
 
@@ -106,16 +109,19 @@ class Server:
         wants = [Want.restored(record) for record in request["wants"]]
         try:
             enough = last_end(wants) if request["stops"] else math.inf
-            self._tell_frames(decode, wants, after=request["after"], enough=enough)
+            self._tell_frames(decode, wants, after=request["after"], enough=enough, read=file)
         finally:
             if file is not None:
                 file.close()
 
-    def _tell_frames(self, decode: DecodePass, wants: list[Want], *, after: float, enough: float) -> None:
+    def _tell_frames(
+        self, decode: DecodePass, wants: list[Want], *, after: float, enough: float, read: GrowingFile | None
+    ) -> None:
         """Tell of every frame later than ``after`` up to ``enough``; lay the wanted ones into slots."""
         previous = decode.last_time if decode.frames else None
         noted = decode.last_time
         for frame in decode:
+            self._breathe()
             if frame.time > after:
                 self._wire.send(self._told(frame, [want for want in wants if want.takes(frame.time, previous)]))
             previous = frame.time
@@ -128,7 +134,8 @@ class Server:
             if frame.time > self._limits.duration:
                 self._wire.send({"end": _plain(decode.state()), "cut": True})
                 return
-        self._wire.send({"end": _plain(decode.state()), "cut": False})
+        digest = None if read is None else read.digest()
+        self._wire.send({"end": _plain(decode.state()), "cut": False, "read": digest})
 
     def _told(self, frame: Frame, wants: list[Want]) -> Message:
         """What the other side is told of a frame; what it wants of it is laid into a slot."""
@@ -144,13 +151,22 @@ class Server:
     def _free_slot(self) -> int:
         """A slot that nobody looks at any more."""
         while not self._free or self._wire.has_message():
-            message, _ = self._wire.receive()
+            try:
+                message, _ = self._wire.receive(patience=_BREATH)
+            except Silent:
+                self._alive()  # a stage takes its time
+                continue
             self._free.extend(message["free"])
         return self._free.pop()
 
     def _growing(self, path: Path, settled: float) -> GrowingFile:
         check_file(path)
         return GrowingFile(path, settled=settled, waiting=self._alive)
+
+    def _breathe(self) -> None:
+        """Show life where nothing was told for a while."""
+        if monotonic() - self._wire.sent_at > _BREATH:
+            self._alive()
 
     def _alive(self) -> None:
         self._wire.send({"waiting": True})

@@ -29,6 +29,7 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
+        self.sent_at = monotonic()
 
     def send(self, message: Message, payload: bytes = b"") -> None:
         """Send a message, with raw bytes after it.
@@ -38,6 +39,7 @@ class Wire:
         """
         whole = {**message, "bytes": len(payload)} if payload else message
         data = memoryview(json.dumps(whole).encode() + b"\n" + payload)
+        self.sent_at = monotonic()
         try:
             while data:
                 data = data[os.write(self._out, data) :]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from world_api.build.media.subtitles.cues import Cue
 from world_api.build.media.subtitles.sources import CueList, SubtitleSource, read_file
 from world_api.build.media.worker import MediaWorker
+from world_api.core.faults import MediaFault
+
+#: More cues than so many are taken only where there are at most so many a second: those of songs show each syllable.
+_PLENTY, _MOST_A_SECOND = 2000, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +41,24 @@ class SubtitleReader:
         texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["sources"])
         return Inside(texts=texts, has_sound=message["sound"], language=message["language"])
 
-    def read(self, source: SubtitleSource) -> CueList:
-        """Read one source. Whatever cannot be read is left out.
+    def read(self, source: SubtitleSource, video: Path) -> CueList:
+        """Read one source: its first cues, at most as many as the video has time for. What cannot be read is left out.
 
         Raises:
             MediaFault: ``decoder_died``, ``decoder_stalled``.
         """
-        if source.kind == "sidecar":
-            return read_file(source.path)
+        found = read_file(source.path) if source.kind == "sidecar" else self._read_stream(source)
+        return found if len(found.cues) <= _PLENTY else found.first(self._most_cues(video))
+
+    def _most_cues(self, video: Path) -> int:
+        """How many cues a video as long as its header says has time for."""
+        try:
+            seconds = self._worker.probe(video).declared_duration
+        except MediaFault:
+            seconds = None
+        return sys.maxsize if seconds is None else max(_PLENTY, round(seconds * _MOST_A_SECOND))
+
+    def _read_stream(self, source: SubtitleSource) -> CueList:
         message, payload = self._worker.ask({"do": "cues", "stream": source.stream}, source.path)
         return CueList(cues=tuple(Cue(**record) for record in json.loads(payload)), **message)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
+from world_api.build.media.subtitles.encodings import DAMAGED
 from world_api.build.media.subtitles.sources import (
     SUFFIXES,
     SubtitleSource,
@@ -22,8 +23,11 @@ from world_api.build.media.subtitles.sources import (
 )
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
+from world_api.core.printable import printable
 
 AUTO, NONE = "auto", "none"
+#: Faults of a stream that stops its decoder: the video can do without the stream.
+_BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +69,7 @@ def _chosen(video: Path, wanted: str, reader: SubtitleReader) -> Subtitles:
     losses = [_not_followed(path) for path in strangers]
     found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
-        return _first_with_cues(_in_order(found, inside.language), losses, reader)
+        return _first_with_cues(_in_order(found, inside.language), losses, reader, video)
     language = language_code(wanted)
     fitting = [(source, "its language was wanted") for source in found if source.language == language]
     if not fitting:
@@ -75,7 +79,7 @@ def _chosen(video: Path, wanted: str, reader: SubtitleReader) -> Subtitles:
             f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
             hint="name a language it has, a subtitle file, or 'none'",
         )
-    return _first_with_cues(fitting, losses, reader)
+    return _first_with_cues(fitting, losses, reader, video)
 
 
 def _names_a_file(wanted: str) -> bool:
@@ -86,8 +90,8 @@ def _named_file(path: Path, video: Path, reader: SubtitleReader) -> Subtitles:
     if not path.is_file():
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
-    source = SubtitleSource(kind="sidecar", name=path.name, language=language, path=path)
-    return _first_with_cues([(source, "it was named")], [], reader)
+    source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
+    return _first_with_cues([(source, "it was named")], [], reader, video)
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
@@ -105,15 +109,24 @@ def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[Subtitl
 
 
 def _first_with_cues(
-    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], reader: SubtitleReader, video: Path
 ) -> Subtitles:
     for source, why in order:
-        read = reader.read(source)
+        try:
+            read = reader.read(source, video)
+        except MediaFault as fault:
+            if fault.code not in _BEYOND_READING:
+                raise
+            losses.append(_loss("subtitles_damaged", f"{source.name} was passed over: {fault.message}"))
+            continue
         if read.left_out:
             what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
             losses.append(
                 _loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
             )
+        if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
+            what = "1 character" if damaged == 1 else f"{damaged} characters"
+            losses.append(_loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
         if read.is_cut:
             losses.append(_loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
         if read.cues:

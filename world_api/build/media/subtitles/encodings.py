@@ -29,21 +29,32 @@ _COMMON = frozenset(
 )
 #: So much of a file is looked at to tell its encoding (bytes).
 _SAMPLE = 200_000
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+#: What stands for bytes that are no character.
+DAMAGED = "\ufffd"
+#: So large a share of the signs beyond ASCII may be damaged. UTF-8 is hardly ever met by chance, so much is forgiven it.
+_UTF8_DAMAGE, _EAST_ASIAN_DAMAGE = 0.34, 0.1
+_CHINESE_ENCODINGS = ("gb18030", "big5hkscs")
 
 
 def decode(data: bytes) -> str:
-    """The text of a file. Bytes that fit no encoding are replaced; nothing is ever refused."""
+    """The text of a file. Bytes that fit no encoding become U+FFFD, one by one; nothing is ever refused."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, errors="replace")
     if (wide := _wide(data[:_SAMPLE])) is not None:
         return data.decode(wide, errors="replace")
-    if (text := _strictly("utf-8", data)) is not None:
-        return text
-    if data.isascii() or (east := _east_asian(data[:_SAMPLE])) is None:
-        text = _strictly("cp1252", data)
-        return data.decode("latin-1") if text is None else text
-    return data.decode(east, errors="replace")
+    if (beyond := _BEYOND_ASCII.search(data)) is None:
+        return data.decode("ascii")
+    line = data.rfind(b"\n", 0, beyond.start()) + 1
+    return _whole_characters(_encoding(data[line : line + _SAMPLE]), data)
+
+
+def _encoding(sample: bytes) -> str:
+    """The encoding in which a sample that is not ASCII makes the most sense; a few damaged bytes change nothing."""
+    if _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE:
+        return "utf-8"
+    return _east_asian(sample) or "cp1252"
 
 
 def _wide(sample: bytes) -> str | None:
@@ -57,24 +68,27 @@ def _wide(sample: bytes) -> str | None:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
-def _strictly(encoding: str, data: bytes) -> str | None:
-    """The text, or None; a character cut in two at the very end of a file that was cut is forgiven."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
-    try:
-        return decoder.decode(data, final=False)
-    except UnicodeDecodeError:
-        return None
+def _whole_characters(encoding: str, data: bytes) -> str:
+    """The text; a character cut in two at the very end of a file that was cut is left out."""
+    return codecs.getincrementaldecoder(encoding)(errors="replace").decode(data, final=False)
+
+
+def _damage(text: str) -> float:
+    """Which share of the signs beyond ASCII is damaged."""
+    beyond = sum(1 for sign in text if not sign.isascii())
+    return text.count(DAMAGED) / beyond if beyond else 0.0
 
 
 def _east_asian(sample: bytes) -> str | None:
-    texts = {name: text for name in ("gb18030", "big5", "cp932", "cp949") if (text := _strictly(name, sample))}
+    decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
+    texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
     for name, script in (("cp932", _KANA), ("cp949", _HANGUL)):
         if name in texts and _share(texts[name], script) >= (_SCRIPT_SHARE if name == "cp932" else _CHINESE_SHARE):
-            chinese = max((_commonness(texts[other]) for other in ("gb18030", "big5") if other in texts), default=0.0)
+            chinese = max((_commonness(texts[other]) for other in _CHINESE_ENCODINGS if other in texts), default=0.0)
             if chinese < _SCRIPT_SHARE:
                 return name
-    chinese_ones = [name for name in ("gb18030", "big5") if name in texts and _is_chinese(texts[name])]
-    return max(chinese_ones, key=lambda name: _commonness(texts[name]), default=None)
+    chinese_ones = [name for name in _CHINESE_ENCODINGS if name in texts and _is_chinese(texts[name])]
+    return max(chinese_ones, key=lambda name: _commonness(texts[name]) - _damage(texts[name]), default=None)
 
 
 def _share(text: str, signs: re.Pattern[str]) -> float:

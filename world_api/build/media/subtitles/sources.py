@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from world_api.build.media.probe import open_video
-from world_api.build.media.subtitles.cues import Cue, make_cue, parse_cues, plain_ass
+from world_api.build.media.subtitles.cues import MOST_LINES, Cue, make_cue, parse_cues, plain_ass
 from world_api.build.media.subtitles.encodings import decode
+from world_api.core.printable import printable
 
 if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 SUFFIXES = (".srt", ".vtt", ".ass", ".ssa")
 _NAME = re.compile(r"\.([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8}){0,2}(\.(?:forced|sdh|cc|hi))?", re.IGNORECASE)
 _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "text"})
-#: So much of a file is read (bytes), and so many cues are taken: a film has two thousand.
-_LARGEST_FILE, _MOST_CUES = 20_000_000, 200_000
+#: So much of a file is read (bytes), and so many cues: a film has two thousand, a day of talk thirty thousand.
+_LARGEST_FILE, _MOST_CUES = 20_000_000, 50_000
+#: After so many cues that make no sense the rest is taken to make none either.
+_MOST_SENSELESS = 20_000
+#: Packets of a file between two signs of life.
+_PACKETS = 1000
 #: An event of a stream without an end is taken to last so long (seconds).
 _OPEN_END = 3.0
 #: Codes of languages as names and streams write them -> ISO 639-1.
@@ -56,6 +62,10 @@ class CueList:
     cues: tuple[Cue, ...]
     left_out: int = 0
     is_cut: bool = False
+
+    def first(self, most: int) -> CueList:
+        """The first so many of them."""
+        return self if len(self.cues) <= most else replace(self, cues=self.cues[:most], is_cut=True)
 
 
 def language_code(code: str | None) -> str:
@@ -124,11 +134,16 @@ def read_bytes(path: Path) -> tuple[bytes, bool]:
 def read_file(path: Path) -> CueList:
     """The cues of a subtitle file, in whatever encoding."""
     data, is_cut = read_bytes(path)
-    return _listed(parse_cues(decode(data)), is_cut=is_cut)
+    text = decode(data)
+    lines = text.count("\n") + text.count("\r") - text.count("\r\n")
+    return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
 
 
-def read_stream(video: Path, index: int) -> CueList:
-    """The cues of a text stream inside a video; depends on nothing but the file."""
+def read_stream(video: Path, index: int, each: Callable[[], None] | None = None) -> CueList:
+    """The cues of a text stream inside a video; depends on nothing but the file.
+
+    All of the file is gone through, which may take minutes: ``each`` is called every so many packets of any stream.
+    """
     import av
 
     made: list[Cue | None] = []
@@ -137,8 +152,10 @@ def read_stream(video: Path, index: int) -> CueList:
         if stream is None:
             return CueList(cues=())
         try:
-            for packet in container.demux(stream):
-                if packet.pts is None or packet.time_base is None or packet.size == 0:
+            for number, packet in enumerate(container.demux(), start=1):
+                if each is not None and number % _PACKETS == 0:
+                    each()
+                if packet.stream_index != index or packet.pts is None or packet.time_base is None or packet.size == 0:
                     continue
                 start = float(packet.pts * packet.time_base)
                 length = float(packet.duration * packet.time_base) if packet.duration else _OPEN_END
@@ -158,6 +175,9 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
     for cue in made:
         if cue is None:
             left_out += 1
+            if left_out >= _MOST_SENSELESS:
+                is_cut = True
+                break
         elif len(cues) >= _MOST_CUES:
             is_cut = True
             break
@@ -169,13 +189,13 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
     if path.stem == video.stem:
-        return SubtitleSource(kind="sidecar", name=path.name, language="", path=path)
+        return SubtitleSource(kind="sidecar", name=printable(path.name), language="", path=path)
     rest = _NAME.fullmatch(path.stem[len(video.stem) :]) if path.stem.startswith(video.stem) else None
     if rest is None:
         return None
     is_partial = (rest[2] or "").lower() == ".forced"
     return SubtitleSource(
-        kind="sidecar", name=path.name, language=language_code(rest[1]), path=path, is_partial=is_partial
+        kind="sidecar", name=printable(path.name), language=language_code(rest[1]), path=path, is_partial=is_partial
     )
 
 
@@ -194,10 +214,16 @@ def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
     """The words of a packet and who says them."""
     if codec == "mov_text":
         length = int.from_bytes(data[:2], "big")
-        return data[2 : 2 + length].decode("utf-8", errors="replace"), ""
+        return _sample_text(data[2 : 2 + length]), ""
     text = data.decode("utf-8", errors="replace")
     if codec in {"ass", "ssa"}:
         # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
         fields = text.split(",", 8)
         return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
     return text, ""
+
+
+def _sample_text(sample: bytes) -> str:
+    """The text of a 3GPP timed text sample: UTF-16 where a byte order mark says so, else UTF-8."""
+    is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+    return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")

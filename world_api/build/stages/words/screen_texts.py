@@ -6,8 +6,9 @@ nothing that was asked about before; then a glance of the reader says whether it
 read. Text that never keeps still (a clock, a sign that passes) is read once a clip.
 
 Lines that were read are watched: while their place looks the same they are noted again every few seconds, unread, and
-when it changes they are noted no more. A frame that holds none of them any more, or was looked at in vain, is noted as
-a row with the text "": so readers see where a text ended.
+when it changes they are noted no more. Figures that change (a clock) are noted as standing there unread, by a row with
+the text "" and their place, while about as many strokes stand at the very place. A frame that holds none of them any
+more, or was looked at in vain, is noted as a row with the text "" and no place: so readers see where a text ended.
 
 A clip's worker is shown some seconds before the clip. What stands there unchanged was read by the clip before (it had the
 time and the ration), so it is read again only when it stays on.
@@ -44,6 +45,8 @@ _REMEMBERED = 8
 _SAME_PLACE = 0.3
 #: A line stands while so much of its strokes is left.
 _INK_LEFT = 0.6
+#: Figures that change go on where so much of their place is a likely place again, with not more ink by so much.
+_SAME_SPOT, _INK_MORE = 0.5, 1.7
 _SLACK = 1e-6
 
 
@@ -54,7 +57,7 @@ class ScreenTexts:
         self._reader = reader
         self.spec = StageSpec(
             name="screen_texts",
-            version=2,
+            version=3,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
             parameters={
@@ -92,20 +95,41 @@ class _Seen:
 class _Line:
     """A line that was read: its row, its place in the small picture, and the parts of it that are strokes, with their ink.
 
-    ``gray`` is the last picture in which it stood.
+    ``gray`` is the last picture in which it stood. ``changes``: its figures did while it was read. ``is_unread``: they have
+    since then.
     """
 
     row: Record
     place: Box
     strokes: Sequence[tuple[Box, int]]
     gray: Gray
+    changes: bool
+    is_unread: bool = False
 
-    def in_next(self, gray: Gray) -> _Line | None:
-        """The line in the next picture, if it stands there, too: titles drift and swell, but they do not jump or fade away."""
+    def in_next(self, gray: Gray, found: Sequence[Box]) -> _Line | None:
+        """The line in the next picture, if it stands there, too: titles drift and swell, but they do not jump or fade away.
+
+        ``found`` are the likely places of that picture.
+        """
         stands = all(
             looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes
         )
-        return replace(self, gray=gray) if stands else None
+        if stands:
+            return replace(self, gray=gray)
+        return replace(self, gray=gray, is_unread=True) if self.changes and self._goes_on(gray, found) else None
+
+    def _goes_on(self, gray: Gray, found: Sequence[Box]) -> bool:
+        """Whether other figures stand at the place: strokes about as many, at the very spot. What passes by leaves it."""
+        spots = [spot for other in found if (spot := _shared(self.place, other)) is not None]
+        return all(
+            _INK_LEFT * before <= ink(gray, part) <= _INK_MORE * before
+            and any(part.iou(spot) >= _SAME_SPOT for spot in spots)
+            for part, before in self.strokes
+        )
+
+    def noted(self) -> Record:
+        """The line as it is noted again: what is not read has no text."""
+        return self.row | {"text": ""} if self.is_unread else self.row
 
 
 class _Ration:
@@ -150,8 +174,9 @@ class ScreenTextsWorker:
         last_second = [old for old in self._recent if frame.time - old.time <= _STILL + _JITTER]
         self._recent = last_second or self._recent[-1:]  # a video may have fewer frames than that
         if frame.time >= self._start:
-            self._watch(seen)
-            self._ask(frame, seen)
+            found = likely_places(seen.gray)
+            self._watch(seen, found)
+            self._ask(frame, seen, found)
         elif not self._asked and frame.time <= self._start - _WARM_UP + 1 / _FPS:
             self._asked.append(_Seen(time=seen.time, gray=seen.gray, until=self._start + _STAYS_ON))
         self._recent.append(seen)
@@ -160,17 +185,16 @@ class ScreenTextsWorker:
         """The texts of the clip's span."""
         return {"screen_texts": self._rows}
 
-    def _watch(self, seen: _Seen) -> None:
+    def _watch(self, seen: _Seen, found: Sequence[Box]) -> None:
         """Note the lines whose place looks as it did when they were read, and forget the others."""
-        staying = [again for line in self._standing if (again := line.in_next(seen.gray)) is not None]
+        staying = [again for line in self._standing if (again := line.in_next(seen.gray, found)) is not None]
         is_less = len(staying) < len(self._standing)
         self._standing = staying
         if is_less or (staying and self._noted is not None and seen.time - self._noted >= _NOTE_AGAIN - _SLACK):
-            self._note([line.row for line in staying], seen.time)
+            self._note([line.noted() for line in staying], seen.time)
 
-    def _ask(self, frame: Frame, seen: _Seen) -> None:
+    def _ask(self, frame: Frame, seen: _Seen, found: Sequence[Box]) -> None:
         """Look at the places that are new, if they keep still or have been restless for long, and read what is text."""
-        found = likely_places(seen.gray)
         if not found and self._noted is None:
             self._note([], seen.time)
         new = [place for place in found if not self._was_asked(place, seen)]
@@ -191,7 +215,7 @@ class ScreenTextsWorker:
             if not self._standing and (self._noted is None or self._rows[-1]["text"]):
                 self._note([], seen.time)
         elif self._is_worth_reading(places, still, seen):
-            self._read(frame, seen)
+            self._read(frame, seen, found)
 
     def _is_worth_reading(self, places: Sequence[Box], still: Sequence[Box], seen: _Seen) -> bool:
         """Whether text keeps still where no line is known to stand; restless text is read once a clip."""
@@ -220,19 +244,20 @@ class ScreenTextsWorker:
             return False
         return all(looks_same(seen.gray, old.gray, place) for old in self._recent)
 
-    def _read(self, frame: Frame, seen: _Seen) -> None:
+    def _read(self, frame: Frame, seen: _Seen, found: Sequence[Box]) -> None:
         self._reads.spend()
         picture = frame.picture(_MAX_SIDE)
         whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
-        found = likely_places(seen.gray)
         self._standing = []
         for line in self._reader().read(picture):
             place = _scaled(line.box, small)
             row = self._row(seen.time, line.text, _scaled(line.box, whole), confidence=line.confidence)
             strokes = [part for other in found if (part := _shared(place, other)) is not None] or [place]
             inked = [(part, ink(seen.gray, part)) for part in strokes]
-            self._standing.append(_Line(row=row, place=place, strokes=inked, gray=seen.gray))
-            if not all(self._keeps_still(part, seen) for part in strokes):
+            is_restless = not all(self._keeps_still(part, seen) for part in strokes)
+            changes = is_restless and any(sign.isdigit() for sign in line.text)
+            self._standing.append(_Line(row=row, place=place, strokes=inked, gray=seen.gray, changes=changes))
+            if is_restless:
                 self._restless.append(place)
         if self._restless:
             self._restless_again = float("inf")

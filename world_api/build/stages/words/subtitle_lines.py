@@ -22,7 +22,7 @@ class SubtitleLines:
         self.losses = (*subtitles.losses, *losses)
         self.spec = StageSpec(
             name="subtitles",
-            version=2,
+            version=3,
             tables=("speech", "words"),
             parameters={
                 "taken": taken.name if taken is not None else "",
@@ -40,6 +40,17 @@ class SubtitleLines:
         )
         self._subtitles = subtitles
 
+    def losses_at_end(self, *, start: float, duration: float) -> list[LossNote]:
+        """Cues that are on screen only before the first picture or after the last."""
+        left_out = sum(
+            cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
+        )
+        if self._subtitles.source is None or not left_out:
+            return []
+        what = "1 cue was" if left_out == 1 else f"{left_out} cues were"
+        message = f"{what} left out of {self._subtitles.source.name}: before or after the {duration:.1f} s of the video"
+        return [LossNote(code="subtitles_outside", message=message)]
+
     def open(self, clip: Clip) -> SubtitlesWorker:
         """A fresh worker."""
         return SubtitlesWorker(clip, self._subtitles, producer=self.spec.producer)
@@ -51,6 +62,7 @@ class SubtitlesWorker:
     def __init__(self, clip: Clip, subtitles: Subtitles, *, producer: str) -> None:
         self._clip = clip
         self._cues = subtitles.cues
+        self._is_beside = subtitles.source is not None and subtitles.source.kind == "sidecar"
         kind = subtitles.source.kind if subtitles.source is not None else ""
         self._facts = {"language": subtitles.language, "source": kind, "confidence": 1.0, "producer": producer}
 
@@ -58,8 +70,11 @@ class SubtitlesWorker:
         """No frames are needed."""
 
     def finish(self) -> Records:
-        """The lines of the clip's span, shifted with the picture: time 0 is the first presented frame."""
-        shift = self._clip.source.start
+        """The lines of the clip's span; time 0 is the first presented frame.
+
+        A stream inside the video is on the file's clock, which may begin anywhere; a file beside it counts from the start.
+        """
+        shift = 0.0 if self._is_beside else self._clip.source.start
         rows: dict[tuple[float, float, str], Record] = {}
         for cue in self._cues:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
+from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
+from world_api.world.screen_texts import join_readings
 
 pytestmark = pytest.mark.media
 
@@ -171,6 +174,49 @@ def test_a_clock_is_read_once_a_clip(make_frames: MakeFrames, wall: Image) -> No
     assert reader.reads == 3
 
 
+def clock(wall: Image, time: float, *, x: int = 0, y: int = 30) -> Image:
+    text = f"00:10:{int(time * 2) % 60:02d}.{int(time * 97) % 100:02d}"
+    return np.roll(written(wall, text, y=y), x, axis=1)
+
+
+class ClockReader(FakeReader):
+    """Reads figures at the title's place."""
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        return [replace(line, text="00:10:02.12") for line in super().read(image)]
+
+
+def test_a_clock_that_runs_on_is_noted_as_standing_there_unread_until_it_is_gone(
+    make_frames: MakeFrames, wall: Image
+) -> None:
+    frames = make_frames(lambda t: clock(wall, t) if t < 22.5 else wall, start=0, end=30, rate=2)
+    rows = run(reader := ClockReader(), frames)
+    assert noted(rows) == [(3.0, "00:10:02.12"), *((t, "") for t in (8.0, 13.0, 18.0, 22.5))]
+    boxes = [(row["x1"], row["y1"], row["x2"], row["y2"]) for row in rows]
+    assert boxes == [boxes[0]] * 4 + [(0.0, 0.0, 0.0, 0.0)]
+    assert all(row["known_at"] == row["time"] for row in rows)
+    assert reader.reads == 1
+    (text,) = join_readings(
+        rows_from_records("screen_texts", rows), [TimeSpan(start=0.0, end=30.0)], TimeSpan(start=0.0, end=30.0)
+    )
+    assert (text.text, text.span) == ("00:10:02.12", TimeSpan(start=3.0, end=22.5))
+
+
+@pytest.mark.parametrize("way", ["up", "another", "words"])
+def test_what_leaves_its_place_or_has_no_figures_is_not_noted_as_standing_there(
+    make_frames: MakeFrames, wall: Image, way: str
+) -> None:
+    pictures: dict[str, Callable[[float], Image]] = {
+        "up": lambda t: clock(wall, t) if t <= 3 else clock(wall, t, y=30 + int(9 * (t - 3))),
+        "another": lambda t: clock(wall, t) if t <= 3 else leaves(int(t)),
+        "words": lambda t: clock(wall, t),
+    }
+    reader = FakeReader() if way == "words" else ClockReader()
+    rows = run(reader, make_frames(pictures[way], start=0, end=14, rate=2))
+    read = next(row for row in rows if row["text"])
+    assert not [row for row in rows if not row["text"] and row["x2"] > 0 and row["time"] > read["time"] + 1]
+
+
 def test_what_is_no_text_is_asked_about_once(make_frames: MakeFrames) -> None:
     reader = FakeReader()
     assert likely_places(cv2.cvtColor(leaves(1), cv2.COLOR_BGR2GRAY))
@@ -240,6 +286,14 @@ def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Pat
     assert all(words in opening for words in ("PEACH", "OPEN MOVIE", "Big Buck", "BUNNY"))
     frames = [(row["time"], int(row["text"])) for row in texts if row["text"].isdigit() and len(row["text"]) == 6]
     assert frames
+    stood = join_readings(
+        rows_from_records("screen_texts", texts),
+        [TimeSpan(start=a, end=b) for a, b in ((0.0, 30.0), (30.0, 102.0), (102.0, 147.0), (147.0, 150.0))],
+        TimeSpan(start=0.0, end=150.0),
+    )
+    (counter,) = [text for text in stood if str(frames[0][1]) in text.text]
+    assert 102 <= counter.span.start <= 106  # the clock stands from 102 to 147
+    assert counter.span.end == pytest.approx(147, abs=0.5)
     for time, number in frames:
         assert number == pytest.approx((time - 102 + 600) * 30000 / 1001, abs=3)
     assert reader.reads <= 7

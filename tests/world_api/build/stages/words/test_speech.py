@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import av
 import numpy as np
 import pytest
 
 from world_api.backends.speech.voice_activity import EnergyVoiceDetector
-from world_api.build.media.probe import Probe
-from world_api.build.media.subtitles.choice import Subtitles
+from world_api.build.media.probe import Probe, probe
+from world_api.build.media.subtitles.choice import Subtitles, choose_subtitles
 from world_api.build.media.subtitles.sources import SubtitleSource, read_file
 from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.words.recognised_speech import RecognisedSpeech
@@ -227,18 +230,18 @@ def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
     assert sum(span.duration for span in found) - both < 3.0
 
 
-def subtitles(path: Path, language: str = "") -> Subtitles:
-    source = SubtitleSource(kind="sidecar", name=path.name, language=language, path=path)
+def subtitles(path: Path, language: str = "", kind: Literal["sidecar", "embedded"] = "sidecar") -> Subtitles:
+    source = SubtitleSource(kind=kind, name=path.name, language=language, path=path)
     return Subtitles(source=source, cues=read_file(path).cues, why="it was named")
 
 
-def test_subtitles_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
+def test_a_streams_lines_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_text(
         "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:34,500 --> 00:00:36,000\nover the join\n\n"
         "3\n00:00:01,000 --> 00:00:04,000\nbefore the picture\n"
     )
-    stage = SubtitleLines(subtitles(path, "en"))
+    stage = SubtitleLines(subtitles(path, "en", "embedded"))
     rows: list[dict[str, Any]] = run(stage, clip(0, start=5.0))["speech"]
     assert [row["text"] for row in rows] == ["hello", "over the join"]
     first = rows[0]
@@ -246,10 +249,44 @@ def test_subtitles_shift_with_the_picture_and_are_known_at_their_end(tmp_path: P
         1.0,
         3.0,
         3.0,
-        "sidecar",
+        "embedded",
         "en",
     )
     assert run(stage, clip(1, start=5.0)) == {"speech": [], "words": []}
+
+
+@pytest.mark.media
+def test_a_file_beside_a_video_that_starts_at_a_minute_counts_from_its_first_frame(tmp_path: Path) -> None:
+    video = tmp_path / "film.ts"
+    with av.open(str(video), "w", format="mpegts") as made:
+        picture = made.add_stream("libx264", rate=5)
+        picture.width, picture.height, picture.pix_fmt = 64, 48, "yuv420p"
+        for number in range(40):
+            frame = av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), format="bgr24")
+            frame.pts, frame.time_base = 300 + number, Fraction(1, 5)
+            made.mux(picture.encode(frame))
+        made.mux(picture.encode())
+    (tmp_path / "film.srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nhello\n")
+    source = probe(video)
+    assert source.start > 59
+    stage = SubtitleLines(choose_subtitles(video))
+    (row,) = run(stage, replace(clip(0), source=source))["speech"]
+    assert (row["text"], row["start"], row["end"], row["known_at"]) == ("hello", 2.0, 4.0, 4.0)
+
+
+def test_cues_outside_the_video_are_counted_once_its_length_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_text(
+        "1\n00:00:06,000 --> 00:00:08,000\nhello\n\n2\n00:00:08,000 --> 00:00:09,000\nafter\n\n"
+        "3\n99:00:00,000 --> 99:00:01,000\nfar\n\n4\n00:00:01,000 --> 00:00:04,000\nbefore\n"
+    )
+    stage = SubtitleLines(subtitles(path, "en"))
+    (loss,) = stage.losses_at_end(start=5.0, duration=3.0)
+    assert loss.code == "subtitles_outside"
+    assert "3 cues were left out of film.srt" in loss.message
+    (loss,) = stage.losses_at_end(start=0.0, duration=60.0)
+    assert "1 cue was left out of film.srt" in loss.message
+    assert stage.losses_at_end(start=0.0, duration=360_000.0) == []
 
 
 def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
 
-from world_api.build.lanes import Lane, RowLane, Shown
 from world_api.build.media.frames import Frame
-from world_api.build.media.passes import VideoPass, let_go
+from world_api.build.media.passes import VideoPass, has_pixels, let_go
+from world_api.build.running.lanes import Lane, RowLane, Shown
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
 
@@ -90,7 +90,9 @@ class Schedule:
         wants = list(zip(self.lanes, decode.wants, strict=True))
         previous = decode.go_on_from.last_time if decode.go_on_from is not None else None
         for frame in decode:
-            self._show(frame, [lane for lane, want in wants if want.takes(frame.time, previous)])
+            takers = [lane for lane, want in wants if want.takes(frame.time, previous)] if has_pixels(frame) else []
+            self._show(frame, takers)
+            self._see_to_failures()
             if previous is None or int(frame.time) > int(previous):
                 self._look_after(None)
             previous = frame.time
@@ -120,9 +122,8 @@ class Schedule:
             lane.offer(shown)
 
     def _look_after(self, duration: float | None) -> None:
-        """See to failures, give the row stages what they can work on, and tell how far all are."""
-        for worker in self._workers:
-            worker.check()
+        """Give the row stages what they can work on, and tell how far all are."""
+        self._see_to_failures()
         for stage in self._row_stages:
             self._give(stage, None if duration is None else clip_count(duration))
         self._tell(duration)
@@ -130,6 +131,11 @@ class Schedule:
         if complete > self._complete:
             self._complete = complete
             self.clip_done(complete)
+
+    def _see_to_failures(self) -> None:
+        """Raise what a stage raised."""
+        for worker in self._workers:
+            worker.check()
 
     def _give(self, stage: Stage, clips: int | None) -> None:
         """Give the clips of a row stage that have become ready."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Lock
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
 
 from world_api.build.media.frames import Frame
 from world_api.build.media.passes import let_go
@@ -35,34 +34,61 @@ class Shown:
 
 
 class _Thread:
-    """Does one thing after another, and nothing more once one has failed."""
+    """Does one thing after another, and nothing more once one has failed or it is told to stop.
+
+    An executor would do, if it did not take longer over handing on a frame than some stages over looking at it.
+    """
 
     def __init__(self, name: str) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._given: deque[Future[None]] = deque()
-        self._has_failed = False
+        self._work: SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = SimpleQueue()
+        self._thread = Thread(target=self._do_all, name=name, daemon=True)
+        self._lock = Lock()
+        self._left = 0
+        self._rests = Event()
+        self._rests.set()
+        self._failure: BaseException | None = None
+        self._is_stopped = False
 
-    def give(self, work: Callable[[], None]) -> None:
-        self._given.append(self._pool.submit(self._do, work))
+    def give(self, work: Callable[[], None], *, instead: Callable[[], None] = lambda: None) -> None:
+        """Something to do after what was given before; ``instead`` is done where nothing more is to be done."""
+        with self._lock:
+            self._left += 1
+            self._rests.clear()
+        self._work.put((work, instead))
+        if self._thread.ident is None:
+            self._thread.start()
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
-        while self._given:
-            wait([self._given[0]], timeout=patience)
-            if not self._given[0].done():
-                return False
-            self._given.popleft().result()
-        return True
+        is_done = self._rests.wait(patience) if patience else self._rests.is_set()
+        if self._failure is not None:
+            raise self._failure
+        return is_done
 
     def stop(self) -> None:
-        self._has_failed = True
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._is_stopped = True
+        self._work.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _do_all(self) -> None:
+        while (item := self._work.get()) is not None:
+            work, instead = item
+            if self._is_stopped or self._failure is not None:
+                instead()
+            else:
+                self._do(work)
+            with self._lock:
+                self._left -= 1
+                if self._left == 0:
+                    self._rests.set()
 
     def _do(self, work: Callable[[], None]) -> None:
-        if not self._has_failed:
-            self._has_failed = True
+        try:
             work()
-            self._has_failed = False
+        # Whatever it is, the thread that checks raises it.
+        except BaseException as failure:  # noqa: BLE001 - see above
+            self._failure = failure
 
 
 class Lane:
@@ -89,7 +115,7 @@ class Lane:
 
     def offer(self, shown: Shown) -> None:
         """Queue a frame that it wants."""
-        self._thread.give(lambda: self._see(shown))
+        self._thread.give(lambda: self._see(shown), instead=shown.done)
 
     def end(self, duration: float) -> None:
         """The video is over after so many seconds: close what is left; clips that it does not reach are dropped."""

@@ -1,0 +1,17 @@
+"""Goals, and whether figures meet them: said beside the figures, whatever they are."""
+
+from __future__ import annotations
+
+#: A build without screen text and speech takes at most so many times what PySceneDetect's command takes.
+BUILD_RATIO = 1.3
+#: Building all of a long video takes at most so much more memory than building its first minutes (per cent).
+MEMORY_GROWTH = 15.0
+#: A warm call takes at most so many milliseconds at the 95th percentile.
+WARM_MS = 20.0
+#: Opening a world and answering the first question takes at most so many seconds.
+OPEN_S = 1.0
+
+
+def verdict(value: float, limit: float) -> str:
+    """``met`` or ``missed``: whether a value is at most its limit."""
+    return "met" if value <= limit else "missed"
