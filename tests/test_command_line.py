@@ -99,6 +99,22 @@ def test_a_world_is_laid_open(cli: Cli) -> None:
     assert "person in red and white" in text
 
 
+def test_a_track_is_told_of_from_its_first_clear_sighting_to_its_last(cli: Cli, make_world: Any) -> None:
+    boxes = [[0, 50, 8, 150], *([x, 50, x + 60, 150] for x in range(0, 240, 60)), [312, 50, 320, 150]]
+    sightings = [
+        {
+            "track": "t0000_01", "time": 5.0 + number, "category": "person", "confidence": 0.9, "colours": [],
+            **dict(zip(("x1", "y1", "x2", "y2"), map(float, box), strict=True)), "known_at": 5.0 + number,
+            "producer": "tracker/1",
+        }
+        for number, box in enumerate(boxes)
+    ]  # fmt: skip
+    make_world({"sightings": sightings}, video_id="slivers")
+    [track] = cli("inspect", "slivers", "--json").json["tracks"]
+    assert track["start_time"] == track["appearances"][0]["start_time"] == 6.0
+    assert track["end_time"] == track["appearances"][-1]["end_time"]
+
+
 def test_a_world_is_checked_against_its_hashes(cli: Cli, make_world: Any) -> None:
     assert cli("inspect", "made", "--check").status == 0
     [path] = [
