@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,11 @@ def test_a_package_offers_what_it_says_it_offers(package: str) -> None:
 
 def test_tests_are_no_packages() -> None:
     assert [_name(path) for path in SOURCES if path.name == "__init__.py" and _name(path).startswith("tests/")] == []
+
+
+def test_no_folder_of_tests_is_passed_over(request: pytest.FixtureRequest) -> None:
+    """Pytest leaves out folders by name, those called build among them unless it is told otherwise."""
+    patterns = request.config.getini("norecursedirs")
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    names = {part for folder in folders for part in folder.relative_to(ROOT).parts}
+    assert not [name for name in names for pattern in patterns if fnmatch(name, pattern)]
