@@ -10,6 +10,7 @@ import av
 import numpy as np
 import pytest
 
+from tests.support.building import Silent
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS
@@ -41,16 +42,6 @@ def encode(
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return path
-
-
-class Silent:
-    """Nobody watches a build."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
 
 
 def run(video: Path, stages: Sequence[Stage], shelf: Shelf) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.building import made_source
 from world_api.build.linking.look_links import LookLinks
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
@@ -32,10 +31,7 @@ pytestmark = pytest.mark.media
 
 Rows = list[dict[str, Any]]
 MADE = {"producer": "made/1"}
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
+SOURCE = made_source()
 
 
 def clip(number: int, stored: dict[str, Rows]) -> Clip:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.building import Broken, Listener, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
@@ -26,27 +27,6 @@ from world_api.world.disk.locking import world_lock
 from world_api.world.disk.stored import check_world, open_world
 
 pytestmark = pytest.mark.media
-
-
-class Listener:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.spoke = threading.Event()
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-        self.spoke.set()
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Seeing:
@@ -326,10 +306,6 @@ class Failing(Seeing):
         if clip.number == 1:
             raise Broken
         return super().open(clip)
-
-
-class Broken(Exception):
-    """Stands for a fault of a stage."""
 
 
 def test_a_stage_that_fails_ends_the_build_and_leaves_no_thread_and_no_process(film: Path, tmp_path: Path) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_source
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
@@ -28,13 +27,6 @@ MakeFrames = Callable[..., list[Frame]]
 Rows = list[dict[str, Any]]
 
 
-def source(start: float = 0.0, rate: float = 10.0) -> Probe:
-    return Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=rate,
-        start=start, declared_duration=None, has_audio=False,
-    )  # fmt: skip
-
-
 def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0, rate: float = 10.0) -> Clip:
     rows = stored or {}
 
@@ -44,7 +36,7 @@ def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float
     return Clip(
         number=number,
         span=clip_span(number),
-        source=source(start, rate),
+        source=made_source(start=start, rate=rate),
         rows=read,
         keep_image=lambda jpeg: f"{len(jpeg)}.jpg",
     )

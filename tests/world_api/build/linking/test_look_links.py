@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_source
 from world_api.build.linking.look_links import LookLinks
-from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, clip_span
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.storage import rows_from_records
@@ -19,10 +18,7 @@ from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
 pytestmark = pytest.mark.media
 
 Rows = list[dict[str, Any]]
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
+SOURCE = made_source()
 
 
 def looks(track: str, kind: float, start: float, *, number: int = 8) -> Rows:

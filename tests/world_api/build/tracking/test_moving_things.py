@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_source
 from world_api.build.media.frames import Frame, PixelFormat
-from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, clip_span
 from world_api.build.tracking.colour_words import colour_words
 from world_api.build.tracking.stage import MovingThings
@@ -48,15 +47,11 @@ def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None
 
 
 def records(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Records:
-    source = Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=5.0,
-        start=0.0, declared_duration=None, has_audio=False,
-    )  # fmt: skip
     scorer = people or NobodyIsAPerson()
     stage = MovingThings(lambda: scorer)
     worker = stage.open(
         Clip(
-            number=clip, span=clip_span(clip), source=source, rows=lambda table, span: empty_table(table),
+            number=clip, span=clip_span(clip), source=made_source(rate=5.0), rows=lambda table, span: empty_table(table),
             keep_image=lambda jpeg: "",
         )
     )  # fmt: skip

@@ -11,9 +11,10 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.support.building import made_source
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe, probe
+from world_api.build.media.probe import probe
 from world_api.build.stage import Clip, clip_span
 from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.stages.words.text_places import likely_places, looks_same
@@ -27,10 +28,7 @@ pytestmark = pytest.mark.media
 
 MakeFrames = Callable[..., list[Frame]]
 TITLE = Box(x1=8, y1=10, x2=160, y2=34)
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
+SOURCE = made_source()
 
 
 class FakeReader:
