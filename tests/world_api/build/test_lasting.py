@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.building import Broken, Listener, StandingClock
+from tests.support.decoders import children, decoder_of
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
@@ -274,9 +275,9 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
 
     def dying(self: VideoPass, *, leap: float) -> Iterator[Frame]:
         for frame in told(self, leap=leap):
-            if 10.0 <= frame.time < 13.0 and self.process_id is not None:
+            if 10.0 <= frame.time < 13.0 and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.process_id, signal.SIGKILL)
+                    os.kill(number, signal.SIGKILL)
             yield frame
 
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -313,6 +314,4 @@ def test_a_stage_that_fails_ends_the_build_and_leaves_no_thread_and_no_process(f
     with pytest.raises(Broken):
         build(film, tmp_path, Failing(), Apart())
     assert threading.active_count() == threads
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    if children.exists():
-        assert children.read_text().split() == []
+    assert not children()

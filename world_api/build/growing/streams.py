@@ -65,6 +65,7 @@ class _Recording(Thread):
             being_written(self._path).touch()
         except OSError as error:
             raise not_writable(self._path, error) from error
+        self._worker.start()  # so that there is one to kill, however early the recording is stopped
 
     def run(self) -> None:
         """Record; whatever happens, the file is then complete."""

@@ -45,7 +45,7 @@ class _Run:
 
     def end(self) -> None:
         """End the process; slots that are still looked at stay."""
-        self.process.kill()
+        self.process.end()
 
 
 class SharedPixels:
@@ -151,21 +151,19 @@ class VideoPass:
             finally:
                 self.close()
 
-    @property
-    def process_id(self) -> int | None:
-        """The number of the decoding process in the system, while there is one."""
-        return self._run.process.pid if self._run is not None else None
-
     def close(self) -> None:
-        """End the decoding process."""
-        if self._run is not None:
-            run, self._run = self._run, None
+        """End the decoding process, also one that was given and has not begun."""
+        process, self.process = self.process, None
+        run, self._run = self._run, None
+        if process is not None:
+            process.end()
+        if run is not None:
             run.end()
 
     def _told(self, *, leap: float) -> Iterator[Frame]:
         state = self._state_here() if leap else self._last_note or self.go_on_from
-        process, self.process = self.process or DecoderProcess(self.limits), None
-        run = self._run = _Run(self.source, process)
+        run = self._run = _Run(self.source, self.process or DecoderProcess(self.limits))
+        self.process = None
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
