@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
+from world_api.build.media.wants import is_sampled
+from world_api.build.stage import Stage
 
 
 class Silent:
@@ -53,3 +57,12 @@ def made_source(
         path=Path("made.mp4"), container="mp4", codec="h264", width=width, height=height, rotation=0, frame_rate=rate,
         start=start, declared_duration=None, has_audio=has_audio,
     )  # fmt: skip
+
+
+def sampled_for(stage: Stage, frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Those frames that a stage is fed; none for one that looks at rows."""
+    sampling, previous = stage.spec.sampling, None
+    for frame in frames:
+        if sampling is not None and is_sampled(sampling.fps, frame.time, previous):
+            yield frame
+        previous = frame.time

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.building import made_source
+from tests.support.building import made_source, sampled_for
 from world_api.build.linking.look_links import LookLinks
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
@@ -45,12 +45,8 @@ def clip(number: int, stored: dict[str, Rows]) -> Clip:
 
 def made(stage: Stage, number: int, *, frames: Sequence[Frame] = (), stored: dict[str, Rows] | None = None) -> Records:
     worker = stage.open(clip(number, stored or {}))
-    previous = None
-    for frame in frames:
-        assert stage.spec.sampling is not None
-        if stage.spec.sampling.takes(frame.time, previous):
-            worker.see(frame)
-        previous = frame.time
+    for frame in sampled_for(stage, frames):
+        worker.see(frame)
     return worker.finish()
 
 

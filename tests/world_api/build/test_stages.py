@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.building import made_source
+from tests.support.building import made_source, sampled_for
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Records, Stage, clip_span
@@ -44,11 +44,8 @@ def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float
 
 def run(stage: Stage, frames: Sequence[Frame], at: Clip) -> Records:
     worker = stage.open(at)
-    previous = None
-    for frame in frames:
-        if stage.spec.sampling is not None and stage.spec.sampling.takes(frame.time, previous):
-            worker.see(frame)
-        previous = frame.time
+    for frame in sampled_for(stage, frames):
+        worker.see(frame)
     return worker.finish()
 
 

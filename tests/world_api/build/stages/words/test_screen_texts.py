@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.support.building import made_source
+from tests.support.building import made_source, sampled_for
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import probe
@@ -80,15 +80,16 @@ def clip(number: int = 0) -> Clip:
 def run(reader: FakeReader, frames: Sequence[Frame], number: int = 0) -> list[dict[str, Any]]:
     stage = ScreenTexts(lambda: reader)
     worker = stage.open(clip(number))
-    sampling, previous = stage.spec.sampling, None
-    assert sampling is not None
-    span = clip_span(number)
-    for frame in frames:
-        is_inside = span.start - sampling.warm_up <= frame.time < span.end
-        if is_inside and sampling.takes(frame.time, previous):
+    for frame in sampled_for(stage, frames):
+        if reaches(stage, number, frame.time):
             worker.see(frame)
-        previous = frame.time
     return worker.finish()["screen_texts"]
+
+
+def reaches(stage: ScreenTexts, number: int, time: float) -> bool:
+    """Whether a time lies in the window of a clip."""
+    assert stage.spec.sampling is not None
+    return clip_span(number).start - stage.spec.sampling.warm_up <= time < clip_span(number).end
 
 
 def noted(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
@@ -268,17 +269,13 @@ def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Pat
 
     reader = CountingReader(RapidOcrReader())
     stage = ScreenTexts(lambda: reader)
-    assert stage.spec.sampling is not None
     workers = [stage.open(clip(number)) for number in range(5)]
-    previous = None
-    for frame in DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4")):
+    for frame in sampled_for(stage, DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4"))):
         if frame.time >= 150:
             break
-        if stage.spec.sampling.takes(frame.time, previous):
-            for number, worker in enumerate(workers):
-                if clip_span(number).start - stage.spec.sampling.warm_up <= frame.time < clip_span(number).end:
-                    worker.see(frame)
-        previous = frame.time
+        for number, worker in enumerate(workers):
+            if reaches(stage, number, frame.time):
+                worker.see(frame)
     texts = [row for worker in workers for row in worker.finish()["screen_texts"]]
     opening = " ".join(row["text"] for row in texts if row["time"] < 30)
     assert all(words in opening for words in ("PEACH", "OPEN MOVIE", "Big Buck", "BUNNY"))
