@@ -108,10 +108,11 @@ class VideoPass:
     """Iterates the frames of a probed video once. Whoever is shown a frame lets it go with :func:`let_go`.
 
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
-    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
-    ``died`` of every decoder that died;
-    ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
-    process that died. ``process`` is one that runs already, for the beginning.
+    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``process`` is one that runs already, for the
+    beginning; it is the pass's to end. ``noted`` is told of states on the way, ``died`` of every decoder that died.
+
+    Afterwards ``final`` is the state at the end of the video (None where the pass stopped before), and ``lost`` says what
+    was lost with processes that died, or left out.
     """
 
     source: Probe
