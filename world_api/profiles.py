@@ -151,7 +151,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.worker import VideoFrames
+    from world_api.build.media.apart.worker import VideoFrames
 
     return FrameLooker(
         frames=VideoFrames(source),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from world_api.build.media.passes import VideoPass
-from world_api.build.media.process import DecoderProcess
+from world_api.build.media.apart.passes import VideoPass
+from world_api.build.media.apart.process import DecoderProcess
 
 
 def number_of(process: DecoderProcess) -> int:

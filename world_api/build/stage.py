@@ -32,7 +32,8 @@ CLIP_SECONDS = 30.0
 
 #: What gives a stage its frames.
 FRAME_MODULES = tuple(
-    f"world_api.build.media.{name}" for name in ("frames", "decoding", "timeline", "probe", "wants", "child.slots")
+    f"world_api.build.media.{name}"
+    for name in ("opening", "probe", "frames", "decoding", "timeline", "wants", "child.slots")
 )
 
 Record = dict[str, Any]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
+from world_api.build.media.apart.passes import VideoPass
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS
-from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import probe
 from world_api.build.running.schedule import Schedule
 from world_api.build.shelf import Shelf

@@ -15,9 +15,9 @@ import pytest
 from tests.support.building import Broken, Listener, StandingClock
 from tests.support.decoders import children, decoder_of
 from world_api.build.builder import BuildReport, Job, build_world
+from world_api.build.media.apart.passes import VideoPass
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
 from world_api.build.stages.key_frames import KeyFrames

@@ -18,10 +18,10 @@ from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
 from world_api.build.growing.growth import Growth
+from world_api.build.media.apart.passes import VideoPass
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass
-from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import MediaWorker
 from world_api.build.recipe import keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.running.schedule import Schedule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from world_api.build.media.probe import open_video
+from world_api.build.media.opening import open_video
 from world_api.core.ports import SAMPLE_RATE, Samples
 
 if TYPE_CHECKING:

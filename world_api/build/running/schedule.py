@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Protocol
 
+from world_api.build.media.apart.passes import VideoPass, has_pixels, let_go
 from world_api.build.media.frames import Frame
-from world_api.build.media.passes import VideoPass, has_pixels, let_go
 from world_api.build.running.lanes import Lane, RowLane, Shown
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count

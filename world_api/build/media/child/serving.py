@@ -19,7 +19,8 @@ from world_api.build.media.child.wire import Message, Silent, Wire
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import Limits
-from world_api.build.media.probe import Probe, check_file, probe
+from world_api.build.media.opening import check_file
+from world_api.build.media.probe import Probe, probe
 from world_api.build.media.seek import FrameFinder
 from world_api.build.media.subtitles.sources import find_embedded, read_stream
 from world_api.build.media.wants import Want, last_end

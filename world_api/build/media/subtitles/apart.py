@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.subtitles.cues import Cue
 from world_api.build.media.subtitles.sources import CueList, SubtitleSource, read_file
-from world_api.build.media.worker import MediaWorker
 from world_api.core.faults import MediaFault
 
 #: More cues than so many are taken only where there are at most so many a second: those of songs show each syllable.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from world_api.build.media.probe import open_video
+from world_api.build.media.opening import open_video
 from world_api.build.media.subtitles.cues import MOST_LINES, Cue, make_cue, parse_cues, plain_ass
 from world_api.build.media.subtitles.encodings import decode
 from world_api.core.printable import printable

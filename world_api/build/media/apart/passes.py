@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.slots import take
 from world_api.build.media.child.wire import Message
 from world_api.build.media.decoding import DecodePass, PassState
@@ -14,7 +15,6 @@ from world_api.build.media.frames import Frame, PixelFormat, Scaler
 from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote, milliseconds
 from world_api.build.media.probe import Probe
-from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.build.media.wants import Want
 from world_api.core.ports import Image
 

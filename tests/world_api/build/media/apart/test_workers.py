@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import is_alive, number_of
+from world_api.build.media.apart.passes import VideoPass, let_go
+from world_api.build.media.apart.process import DecoderProcess
+from world_api.build.media.apart.worker import MediaWorker, VideoFrames
 from world_api.build.media.child.wire import Message
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass, let_go
 from world_api.build.media.probe import probe
-from world_api.build.media.process import DecoderProcess
 from world_api.build.media.wants import Want
-from world_api.build.media.worker import MediaWorker, VideoFrames
 from world_api.core.faults import MediaFault
 
 pytestmark = pytest.mark.media

@@ -8,10 +8,10 @@ from threading import Lock
 
 import numpy as np
 
+from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.wire import Message
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe
-from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan

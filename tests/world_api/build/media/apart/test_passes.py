@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import decoder_of
+from world_api.build.media.apart.passes import VideoPass, let_go
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass, let_go
 from world_api.build.media.probe import Probe, probe
 from world_api.build.media.wants import Want
-from world_api.build.media.worker import MediaWorker
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 
