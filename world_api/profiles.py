@@ -62,7 +62,7 @@ def build_world(
         video=path,
         store=store,
         name=name,
-        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
+        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits),
         force=chosen.force,
         progress=progress,
         clock=clock,
