@@ -44,10 +44,10 @@ Records = Mapping[str, list[Record]]  #: table name -> rows
 class Sampling:
     """Which frames a stage is fed: the first in each step of ``1 / fps`` seconds (None: every frame).
 
-    ``warm_up`` and ``look_ahead`` say how much around each clip (seconds).
-    ``max_side`` is the size in pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side,
-    pixel format) it looks at nothing else: that picture is then made where the frame is decoded, and the frame stays
-    there. No other stage may ask for the same one, since scalers there and here may differ by a grey level.
+    ``warm_up`` and ``look_ahead`` (seconds) are how much around each clip it is fed besides. ``max_side`` is the size in
+    pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side, pixel format) it looks
+    at nothing else: that picture is then made where the frame is decoded, and the frame stays there. No other stage may
+    ask for the same one, since scalers there and here may differ by a grey level.
     """
 
     fps: float | None
