@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import Probe
 from world_api.build.media.wants import is_sampled
-from world_api.build.stage import Stage
+from world_api.build.stage import Clip, Stage, clip_span
+from world_api.core.spans import TimeSpan
+from world_api.world.disk.hashing import hash_bytes
+from world_api.world.disk.storage import rows_from_records
 
 
 class Silent:
@@ -56,6 +62,20 @@ def made_source(
     return Probe(
         path=Path("made.mp4"), container="mp4", codec="h264", width=width, height=height, rotation=0, frame_rate=rate,
         start=start, declared_duration=None, has_audio=has_audio,
+    )  # fmt: skip
+
+
+def made_clip(
+    number: int = 0, stored: Mapping[str, Sequence[dict[str, Any]]] | None = None, *, source: Probe | None = None
+) -> Clip:
+    """A clip as a stage sees it: with the rows that are stored, without sound, its images named by their content."""
+
+    def read(table: str, span: TimeSpan) -> pa.Table:
+        return rows_from_records(table, [row for row in (stored or {}).get(table, []) if span.contains(row["time"])])
+
+    return Clip(
+        number=number, span=clip_span(number), source=source or made_source(), rows=read,
+        keep_image=lambda jpeg: f"{hash_bytes(jpeg)}.jpg",
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.building import made_source, sampled_for
+from tests.support.building import made_clip, made_source, sampled_for
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Records, Stage, clip_span
@@ -18,8 +18,6 @@ from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks, look_of
 from world_api.build.stages.scene_cuts import SceneCuts
 from world_api.core.ports import Image
-from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 
 pytestmark = pytest.mark.media
 
@@ -28,18 +26,7 @@ Rows = list[dict[str, Any]]
 
 
 def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0, rate: float = 10.0) -> Clip:
-    rows = stored or {}
-
-    def read(table: str, span: TimeSpan) -> Any:
-        return rows_from_records(table, [row for row in rows.get(table, []) if span.contains(row["time"])])
-
-    return Clip(
-        number=number,
-        span=clip_span(number),
-        source=made_source(start=start, rate=rate),
-        rows=read,
-        keep_image=lambda jpeg: f"{len(jpeg)}.jpg",
-    )
+    return made_clip(number, stored, source=made_source(start=start, rate=rate))
 
 
 def run(stage: Stage, frames: Sequence[Frame], at: Clip) -> Records:

@@ -9,21 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.building import made_source
-from world_api.build.stage import Clip, clip_span
+from tests.support.building import made_clip, made_source
 from world_api.build.tracking.camera import CameraWatch
 from world_api.build.tracking.people import People
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
-from world_api.world.disk.tables import empty_table
 
 pytestmark = pytest.mark.media
 
 STEP = 0.25
-SOURCE = made_source(rate=4.0, size=(640, 360))
-CLIP = Clip(
-    number=0, span=clip_span(0), source=SOURCE, rows=lambda table, span: empty_table(table), keep_image=lambda jpeg: ""
-)
+CLIP = made_clip(source=made_source(rate=4.0, size=(640, 360)))
 
 
 class Finder:

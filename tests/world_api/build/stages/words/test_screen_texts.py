@@ -11,11 +11,11 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.support.building import made_source, sampled_for
+from tests.support.building import made_clip, sampled_for
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import probe
-from world_api.build.stage import Clip, clip_span
+from world_api.build.stage import clip_span
 from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
@@ -28,7 +28,6 @@ pytestmark = pytest.mark.media
 
 MakeFrames = Callable[..., list[Frame]]
 TITLE = Box(x1=8, y1=10, x2=160, y2=34)
-SOURCE = made_source()
 
 
 class FakeReader:
@@ -70,16 +69,9 @@ def leaves(seed: int) -> Image:
     return np.ascontiguousarray(np.repeat(np.kron(noise * 200, np.ones((5, 4, 1), np.uint8)), 3, axis=2))
 
 
-def clip(number: int = 0) -> Clip:
-    return Clip(
-        number=number, span=clip_span(number), source=SOURCE,
-        rows=lambda table, span: rows_from_records(table, []), keep_image=lambda jpeg: "",
-    )  # fmt: skip
-
-
 def run(reader: FakeReader, frames: Sequence[Frame], number: int = 0) -> list[dict[str, Any]]:
     stage = ScreenTexts(lambda: reader)
-    worker = stage.open(clip(number))
+    worker = stage.open(made_clip(number))
     for frame in sampled_for(stage, frames):
         if reaches(stage, number, frame.time):
             worker.see(frame)
@@ -269,7 +261,7 @@ def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Pat
 
     reader = CountingReader(RapidOcrReader())
     stage = ScreenTexts(lambda: reader)
-    workers = [stage.open(clip(number)) for number in range(5)]
+    workers = [stage.open(made_clip(number)) for number in range(5)]
     for frame in sampled_for(stage, DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4"))):
         if frame.time >= 150:
             break
