@@ -142,7 +142,7 @@ class _Checker:
             self._block(block, inside, loop_names)
             names.append(inside - defined)
         then, otherwise = names
-        for name in sorted(then ^ otherwise):
+        for name in (*sorted(then - otherwise), *sorted(otherwise - then)):
             have, lack = ("then", "else") if name in then else ("else", "then")
             self.findings.add(
                 "E_BRANCH_MISMATCH",

@@ -27,7 +27,7 @@ _OUTER: Json = {
 }
 
 
-def _level(number: int) -> dict[str, object]:
+def _level(number: int) -> Json:
     name = "find_first_hit" if number == 1 else f"find_{number - 1}"
     return _OUTER | {"tool_name": f"find_{number}", "steps": [_CALL | {"tool": name}]}
 
