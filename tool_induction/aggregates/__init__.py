@@ -1,6 +1,6 @@
 """The closed set of aggregates: pure, deterministic functions over lists of items."""
 
-from tool_induction.aggregates.rules import field_type
+from tool_induction.aggregates.rules import field_type, surely_timed
 from tool_induction.aggregates.table import AGGREGATES, ALIASES, AggregateSpec, Parameter
 
-__all__ = ["AGGREGATES", "ALIASES", "AggregateSpec", "Parameter", "field_type"]
+__all__ = ["AGGREGATES", "ALIASES", "AggregateSpec", "Parameter", "field_type", "surely_timed"]
