@@ -30,7 +30,7 @@ def of_filter(step: Filter, scope: Values, origins: Origins, rows: Sequence[Json
         asked |= origin_of(step.where, inner, _with_item(origins, origin)).behind()
         if len(items) < len(kept) and kept[len(items)] is row:
             items.append(origin)
-    return Origin(decided=over.computed().calls | over.decided | asked, items=tuple(items))
+    return Origin(decided=over.membership() | asked, items=tuple(items))
 
 
 def of_projection(step: Project, scope: Values, origins: Origins, rows: Sequence[Json], made: Sequence[Json]) -> Origin:
@@ -44,7 +44,7 @@ def of_projection(step: Project, scope: Values, origins: Origins, rows: Sequence
         fields = {key: origin_of(value, inner, own) for key, value in step.fields}
         kept = {key: origin.field(key) for key in record if key not in fields} if isinstance(record, dict) else {}
         items.append(Origin(fields=kept | fields))
-    return Origin(decided=over.decided, items=tuple(items))
+    return Origin(decided=over.membership(), items=tuple(items))
 
 
 def of_aggregate(step: Aggregate, scope: Values, origins: Origins, given: Json, value: Json) -> Origin:
