@@ -8,6 +8,7 @@ from typing import Literal
 
 from tool_induction.aggregates import choosing, lists, rules, spans
 from tool_induction.aggregates.rules import Given, Lists
+from tool_induction.aggregates.sayings import SAYINGS
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type, optional
 
@@ -29,7 +30,8 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must stand for stretches of video.
+    count); or nothing. ``times`` says that items must stand for stretches of video. ``order_free`` promises that the
+    result does not depend on the order of the items; a pick from a list is that only where no two items tie.
     """
 
     name: str
@@ -38,6 +40,12 @@ class AggregateSpec:
     run: Callable[..., Json]
     params: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
+    order_free: bool = False
+
+    @property
+    def says(self) -> str:
+        """What it gives, in one line."""
+        return SAYINGS[self.name]
 
 
 def _key(role: Role = "key", *, required: bool = False) -> Parameter:
@@ -78,17 +86,30 @@ _SPECS = (
         params={"time": _value(TIME, required=True)},
         times=True,
     ),
-    AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count),
+    AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count, order_free=True),
     AggregateSpec(
-        name="count_distinct", takes="list", result=rules.always(INT), run=lists.count_distinct, params={"key": _key()}
+        name="count_distinct",
+        takes="list",
+        result=rules.always(INT),
+        run=lists.count_distinct,
+        params={"key": _key()},
+        order_free=True,
     ),
-    AggregateSpec(name="any", takes="list", result=rules.always(BOOL), run=lists.any_, params={"where": _CONDITION}),
+    AggregateSpec(
+        name="any",
+        takes="list",
+        result=rules.always(BOOL),
+        run=lists.any_,
+        params={"where": _CONDITION},
+        order_free=True,
+    ),
     AggregateSpec(
         name="all",
         takes="list",
         result=rules.always(BOOL),
         run=lists.all_,
         params={"where": replace(_CONDITION, required=True)},
+        order_free=True,
     ),
     AggregateSpec(name="concat_lists", takes="lists", result=rules.concatenated, run=lists.concat_lists),
     AggregateSpec(
@@ -140,9 +161,15 @@ _SPECS = (
         run=spans.merge_intervals,
         params={"gap": _value(FLOAT)},
         times=True,
+        order_free=True,
     ),
     AggregateSpec(
-        name="total_duration", takes="list", result=rules.always(FLOAT), run=spans.total_duration, times=True
+        name="total_duration",
+        takes="list",
+        result=rules.always(FLOAT),
+        run=spans.total_duration,
+        times=True,
+        order_free=True,
     ),
     AggregateSpec(
         name="clamp", takes="list", result=rules.some, run=spans.clamp, params={"interval": _INTERVAL}, times=True
@@ -179,7 +206,12 @@ _SPECS = (
     ),
     AggregateSpec(name="ordered_pair", takes="pair", result=rules.pair, run=spans.ordered_pair, times=True),
     AggregateSpec(
-        name="sum", takes="list", result=rules.always(FLOAT), run=lists.sum_, params={"key": _key("number_key")}
+        name="sum",
+        takes="list",
+        result=rules.always(FLOAT),
+        run=lists.sum_,
+        params={"key": _key("number_key")},
+        order_free=True,
     ),
     AggregateSpec(
         name="avg",
@@ -187,9 +219,24 @@ _SPECS = (
         result=rules.always(optional(FLOAT)),
         run=lists.avg,
         params={"key": _key("number_key")},
+        order_free=True,
     ),
-    AggregateSpec(name="min", takes="list", result=rules.at_key, run=lists.min_, params={"key": _key("number_key")}),
-    AggregateSpec(name="max", takes="list", result=rules.at_key, run=lists.max_, params={"key": _key("number_key")}),
+    AggregateSpec(
+        name="min",
+        takes="list",
+        result=rules.at_key,
+        run=lists.min_,
+        params={"key": _key("number_key")},
+        order_free=True,
+    ),
+    AggregateSpec(
+        name="max",
+        takes="list",
+        result=rules.at_key,
+        run=lists.max_,
+        params={"key": _key("number_key")},
+        order_free=True,
+    ),
     AggregateSpec(name="mode", takes="list", result=rules.at_key, run=lists.mode, params={"key": _key()}),
     AggregateSpec(
         name="concat_text",
@@ -209,26 +256,3 @@ _SPECS = (
 )
 
 AGGREGATES: dict[str, AggregateSpec] = {spec.name: spec for spec in _SPECS}
-
-#: seed spellings -> the aggregate meant; each use is reported as W_ALIAS
-ALIASES: dict[str, str] = {
-    "pick_earliest_detection": "pick_earliest",
-    "pick_first_detection": "pick_earliest",
-    "pick_earliest_segment": "pick_earliest",
-    "pick_latest_detection": "pick_latest",
-    "pick_last_detection": "pick_latest",
-    "pick_latest_segment": "pick_latest",
-    "pick_best_detection": "pick_best",
-    "pick_best_segment": "pick_best",
-    "pick_most_confident": "pick_best",
-    "count_items": "count",
-    "count_detections": "count",
-    "merge_overlapping": "merge_intervals",
-    "merge_segments": "merge_intervals",
-    "average": "avg",
-    "mean": "avg",
-    "concat": "concat_lists",
-    "union": "concat_lists",
-    "join_text": "concat_text",
-    "concat_texts": "concat_text",
-}

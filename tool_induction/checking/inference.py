@@ -11,7 +11,7 @@ from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
-from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.language.diagnostics import Code, Findings, Path
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -61,6 +61,8 @@ class Inference:
         self.environment = environment
         self.findings = findings
         self.path = path
+        #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
+        self.demands: list[tuple[Path, Expr]] | None = None
 
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""
@@ -68,9 +70,11 @@ class Inference:
 
     @contextmanager
     def _under(self, environment: Environment) -> Iterator[None]:
+        """Look at what is only sometimes looked at: nothing in it can be demanded."""
         before, self.environment = self.environment, environment
+        demands, self.demands = self.demands, None
         yield
-        self.environment = before
+        self.environment, self.demands = before, demands
 
     @contextmanager
     def at(self, *parts: str | int) -> Iterator[None]:
@@ -151,7 +155,7 @@ class Inference:
                 f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
             )
         else:
-            suggestion = did_you_mean(expr.key, inner.keys if isinstance(inner, RecordType) else ())
+            suggestion = self.findings.near(expr.key, inner.keys if isinstance(inner, RecordType) else ())
         expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
         self.note(
             "E_TYPE",

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.language import document_schema, limits
+from pydantic import ValidationError
+
+from tool_induction.documents.parts import TOOL_NAME
+from tool_induction.documents.schema import tool_schema
+from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.documents.tools import read_tool_document
+from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.language.weighing import weight
 
 _JSON_KINDS = {
     "object": "a JSON object",
@@ -54,64 +62,60 @@ def name_of(tool: Any, path: Path) -> str:
     return f"#{path[-1]}" if path else "#0"
 
 
-def normalise_blocks(tool: Any, findings: Findings, path: Path) -> Any:
-    """A step with ``do`` is a loop whatever its ``type`` says; the canonical spelling is written out."""
-    if not isinstance(tool, dict) or not isinstance(tool.get("steps"), list):
-        return tool
-    return tool | {"steps": _normalise(tool["steps"], findings, (*path, "steps"))}
-
-
-def _normalise(steps: list[Any], findings: Findings, path: Path) -> list[Any]:
-    done: list[Any] = []
-    for place, raw in enumerate(steps):
-        here: Path = (*path, place)
-        step = dict(raw) if isinstance(raw, dict) else raw
-        if isinstance(step, dict):
-            if "do" in step and step.get("type", "call_world_api") in ("call_world_api", "call_tool"):
-                found = step.pop("type", "no type")
-                step = {"type": "loop"} | step
-                findings.add(
-                    "W_ALIAS", here, "a step with 'do' is read as type 'loop'", found=str(found), expected="loop"
-                )
-            for key in ("do", "then", "else"):
-                if isinstance(step.get(key), list):
-                    step[key] = _normalise(step[key], findings, (*here, key))
-        done.append(step)
-    return done
-
-
 @lru_cache(maxsize=1)
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(document_schema.tool_schema())
+    return Draft202012Validator(tool_schema())
 
 
-def check_shape(tool: Any, path: Path, findings: Findings) -> bool:
+def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
+    del allow_judge  # no step of that type can be read yet, whatever the caller allows
     before = findings.errors
-    if _is_too_long(tool, path, findings):
+    if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings)
+    refused = _refused(tool)
+    if refused is None:
+        return findings.errors == before
     for error in _leaves(_validator().iter_errors(tool)):
         if len(findings.items) > limits.MAX_FINDINGS:
             break
         where: Path = (*path, *error.absolute_path)
         _explain(error, where, findings)
-    return findings.errors == before
+    if (
+        findings.errors == before
+    ):  # the schema is made from the models; should it ever say less, theirs is the last word
+        findings.add("E_SHAPE", path, shorten(str(refused)))
+    return False
+
+
+def _refused(tool: Any) -> ValidationError | None:
+    """What the models say against a document: they are quick to accept one, and the schema is good at telling why not."""
+    try:
+        read_tool_document(tool)
+    except ValidationError as error:
+        return error
+    return None
 
 
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a block holds more steps, or a tool more inputs or outputs, than is allowed."""
+    """Whether a block holds more steps, a tool more inputs or outputs, or a step more entries, than is allowed."""
     if not isinstance(tool, dict):
         return False
     sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS)
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
     for key, most in sizes.items():
         inside = tool.get(key)
         if isinstance(inside, list | dict) and len(inside) > most:
             message = f"{len(inside)} is more than the {most} allowed here"
             findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+            return True
+    for key, inside in tool.items():
+        if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            message = f"this holds more than {limits.MAX_VALUES} values"
+            findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_VALUES}")
             return True
     blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
     return any(
@@ -120,6 +124,23 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
 
 
 _BLOCKS = ("steps", "do", "then", "else")
+
+
+def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a tool has more steps than is allowed, those in blocks counted."""
+    steps = 0
+    rest = [tool]
+    while rest:
+        one = rest.pop()
+        inside = [
+            step for key in _BLOCKS if isinstance(one, dict) and isinstance(one.get(key), list) for step in one[key]
+        ]
+        steps += len(inside)
+        if steps > limits.MAX_TOOL_STEPS:
+            findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
+            return True
+        rest.extend(inside)
+    return False
 
 
 def _judges(tool: Any, path: Path, findings: Findings) -> None:
@@ -154,6 +175,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
+                if _is_misspelt(key, error):
+                    continue  # it stands there under another name, and that is told
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
                 findings.add(
                     "E_SHAPE",
@@ -183,7 +206,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 where,
                 f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
                 found=error.instance,
-                suggestion="tool names are lower case" if error.validator_value == document_schema.TOOL_NAME else "",
+                suggestion=_a_name(error.instance, is_tool=error.validator_value == TOOL_NAME),
             )
         case "dependentRequired":
             keys = [key for key in error.validator_value if key in error.instance]
@@ -191,6 +214,22 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
         case _:
             _plain_fault(error, where, findings)
+
+
+def _is_misspelt(key: str, error: Any) -> bool:
+    """Whether a key that is not known at this place is told to be the one that is missing."""
+    known = error.schema.get("properties", {})
+    if error.schema.get("additionalProperties") is not False:
+        return False
+    return any(_other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
+
+
+def _a_name(text: str, *, is_tool: bool) -> str:
+    """The nearest text that can be a name."""
+    near = re.sub(r"[^A-Za-z0-9]+", "_", shorten(text, 40)).strip("_")
+    near = near.lower() if is_tool else near
+    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
+    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
 
 
 #: keys as models like to spell them -> ours, where it exists at that place
@@ -219,7 +258,7 @@ def _other_key(key: str, known: Mapping[str, Any]) -> str:
 
 def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
     found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
-    is_step = error.validator_value == list(document_schema.STEP_KEYS)
+    is_step = error.validator_value == list(STEP_MODELS)
     suggestion = did_you_mean(found, error.validator_value)
     if is_step and not suggestion:
         suggestion = _step_suggestion(found)
@@ -266,7 +305,7 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 def _what(instance: Mapping[str, Any]) -> str:
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        known = instance["type"] in document_schema.STEP_KEYS
+        known = instance["type"] in STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     if "steps" in instance or "tool_name" in instance:
         return "a tool"

@@ -38,6 +38,7 @@ ErrorCode = Literal[
     "E_UNBOUNDED",
     "E_BUDGET",
     "E_SIZE",
+    "E_SECRET",
 ]
 WarningCode = Literal["W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_ALIAS", "W_UNUSED", "W_SHADOW"]
 LintCode = Literal[
@@ -60,6 +61,7 @@ _SHOWN = 120
 _SENTENCE = 500
 
 
+_RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "lint": 2}
 _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 
@@ -74,6 +76,7 @@ class Diagnostic:
     found: str = ""
     expected: str = ""
     suggestion: str = ""
+    follows: bool = False  #: it only follows from a fault that stands elsewhere
 
     @property
     def severity(self) -> Severity:
@@ -105,10 +108,20 @@ class Findings:
 
     tool: str = ""
     items: list[Diagnostic] = field(default_factory=list)
+    #: where a part of the document is now -> where it stood before another spelling was written out in ours
+    moves: dict[Path, Path] = field(default_factory=dict)
     _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
     def add(
-        self, code: Code, path: Path, message: str, *, found: str = "", expected: str = "", suggestion: str = ""
+        self,
+        code: Code,
+        path: Path,
+        message: str,
+        *,
+        found: str = "",
+        expected: str = "",
+        suggestion: str = "",
+        follows: bool = False,
     ) -> None:
         """Note one finding; the same finding at the same place is noted once."""
         if len(self.items) > limits.MAX_FINDINGS:
@@ -119,20 +132,42 @@ class Findings:
         item = Diagnostic(
             code=code,
             tool=self.tool,
-            path=path,
+            path=self._original(path),
             message=shorten(message, _SENTENCE),
             found=shorten(found),
             expected=shorten(expected),
             suggestion=shorten(suggestion, _SENTENCE),
+            follows=follows,
         )
         if item not in self._seen:
             self._seen.add(item)
             self.items.append(item)
 
+    def near(self, word: str, words: Iterable[str]) -> str:
+        """``did you mean 'x'?`` for the first findings; looking for near words is what costs most."""
+        return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
+
+    def _original(self, path: Path) -> Path:
+        """A path as the document has it."""
+        if self.moves:
+            for length in range(len(path), 0, -1):
+                stood = self.moves.get(path[:length])
+                if stood is not None:
+                    return (*stood, *path[length:])
+        return path
+
     @property
     def errors(self) -> int:
         """How many findings stop the tool."""
         return sum(item.severity == "error" for item in self.items)
+
+
+def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Faults first, then what was decided, then advice; what only follows from another fault after all that do not.
+
+    Within each, passes come in their order, and so a cause before its consequences.
+    """
+    return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
 
 
 def format_path(path: Path) -> str:

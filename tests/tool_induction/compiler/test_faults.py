@@ -169,9 +169,9 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ),
     ("a constant is out of range", ["steps", 0, "params", "top_k"], 5000, "E_TYPE", "$.steps[0].params.top_k", ""),
     (
-        "a list of two stands for an interval",
+        "a list of three stands for an interval",
         ["steps", 1, "params", "time_range"],
-        [1, 2],
+        [1, 2, 3],
         "E_TYPE",
         "$.steps[1].params.time_range",
         "start_time",
@@ -223,6 +223,7 @@ def test_a_planted_fault_is_named_at_its_place_with_a_suggestion(
     assert (code, where) in codes(compilation)
     said = [item for item in compilation.diagnostics if (item.code, item.json_path) == (code, where)]
     assert any(suggestion in item.suggestion + item.message for item in said)
+    assert (compilation.diagnostics[0].code, compilation.diagnostics[0].json_path) == (code, where)
     assert not compilation.tools
 
 
