@@ -114,7 +114,9 @@ _KINDS = ["search", "detect", "describe", "each", "filter", "project", "pick", "
 def drawn_steps(draw: st.DrawFn, *, depth: int, callee: bool, most: int = 5, writes: bool = True) -> list[Step]:
     """Steps that call, choose, stop, branch, repeat and write; names are given out by ``Writer``."""
     kinds = [*_KINDS, "require", *(["write", "entities"] if writes else []), *(["callee", "callees"] if callee else [])]
-    chosen = draw(st.lists(st.sampled_from([*kinds, *(["if", "loop"] * 2 if depth else [])]), min_size=1, max_size=most))
+    chosen = draw(
+        st.lists(st.sampled_from([*kinds, *(["if", "loop"] * 2 if depth else [])]), min_size=1, max_size=most)
+    )
     return [
         {
             "kind": kind,
@@ -181,7 +183,9 @@ class Writer:
             case "sort":
                 self._lists.append(name)
                 params = {"key": "start_time", "descending": bool(drawn["pick"] % 2)}
-                return [{"type": "aggregate", "operation": "sort_by", "inputs": rows, "params": params, "save_as": name}]
+                return [
+                    {"type": "aggregate", "operation": "sort_by", "inputs": rows, "params": params, "save_as": name}
+                ]
             case "count":
                 return [{"type": "aggregate", "operation": "count", "inputs": rows, "save_as": name}]
             case "set":

@@ -85,7 +85,9 @@ def test_a_log_that_is_read_while_it_grows_is_read_once(tmp_path: Path) -> None:
 
 
 def test_words_have_the_same_stems_whoever_asks() -> None:
-    texts = [f"{word}{end}" for word in ("walk", "runn", "nation", "relat", "hop") for end in ("ing", "ed", "ational", "s")]
+    texts = [
+        f"{word}{end}" for word in ("walk", "runn", "nation", "relat", "hop") for end in ("ing", "ed", "ational", "s")
+    ]
     fresh = [[f"{text} {text}x{turn}ing" for text in texts] for turn in range(40)]
 
     found = hammered([lambda some=some: [content_words(text) for text in some] for some in fresh])
