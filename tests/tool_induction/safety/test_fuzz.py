@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.tool_documents import damaged, documents
+from tests.support.damaged_documents import damaged
+from tests.support.tool_documents import documents
 from tool_induction.admission.trials import schema_trials, tried
 from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.compiler.positions import locate
