@@ -30,7 +30,7 @@ def hammered(acts: Sequence[Callable[[], Found]], *, threads: int = 8) -> list[l
 
     def go(number: int) -> list[Found]:
         order = list(range(len(acts)))
-        Random(number).shuffle(order)  # noqa: S311 - an order, no secret
+        Random(number).shuffle(order)
         start.wait()
         found = {place: acts[place]() for place in order}
         return [found[place] for place in range(len(acts))]
