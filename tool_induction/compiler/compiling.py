@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tool_induction.advice.entities import lint_entities
+from tool_induction.advice.lint import lint, lint_library
 from tool_induction.checking.narrowing import Environment
 from tool_induction.checking.outputs import bind_outputs
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import decode
 from tool_induction.compiler.frozen import frozen_form
 from tool_induction.compiler.graph import calls_of, compile_order
-from tool_induction.compiler.lint import lint, lint_library
 from tool_induction.compiler.price import Price, price_of
 from tool_induction.compiler.reading import read_tool
 from tool_induction.compiler.resolve import ToolParameters, resolve
@@ -93,21 +94,30 @@ class Compilation:
         }
 
 
-def compile_document(source: str | bytes | object) -> Compilation:
+def compile_document(
+    source: str | bytes | object, *, entities: Sequence[str] = (), allow_judge: bool = False
+) -> Compilation:
     """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``) and compile its tools.
 
     Never raises for what the document holds: every fault is a diagnostic.
+
+    Args:
+        source: the document.
+        entities: what the examples of an induction were about; a tool with one of them written in is noted.
+        allow_judge: whether steps of type ``judge`` may stand in a tool.
     """
     about_file = Findings()
     document = decode(source, about_file)
     if about_file.errors:
         return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
-    return _Compiler(about_file).compile(document)
+    return _Compiler(about_file, entities=entities, allow_judge=allow_judge).compile(document)
 
 
 class _Compiler:
-    def __init__(self, about_file: Findings) -> None:
+    def __init__(self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool) -> None:
         self._about_file = about_file
+        self._entities = entities
+        self._allow_judge = allow_judge
         self._order: list[Findings] = []
         self._names: list[str] = []
         self._models: dict[str, Tool] = {}
@@ -144,7 +154,7 @@ class _Compiler:
         self._order.append(findings)
         self._names.append(name)
         raw = normalise_blocks(raw, findings, path)
-        if not check_shape(raw, path, findings):
+        if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
             return
         if name in self._models:  # neither can be meant
             first = (*self._models[name].path, "tool_name")
@@ -156,6 +166,7 @@ class _Compiler:
 
     def _compile(self, tool: Tool, parameters: Mapping[str, ToolParameters], findings: Findings) -> None:
         """Passes 2 to 6 on one tool; its callees have been through them."""
+        as_read = tool
         tool = resolve(tool, parameters, findings)
         check_scope(tool, findings)
         inputs = {item.name: item.type for item in tool.inputs}
@@ -173,6 +184,7 @@ class _Compiler:
         _check_written_sizes(tool, findings)
         price = price_of(tool, {name: item.price for name, item in self._compiled.items()}, findings)
         lint(tool, findings)
+        lint_entities(as_read, self._entities, findings)
         if not findings.errors:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 
