@@ -78,10 +78,9 @@ def _check_events(events: Iterator[Any], name: str) -> None:
             raise _bad(name, line, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text")
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             raise _bad(name, line, "anchors and aliases (& and *) are not read", "quote the text, or write it out")
-        if isinstance(event, yaml.NodeEvent) and _is_tagged(event):
-            raise _bad(
-                name, line, f"the tag {str(event.tag)[:40]!r} is not read", "leave the tag out, or quote the text"
-            )
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise _bad(name, line, f"the tag {str(tag)[:40]!r} is not read", "leave the tag out, or quote the text")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
