@@ -9,7 +9,6 @@ from typing import Any
 
 from tool_induction.advice.entities import lint_entities
 from tool_induction.advice.lint import lint, lint_library
-from tool_induction.checking.narrowing import Environment
 from tool_induction.checking.outputs import bind_outputs
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import decode
@@ -19,7 +18,8 @@ from tool_induction.compiler.price import Price, price_of
 from tool_induction.compiler.reading import read_tool
 from tool_induction.compiler.resolve import ToolParameters, resolve
 from tool_induction.compiler.scope import check_scope
-from tool_induction.compiler.shape import check_shape, name_of, normalise_blocks, split_document
+from tool_induction.compiler.shape import check_shape, name_of, split_document
+from tool_induction.compiler.spellings import canonical_spelling
 from tool_induction.language.diagnostics import Diagnostic, Findings
 from tool_induction.language.model import Tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
@@ -153,7 +153,7 @@ class _Compiler:
         findings = Findings(tool=name)
         self._order.append(findings)
         self._names.append(name)
-        raw = normalise_blocks(raw, findings, path)
+        raw = canonical_spelling(raw, findings, path)
         if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
             return
         if name in self._models:  # neither can be meant
@@ -171,7 +171,7 @@ class _Compiler:
         check_scope(tool, findings)
         inputs = {item.name: item.type for item in tool.inputs}
         declared = {item.name: item.type for item in tool.outputs}
-        steps, after = StepChecker(self._signatures, findings).block(tool.steps, Environment(types=inputs))
+        steps, after = StepChecker(self._signatures, findings).tool(tool)
         tool = bind_outputs(replace(tool, steps=steps), after, findings)
         refined = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
         self._signatures[tool.name] = Signature(inputs=inputs, outputs=refined)

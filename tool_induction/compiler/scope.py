@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
@@ -20,10 +21,11 @@ from tool_induction.language.model import (
     values,
     walk_steps,
 )
-from tool_induction.language.syntax import Expr, Field, Name, located, to_text, walk
+from tool_induction.language.syntax import Broken, Expr, Field, Name, located, to_text, walk
 from world_api.operations import OPERATIONS
 
 ITEM = "item"
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def check_scope(tool: Tool, findings: Findings) -> None:
@@ -183,6 +185,8 @@ class _Checker:
             for node in walk(leaf):
                 if isinstance(node, Name):
                     self._name(node.name, where, leaf, defined, loop_names)
+                elif isinstance(node, Broken):  # what it reads cannot be told: whatever it mentions counts as used
+                    self.used |= set(_WORD.findall(node.source))
 
     def _name(self, name: str, path: Path, leaf: Expr, defined: set[str], loop_names: frozenset[str]) -> None:
         if name in defined or name in loop_names:
