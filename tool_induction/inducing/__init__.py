@@ -1,4 +1,5 @@
 """Inducing a tool library: a frozen model is asked once for the tools of a domain, and told what is wrong with them.
 
-``induce`` runs drafting, repair and admission; ``freeze_induction`` writes what came of it.
+``rounds.induce`` drafts and repairs, ``drafts`` compiles and tries every version, ``reading`` finds tools in what a model wrote,
+``asking`` talks to the model, ``keeping`` writes it all down.
 """

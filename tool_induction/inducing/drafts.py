@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -89,9 +89,9 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class Trying:
-    """What tools are tried on and linted by."""
+    """What tools are tried on and linted by. ``worlds`` opens the example worlds afresh for every examination."""
 
-    examples: tuple[ExampleWorld, ...] = ()
+    worlds: Callable[[], tuple[ExampleWorld, ...]] = tuple
     entities: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
@@ -155,7 +155,7 @@ class Draft:
         compilation = compile_document({"tools": values}, entities=self._trying.entities)
         admission = admit(
             compilation.tools,
-            examples=self._trying.examples,
+            examples=self._trying.worlds(),
             entities=self._trying.entities,
             others=self._trying.others,
         )

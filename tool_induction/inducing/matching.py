@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tool_induction.inducing.asking import Answer, Note
+from tool_induction.inducing.asking.requests import Answer, Note
 from tool_induction.inducing.drafts import Slot
 from tool_induction.inducing.reading import WrittenTool, WrittenTools
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tool_induction.domains import Domain
-from tool_induction.inducing.asking import Answer, Asker, Note
+from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts
+from tool_induction.inducing.asking.requests import Answer, Asker, Note
 from tool_induction.inducing.drafts import Draft, Slot, Trying
 from tool_induction.inducing.matching import assigned_to, notes_of
-from tool_induction.inducing.prompting import FailingTool, InducerPrompts
 from tool_induction.inducing.reading import WrittenTools, read_tools
 from tool_induction.language import limits
 from world_api.core.faults import ToolFault

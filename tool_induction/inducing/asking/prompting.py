@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Literal, TypeVar
 
 from tool_induction.domains import Domain, WorkedExample
-from tool_induction.inducing import card
+from tool_induction.inducing.asking import card
 from tool_induction.language import limits
 from tool_induction.language.allowed import FILTERS
 from tool_induction.language.typenames import known_types

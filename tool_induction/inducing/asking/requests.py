@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tool_induction.inducing.exchanging import Exchanges
-from tool_induction.inducing.prompting import Mode
+from tool_induction.inducing.asking.exchanging import Exchanges
+from tool_induction.inducing.asking.prompting import Mode
 from tool_induction.language.document_schema import tool_schema
 from world_api.backends.chat.recording import Exchange
 from world_api.backends.chat.usage import Usage, usage_of
