@@ -54,9 +54,9 @@ class Answering:
         about = self.question.about
         places = self._places()
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
-        asked_of = [place for identifier in self.question.ids if (place := place_of(identifier)) is not None]
-        own = asked_of[0] if asked_of else self.film.place(span.center)
-        return _Entry(place=own, span=span)
+        # Of one thing other things are said at other times, and of two things at one time as well.
+        asked_of = sum(place_of(identifier) or 0 for identifier in self.question.ids)
+        return _Entry(place=self.film.place(span.center) + asked_of, span=span)
 
     @property
     def _schema(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Answering:
         if self.question.ids:
             chosen = sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
             return sorted(chosen[:_IN_A_STRETCH])
-        return places
+        return places[:: max(1, len(places) // _IN_THE_FILM)]
 
     def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
         if name == "duration":

@@ -166,7 +166,7 @@ def _swallows(case: Case) -> Refusal | None:
                     suggestion=suggestion,
                 )
     for run in case.on("failing"):
-        if run.status == "error" or run.failed_calls < run.calls:
+        if run.status == "error" or not run.failed_calls or run.failed_calls < run.calls:
             continue
         for item in case.varying():
             value = run.outputs.get(item.name)

@@ -13,8 +13,8 @@ from tool_induction.admission.verdicts import TrialRun
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import result_schema
-from tool_induction.language.model import Tool, values, walk_steps
-from tool_induction.language.syntax import Const, walk
+from tool_induction.language.model import Call, Tool, values, walk_steps
+from tool_induction.language.syntax import Compare, Const, walk
 from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.runtime.calling import Caller, Memo, WorldState
 from tool_induction.runtime.running import run_tool
@@ -53,12 +53,14 @@ class Trial:
 
 
 def words_of(tool: Tool) -> tuple[str, ...]:
-    """The words a tool's own conditions and parameters speak of; a film that has none of them would be unfair."""
+    """The words a tool compares with and asks for; a film that has none of them would be unfair to it."""
     found: dict[str, None] = {}
     for step in walk_steps(tool.steps):
-        for key, value in values(step):
-            if key in ("condition", "where", "until", "inputs") or key.startswith("params."):
-                for node in walk(value):
+        for _, value in values(step):
+            compared = [node for node in walk(value) if isinstance(node, Compare)]
+            asked = [value] if isinstance(step, Call) else []
+            for whole in (*compared, *asked):
+                for node in walk(whole):
                     if isinstance(node, Const) and isinstance(node.value, str) and node.value.strip():
                         found[node.value[:_LONGEST_WORD]] = None
     return tuple(found)

@@ -79,6 +79,8 @@ class _Checker:
                     body = set(defined)
                     self.taken.append({step.save_as, step.loop.variable})
                     self._block(step.body, body, loop_names | {step.loop.variable})
+                    last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), "")
+                    self.used.add(last)  # it is the value of an iteration
                     self.taken.pop()
                     self.local |= body - defined
                     self._until(step, body, loop_names)

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.language import document_schema, limits
+from pydantic import ValidationError
+
+from tool_induction.documents.parts import TOOL_NAME
+from tool_induction.documents.schema import tool_schema
+from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.documents.tools import read_tool_document
+from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
 
 _JSON_KINDS = {
@@ -58,7 +64,7 @@ def name_of(tool: Any, path: Path) -> str:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(document_schema.tool_schema())
+    return Draft202012Validator(tool_schema())
 
 
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
@@ -68,12 +74,28 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     if _is_too_long(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings)
+    refused = _refused(tool)
+    if refused is None:
+        return findings.errors == before
     for error in _leaves(_validator().iter_errors(tool)):
         if len(findings.items) > limits.MAX_FINDINGS:
             break
         where: Path = (*path, *error.absolute_path)
         _explain(error, where, findings)
-    return findings.errors == before
+    if (
+        findings.errors == before
+    ):  # the schema is made from the models; should it ever say less, theirs is the last word
+        findings.add("E_SHAPE", path, shorten(str(refused)))
+    return False
+
+
+def _refused(tool: Any) -> ValidationError | None:
+    """What the models say against a document: they are quick to accept one, and the schema is good at telling why not."""
+    try:
+        read_tool_document(tool)
+    except ValidationError as error:
+        return error
+    return None
 
 
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
@@ -158,7 +180,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 where,
                 f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
                 found=error.instance,
-                suggestion="tool names are lower case" if error.validator_value == document_schema.TOOL_NAME else "",
+                suggestion="tool names are lower case" if error.validator_value == TOOL_NAME else "",
             )
         case "dependentRequired":
             keys = [key for key in error.validator_value if key in error.instance]
@@ -194,7 +216,7 @@ def _other_key(key: str, known: Mapping[str, Any]) -> str:
 
 def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
     found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
-    is_step = error.validator_value == list(document_schema.STEP_KEYS)
+    is_step = error.validator_value == list(STEP_MODELS)
     suggestion = did_you_mean(found, error.validator_value)
     if is_step and not suggestion:
         suggestion = _step_suggestion(found)
@@ -241,7 +263,7 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 def _what(instance: Mapping[str, Any]) -> str:
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        known = instance["type"] in document_schema.STEP_KEYS
+        known = instance["type"] in STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     if "steps" in instance or "tool_name" in instance:
         return "a tool"
