@@ -32,8 +32,10 @@ def induce(
     count: Annotated[int, typer.Option("--count", min=1, max=40, help="How many tools to ask for.")] = 9,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which draw: sent to the server; orders the prompt.")] = 1,
     mode: Annotated[
-        Literal["plain", "structured"],
-        typer.Option("--mode", help="plain: JSON in the reply's text; structured: by the server's JSON Schema output."),
+        Literal["plain", "structured", "strict"],
+        typer.Option(
+            "--mode", help="plain: JSON in the reply's text; structured, strict: by the server's schema output."
+        ),
     ] = "plain",
     temperature: Annotated[
         float | None, typer.Option("--temperature", min=0, max=2, help="Left to the server where not given.")

@@ -18,6 +18,21 @@ _RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "dupli
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something wrong with a tool: the compiler's code or admission's reason, where (from the tool's root), what to do."""
+
+    code: str
+    path: str
+    message: str
+    suggestion: str = ""
+
+    def line(self) -> str:
+        """As it is handed back."""
+        told = f"{self.code} at {self.path}: {self.message.rstrip('.')}."
+        return f"{told} Suggestion: {self.suggestion}" if self.suggestion else told
+
+
+@dataclass(frozen=True, kw_only=True)
 class Version:
     """A tool as it was written in one round (0: the first emission), and what was found out about it."""
 
@@ -38,34 +53,35 @@ class Version:
         """Whether it is handed back. A duplicate is not: it works, and belongs into the unpruned library."""
         return self.standing in ("unreadable", "faulty", "refused")
 
-    @property
-    def worth(self) -> tuple[int, int]:
-        """By which of two versions the better one is told: how far it came, then how few faults it has."""
-        return _RANK[self.standing], -len(self.faults())
+    def is_worse_than(self, other: Version) -> bool:
+        """Whether it came less far; or as far, with all the other's faults and more.
 
-    def faults(self) -> tuple[str, ...]:
-        """What is wrong with it, a line each, with paths that begin at the tool."""
+        The number of faults does not tell: a mended name lets the compiler see the types behind it.
+        """
+        if self.standing != other.standing and _RANK[self.standing] != _RANK[other.standing]:
+            return _RANK[self.standing] < _RANK[other.standing]
+        return set(self.faults()) > set(other.faults())
+
+    def faults(self) -> tuple[Fault, ...]:
+        """What is wrong with it."""
         if self.standing == "unreadable":
-            return (f"E_JSON at $: {self.written.fault}",)
+            return (Fault(code="E_JSON", path="$", message=self.written.fault),)
         if self.standing == "faulty":
             told = tuple(self._fault(item) for item in self.diagnostics if item.severity == "error")
-            return told or ("E_SHAPE at $: the compiler cannot take this tool",)
-        if self.verdict is not None and not self.verdict.admitted:
-            suggestion = f" Suggestion: {self.verdict.suggestion}" if self.verdict.suggestion else ""
-            return (f"refused when it was tried ({self.verdict.reason}): {self.verdict.explanation}.{suggestion}",)
-        return ()
+            return told or (Fault(code="E_SHAPE", path="$", message="the compiler cannot take this tool"),)
+        verdict = self.verdict
+        if verdict is None or verdict.admitted:
+            return ()
+        message = f"refused when it was tried: {verdict.explanation}"
+        return (Fault(code=verdict.reason, path="$", message=message, suggestion=verdict.suggestion),)
 
     def reason(self) -> str:
         """Why it is not in the library, as codes; empty where it is."""
-        if self.standing == "unreadable":
-            return "E_JSON"
-        if self.standing == "faulty":
-            return ", ".join(dict.fromkeys(item.code for item in self.diagnostics if item.severity == "error"))
-        return "" if self.verdict is None or self.verdict.admitted else self.verdict.reason
+        return ", ".join(dict.fromkeys(item.code for item in self.faults()))
 
-    def _fault(self, item: Diagnostic) -> str:
-        suggestion = f" Suggestion: {item.suggestion}" if item.suggestion else ""
-        return f"{item.code} at {format_path(item.path[self.depth :])}: {item.message}{suggestion}"
+    def _fault(self, item: Diagnostic) -> Fault:
+        path = format_path(item.path[self.depth :])
+        return Fault(code=item.code, path=path, message=item.message, suggestion=item.suggestion)
 
 
 @dataclass(kw_only=True)
@@ -121,7 +137,7 @@ class Draft:
         """The slots that are handed back."""
         return [slot for slot in self.slots if slot.current.fails]
 
-    def state(self) -> frozenset[tuple[int, str]]:
+    def state(self) -> frozenset[tuple[int, Fault]]:
         """What is wrong with what: by it a round that changed nothing is known."""
         return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
 
@@ -137,7 +153,7 @@ class Draft:
             if slot.number not in rewritten:
                 continue
             slot.versions.append(version)
-            if version.worth < slot.current.worth:
+            if version.is_worse_than(slot.current):
                 worse.append(slot)
             else:
                 slot.best = len(slot.versions) - 1

@@ -15,7 +15,7 @@ def notes_of(written: WrittenTools, answer: Answer | None) -> list[Note]:
         Note(problem="unreadable_tool", tool=item.name, message=item.fault) for item in written.tools if item.fault
     ]
     if answer is not None and answer.text.strip() and not written.is_pure:
-        if answer.mode == "structured":
+        if answer.mode != "plain":
             notes.append(
                 Note(problem="structured_ignored", message="the reply is not the one JSON value that was asked for")
             )

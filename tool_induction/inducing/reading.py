@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tool_induction.compiler.decode import decode
+from tool_induction.documents.emission import document_from_emission
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 
@@ -38,6 +39,7 @@ class WrittenTool:
     value: Any = None
     fault: str = ""
     cut_off: bool = False
+    converted: bool = False  #: the value is the document that the text, in the strict emission form, stands for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +61,8 @@ class WrittenTools:
     is_pure: bool = False
 
 
-def read_tools(reply: str) -> WrittenTools:
-    """The tools in a reply.
+def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
+    """The tools in a reply; ``strict_form`` says that it was asked for in the strict emission form.
 
     Tools are objects with ``tool_name`` or ``steps``; they stand alone, in a list, or under ``tools``.
     """
@@ -72,7 +74,16 @@ def read_tools(reply: str) -> WrittenTools:
         return found
     found.tools = list(_Scanner(reply).tools())
     found.left_out = list(_between(reply, found.tools))
+    if strict_form:
+        found.tools = [_document(item) for item in found.tools]
     return found
+
+
+def _document(item: WrittenTool) -> WrittenTool:
+    if item.value is None:
+        return item
+    value = document_from_emission({"tools": [item.value]})["tools"][0]
+    return item if value == item.value else replace(item, value=value, converted=True)
 
 
 def _is_pure(reply: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -158,7 +159,7 @@ class _Induction:
             request = self._prompts.request(self._plan.domain, count=self._plan.count, seed=self._plan.seed)
             answer = self._asker.ask(self._prompts.system, lambda _: request)
         text = answer.text if answer is not None else document or ""
-        written = read_tools(text)
+        written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
         notes = [*(answer.notes if answer is not None else ()), *notes_of(written, answer)]
         if not written.tools:
             told = "; ".join(note.message for note in notes)
@@ -197,14 +198,12 @@ class _Induction:
             self._prompts.system,
             lambda mode: self._prompts.repair(self._plan.domain, tools, usable=usable, mode=mode),
         )
-        written = read_tools(answer.text)
+        written = read_tools(answer.text, strict_form=answer.mode == "strict")
         assigned, notes = assigned_to(written.tools, failing, draft.slots)
         notes = [*answer.notes, *notes_of(written, answer), *notes]
         rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
         for slot in draft.replace(rewritten, round_number=number) if rewritten else ():
-            message = (
-                f"the new version has more faults than the one before, which is kept ({slot.versions[-1].reason()})"
-            )
+            message = f"the new version is worse ({slot.versions[-1].reason()}); the one before is kept"
             notes.append(Note(problem="not_better", tool=slot.name, message=message))
         self._done(
             "repair", draft, answer, answer.text, written, assigned, notes, asked_for=[item.name for item in tools]
@@ -249,7 +248,9 @@ def _compiled(standings: dict[str, int]) -> int:
 
 
 def _handed_back(slot: Slot) -> FailingTool:
-    text = slot.current.written.text
+    written = slot.current.written
+    # Faults are told at the places of the document; what was written in another form is handed back as that document.
+    text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
     if len(text) > MAX_SHOWN:
         text = f"{text[:MAX_SHOWN]}\n... ({len(text) - MAX_SHOWN} characters more)"
-    return FailingTool(name=slot.name, text=text, faults=slot.current.faults())
+    return FailingTool(name=slot.name, text=text, faults=tuple(item.line() for item in slot.current.faults()))

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
-from tool_induction.language.document_schema import LOOP_KEYS, LOOPING, STEP_KEYS
+from tool_induction.documents.schema import LOOP_KEYS, LOOPING, step_keys
+from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
@@ -22,19 +23,6 @@ from world_api.operations.declaring.registry import BESIDE
 
 _MOST_WORDS = 4  #: of an enumeration that is written out where it is used
 _STRETCH = ("start_time", "end_time", "center_time")
-
-#: what each step does, in a line
-STEPS: Mapping[str, str] = {
-    "call_world_api": "call one operation",
-    "call_tool": "call another tool of the same library (at most 3 deep, no circle)",
-    "loop": "a block of steps for each item; an iteration's value is that of its last binding step",
-    "filter": "keep the items for which where holds; an item is `item`",
-    "project": "items to records of the given fields; times and evidence of the item stay",
-    "aggregate": "one aggregate of the table below",
-    "set": "bind a value: an expression, a record, a list",
-    "if": "both branches bind the same names with the same types",
-    "require": "stop here with the status (empty, ambiguous, ...) and the reason unless the condition holds",
-}
 
 #: what each aggregate gives, in a few words
 GIVES: Mapping[str, str] = {
@@ -114,15 +102,17 @@ def record_lines() -> Iterator[str]:
 
 def step_lines() -> Iterator[str]:
     """Each step type with its keys, optional ones marked with ``?``, and what it does."""
-    for kind, what in STEPS.items():
-        keys = [key + ("" if needed else "?") for key, needed in STEP_KEYS[kind].items()]
-        loop = " + loop keys" if kind in LOOPING else ""
-        yield f"{kind}: {', '.join(keys)}{loop}. {what[0].upper()}{what[1:]}."
+    for kind, model in STEP_MODELS.items():
+        if kind != "judge":
+            keys = [key + ("" if needed else "?") for key, needed in step_keys(kind).items()]
+            loop = " + loop keys" if kind in LOOPING else ""
+            what = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+            yield f"{kind}: {', '.join(keys)}{loop}. {what}"
 
 
 def loop_keys() -> tuple[str, ...]:
-    """The keys that make a step a loop."""
-    return (*LOOP_KEYS, "on_error")
+    """The keys that a step may have to be done for each item of a list."""
+    return LOOP_KEYS
 
 
 def aggregate_lines() -> Iterator[str]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from tool_induction.domains import Domain, WorkedExample
 from tool_induction.inducing.asking import card
@@ -20,7 +20,9 @@ from tool_induction.language.typenames import known_types
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash
 
-Mode = Literal["plain", "structured"]
+#: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema; strict: to the form of it
+#: that keeps to the rules of OpenAI's strict mode
+Mode = Literal["plain", "structured", "strict"]
 T = TypeVar("T")
 
 
@@ -45,7 +47,7 @@ class InducerPrompts:
     @property
     def hash(self) -> str:
         """SHA-256 over the prompt files and the tables that are filled into them."""
-        return content_hash([self._files.hash, self.system("plain"), self.system("structured")])
+        return content_hash([self._files.hash, *(self.system(mode) for mode in get_args(Mode))])
 
     @property
     def worked_tool(self) -> str:

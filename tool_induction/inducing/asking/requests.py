@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tool_induction.documents.emission import emission_schema
 from tool_induction.inducing.asking.exchanging import Exchanges
 from tool_induction.inducing.asking.prompting import Mode
-from tool_induction.language.document_schema import tool_schema
 from world_api.backends.chat.recording import Exchange
 from world_api.backends.chat.usage import Usage, usage_of
 from world_api.core.faults import BackendFault
@@ -132,8 +132,8 @@ class Asker:
         ):
             if value is not None and (key not in self._without or name != key):
                 request[name] = value
-        if self.mode == "structured":
-            request["response_format"] = response_format()
+        if self.mode != "plain":
+            request["response_format"] = response_format(self.mode)
         return request
 
     def _fallen_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
@@ -144,33 +144,22 @@ class Asker:
         """
         told = fault.message.lower()
         refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in told for word in words)]
-        if fault.code not in _REFUSALS or (not refused and self.mode != "structured"):
+        if fault.code not in _REFUSALS or (not refused and self.mode == "plain"):
             raise fault
         if not refused or "response_format" in refused:
             # A server that cannot do it may say so in any words: without the schema it is asked once more.
-            self.mode = "plain"
-            return Note(problem="structured_refused", message=f"asked in plain mode instead: {fault.message}")
+            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
+            message = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
+            return Note(problem="structured_refused", message=message)
         self._without.update(refused)
         return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
 
 
-def response_format() -> dict[str, Any]:
-    """What structured mode asks of a server: one object that holds tools."""
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "tool_documents", "strict": False, "schema": _emission_schema()},
-    }
-
-
-def _emission_schema() -> dict[str, Any]:
-    tool = {key: value for key, value in tool_schema().items() if key not in ("$schema", "$defs")}
-    return {
-        "type": "object",
-        "properties": {"tools": {"type": "array", "items": tool}},
-        "required": ["tools"],
-        "additionalProperties": False,
-        "$defs": tool_schema()["$defs"],
-    }
+def response_format(mode: Mode) -> dict[str, Any]:
+    """What a mode asks of a server: one object that holds tools."""
+    strict = mode == "strict"
+    schema = {"name": "tool_documents", "strict": strict, "schema": emission_schema(strict=strict)}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def _answer(exchange: Exchange, mode: Mode) -> Answer:

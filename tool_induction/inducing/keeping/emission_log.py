@@ -31,7 +31,7 @@ def tool_record(slot: Slot) -> dict[str, Any]:
         "tool": slot.name,
         "standing": current.standing,
         "reason": current.reason(),
-        "faults": list(current.faults()),
+        "faults": [item.line() for item in current.faults()],
         "from_round": current.round,
         "versions": [_version(version) for version in slot.versions],
         "verdict": None if current.verdict is None else current.verdict.record(),

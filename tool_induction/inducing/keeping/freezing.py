@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.documents.schema import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducing.asking.prompting import examples_of
 from tool_induction.inducing.asking.requests import Settings
@@ -21,7 +22,6 @@ from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.keeping.report import report_page
 from tool_induction.inducing.rounds import Induction
-from tool_induction.language.document_schema import tool_schema
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import ToolFault

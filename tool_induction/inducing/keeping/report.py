@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tool_induction.compiler.emit import signature_card
 from tool_induction.domains import Domain
-from tool_induction.inducing.drafts import Slot, Version
+from tool_induction.inducing.drafts import Fault, Slot, Version
 from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.rounds import Ending, Induction
 
@@ -60,7 +61,7 @@ def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
     yield "| --- | --- |"
     for key, value in asked.items():
         told = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-        yield f"| {key} | {_cell('server decides' if value is None else told)} |"
+        yield f"| {key} | {_cell('left to the server' if value is None else told or 'none')} |"
 
 
 def _rounds(induction: Induction) -> Iterator[str]:
@@ -75,7 +76,7 @@ def _rounds(induction: Induction) -> Iterator[str]:
         yield f"| {item.number} | {asked} | {len(item.written.tools)} | {stands} | {tokens[0]} | {tokens[1]} | {seconds} |"
     for item in induction.rounds:
         for note in item.notes:
-            about = f" `{note.tool}`" if note.tool else ""
+            about = f" {_code(note.tool)}" if note.tool else ""
             yield f"\n- round {item.number}, {note.problem}{about}: {_inline(note.message)}"
 
 
@@ -111,6 +112,9 @@ def _why(version: Version) -> str:
 
 
 def _cost(cost: Spent, admitted: int) -> Iterator[str]:
+    if not cost.calls:
+        yield "No model was asked."
+        return
     usage = cost.usage
     counted = "estimated, because the server does not count" if usage.estimated else "as the server counted"
     faults = f", {cost.faults} of them without a reply" if cost.faults else ""
@@ -118,13 +122,13 @@ def _cost(cost: Spent, admitted: int) -> Iterator[str]:
     if cost.money is not None:
         each = f", {cost.money / admitted:.4f} for each admitted tool" if admitted else ""
         yield f"\nThat is {cost.money:.4f} {cost.currency}{each}."
-    elif admitted and cost.calls:
+    elif admitted:
         yield f"\n{usage.total / admitted:.0f} tokens for each admitted tool; no price of the model is known."
 
 
 def _history(slot: Slot, induction: Induction) -> Iterator[str]:
     """A tool from its first version to the one that counts."""
-    yield f"## `{_inline(slot.name)}`: {slot.current.standing}"
+    yield f"## {_code(slot.name)}: {slot.current.standing}"
     tool = induction.draft.examined.tools.get(slot.current.name)
     if tool is not None and slot.current.standing not in ("unreadable", "faulty"):
         yield _fenced(signature_card(tool), "text")
@@ -134,16 +138,20 @@ def _history(slot: Slot, induction: Induction) -> Iterator[str]:
         yield f"### Version of round {version.round}: {version.standing}{counts}"
         faults = version.faults()
         if faults:
-            yield "\n".join(f"- {_inline(fault)}" for fault in faults)
-        decided = [item for item in version.diagnostics if item.severity != "error"]
-        if decided and place == slot.best:
-            told = ", ".join(f"{item.code} at `{item.json_path}`" for item in decided[:8])
-            yield f"Notes of the compiler: {told}{f' and {len(decided) - 8} more' if len(decided) > 8 else ''}."
+            yield "\n".join(_fault(item) for item in faults)
+        noted = Counter(item.code for item in version.diagnostics if item.severity != "error")
+        if noted and place == slot.best:
+            yield "Notes of the compiler: " + ", ".join(f"{count} {code}" for code, count in noted.items()) + "."
         if before is None:
             yield _fenced(version.written.text, "json")
         else:
             yield _fenced(_diff(before, version), "diff")
         before = version
+
+
+def _fault(item: Fault) -> str:
+    suggestion = f"\n  - {_inline(item.suggestion)}" if item.suggestion else ""
+    return f"- {_code(item.code)} at {_code(item.path)}: {_inline(item.message)}{suggestion}"
 
 
 def _diff(before: Version, after: Version) -> str:
@@ -188,8 +196,13 @@ def _fenced(text: str, kind: str) -> str:
 
 def _inline(text: str) -> str:
     """Text of a model within a line: on one line, and nothing in it makes Markdown or HTML."""
+    return re.sub(r"([<>\\*_`\[\]|#])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """A word or a path as it stands, within a line."""
     flat = " ".join(text.split())
-    return re.sub(r"([<>\\*_`\[\]|#])", r"\\\1", flat) if not flat.isidentifier() else flat
+    return f"`` {flat} ``" if "`" in flat else f"`{flat}`"
 
 
 def _cell(value: Any) -> str:
