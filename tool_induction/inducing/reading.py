@@ -22,6 +22,7 @@ MAX_SCANNED = 8_000_000  #: characters that are looked at in one reply, over all
 
 _NAME = re.compile(r'"tool_name"\s*:\s*"((?:[^"\\]|\\.){0,200})"')
 _HOLDS = re.compile(r'"tools"\s{0,40}:')  #: the one key that holds tools together
+_FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
 _TOOL_KEYS = ("tool_name", "steps")
 
 
@@ -49,6 +50,11 @@ class LeftOut:
     start: int
     end: int
     text: str
+
+    @property
+    def is_wrapping(self) -> bool:
+        """Whether it is no more than a fence around JSON, with the brackets in it."""
+        return not _FENCE.sub("", self.text).strip(" \t\r\n,[]{}")
 
 
 @dataclass(kw_only=True)

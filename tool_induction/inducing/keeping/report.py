@@ -177,7 +177,7 @@ def _lines(version: Version) -> list[str]:
 
 
 def _cut_out(induction: Induction) -> Iterator[str]:
-    parts = [(item, part) for item in induction.rounds for part in item.written.left_out]
+    parts = [(item, part) for item in induction.rounds for part in item.written.left_out if not part.is_wrapping]
     if not parts:
         return
     yield "## What was cut out of the replies"
