@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.suggestions import INSTEAD, PARAMETERS_ELSEWHERE, PARAMETERS_INSTEAD
-from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.language.diagnostics import Code, Findings, Path, closest, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, Name, to_json, to_text
@@ -79,7 +79,7 @@ def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findi
         return step
     if target.is_faulty:
         message = f"{step.target!r} cannot be called before its own faults are mended"
-        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target)
+        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
         return step
     return _check_parameters(step, list(target.names), target.required, findings)
 
@@ -98,6 +98,7 @@ def _check_parameters(step: Call, known: list[str], required: frozenset[str], fi
     missing = [name for name in known if name in required and name not in given]
     for name in given:
         if name not in known:
+            meant = closest(name, missing)
             findings.add(
                 "E_UNKNOWN_PARAM",
                 (*step.path, "params", name),
@@ -106,6 +107,7 @@ def _check_parameters(step: Call, known: list[str], required: frozenset[str], fi
                 expected=", ".join(known),
                 suggestion=did_you_mean(name, missing) or did_you_mean(name, known),
             )
+            missing = [name for name in missing if name != meant]  # misspelt, not missing
     for name in missing:
         findings.add(
             "E_MISSING_PARAM",
@@ -235,6 +237,8 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
             expected=", ".join(spec.params) or "none",
             suggestion=_parameter_suggestion(name, spec),
         )
+        meant = closest(name, missing)
+        missing = [name for name in missing if name != meant]  # misspelt, not missing
     for name in missing:
         findings.add(
             "E_MISSING_PARAM",

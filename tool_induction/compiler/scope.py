@@ -52,6 +52,7 @@ class _Checker:
         self._block(self.tool.steps, defined, frozenset())
         self._outputs(defined)
         for item in self.tool.inputs:
+            self._hides(item.name, item.path)
             if item.name not in self.used:
                 self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used", found=item.name)
         for name, path in self.bound_at.items():
@@ -141,7 +142,7 @@ class _Checker:
             self._block(block, inside, loop_names)
             names.append(inside - defined)
         then, otherwise = names
-        for name in sorted(then ^ otherwise):
+        for name in (*sorted(then - otherwise), *sorted(otherwise - then)):
             have, lack = ("then", "else") if name in then else ("else", "then")
             self.findings.add(
                 "E_BRANCH_MISMATCH",
@@ -178,9 +179,20 @@ class _Checker:
             self.findings.add(
                 "E_REDEFINED", (*path, "save_as"), f"{name!r} is bound already", found=name, suggestion="use a new name"
             )
+        self._hides(name, (*path, "save_as"))
         defined.add(name)
         self.later.discard(name)
         self.bound_at.setdefault(name, (*path, "save_as"))
+
+    def _hides(self, name: str, path: Path) -> None:
+        if name in OPERATIONS:
+            self.findings.add(
+                "W_SHADOW",
+                path,
+                f"{name!r} is also the name of an operation; here it is a value",
+                found=name,
+                suggestion="call the value by what it holds",
+            )
 
     def _value(self, value: Expr, path: Path, defined: set[str], loop_names: frozenset[str]) -> None:
         for where, leaf in located(value, path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -151,6 +152,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
+                if _is_misspelt(key, error):
+                    continue  # it stands there under another name, and that is told
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
                 findings.add(
                     "E_SHAPE",
@@ -180,7 +183,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 where,
                 f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
                 found=error.instance,
-                suggestion="tool names are lower case" if error.validator_value == TOOL_NAME else "",
+                suggestion=_a_name(error.instance, is_tool=error.validator_value == TOOL_NAME),
             )
         case "dependentRequired":
             keys = [key for key in error.validator_value if key in error.instance]
@@ -188,6 +191,22 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
         case _:
             _plain_fault(error, where, findings)
+
+
+def _is_misspelt(key: str, error: Any) -> bool:
+    """Whether a key that is not known at this place is told to be the one that is missing."""
+    known = error.schema.get("properties", {})
+    if error.schema.get("additionalProperties") is not False:
+        return False
+    return any(_other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
+
+
+def _a_name(text: str, *, is_tool: bool) -> str:
+    """The nearest text that can be a name."""
+    near = re.sub(r"[^A-Za-z0-9]+", "_", shorten(text, 40)).strip("_")
+    near = near.lower() if is_tool else near
+    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
+    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
 
 
 #: keys as models like to spell them -> ours, where it exists at that place

@@ -240,7 +240,11 @@ def _constant(value: object) -> Const:
     if isinstance(value, str):
         _check_unicode(value)
     if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
-        raise ExpressionFault("E_EXPR_SIZE", f"a number is larger than {limits.MAX_NUMBER:g}")
+        raise ExpressionFault(
+            "E_EXPR_SIZE",
+            f"a number is larger than {limits.MAX_NUMBER:g}",
+            suggestion="times are in seconds, counts are small: no such number is needed",
+        )
     return Const(cast("str | int | float | bool | None", value))
 
 
