@@ -100,11 +100,11 @@ def _refused(tool: Any) -> ValidationError | None:
 
 
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a block holds more steps, or a tool more inputs or outputs, than is allowed."""
+    """Whether a block holds more steps, a tool more inputs or outputs, or a step more entries, than is allowed."""
     if not isinstance(tool, dict):
         return False
     sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS)
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
     for key, most in sizes.items():
         inside = tool.get(key)
         if isinstance(inside, list | dict) and len(inside) > most:

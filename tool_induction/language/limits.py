@@ -12,6 +12,7 @@ MAX_STEPS = 60  #: steps of one block; blocks nest at most three deep
 MAX_FINDINGS = 300  #: findings told of one tool
 MAX_INPUTS = 16
 MAX_OUTPUTS = 24
+MAX_FIELDS = 100  #: parameters of one call, fields of one projection
 MAX_TEXT = 4_000  #: characters of one literal string of a document
 
 MAX_EXPRESSION_CHARACTERS = 512
