@@ -15,7 +15,7 @@ from tool_induction.inducing.drafts import Fault, Slot, Version
 from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.rounds import Ending, Induction
 
-_ENDINGS: dict[Ending, str] = {
+ENDINGS: dict[Ending, str] = {
     "all_usable": "nothing was left to mend",
     "repeats": "a repair round changed nothing",
     "rounds_used": "the repair rounds were used up",
@@ -52,7 +52,7 @@ def _in_short(induction: Induction, asked: Mapping[str, Any]) -> str:
     same = f" {found['duplicates']} more do what another tool does (unpruned library)." if found["duplicates"] else ""
     return (
         f"{found['written']} tools were written {by}; {first}. After {len(induction.rounds) - 1} repair rounds "
-        f"**{found['admitted']} are admitted**.{same} It ended because {_ENDINGS[induction.ending]}."
+        f"**{found['admitted']} are admitted**.{same} It ended because {ENDINGS[induction.ending]}."
     )
 
 
