@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from tool_induction.library import load_library
 from world_api.core.canonical import content_hash
 
 Induce = Callable[..., Any]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -114,7 +117,7 @@ class TestThroughTheRealClient:
         page = (out / "report.md").read_text(encoding="utf-8")
         assert "**1 are admitted**" in page
         assert '\n-   "api": "search_segment_by_text",\n+   "api": "search_segments_by_text",\n' in page
-        assert "did you mean 'search\\_segments\\_by\\_text'?" in page
+        assert "did you mean 'search_segments_by_text'?" in page
         assert "| `stay_blind` | refused |" in page
         assert "300 prompt and 150 reply tokens" in page
 
@@ -176,6 +179,24 @@ class TestResuming:
         outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
         assert outcome.status == 0, outcome.err
         assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+    def test_a_process_that_was_killed_is_gone_on_from(
+        self, induce: Induce, tools: Any, chat_server: Any, out: Path
+    ) -> None:
+        chat_server.play(chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.hanging())
+        command = ["induce", "A_locate_count", "--count", "2", "--out", str(out), "--model", "m", "--schema-worlds-only"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "videoworld", *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        assert any(line.startswith("repair 1") for line in process.stderr)  # waits until the first reply is worked on
+        process.kill()
+        process.communicate()
+        before = len(chat_server.received)
+        outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+        assert outcome.status == 0, outcome.err
+        assert len(chat_server.received) == before + 1
+        assert outcome.json["tools"] == ["find_moments", "count_things"]
 
     @pytest.mark.parametrize(
         ("other", "told"),

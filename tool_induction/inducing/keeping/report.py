@@ -47,11 +47,12 @@ def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, dom
 
 def _in_short(induction: Induction, asked: Mapping[str, Any]) -> str:
     found = induction.yields()
-    by = f"by `{asked['model']}`" if asked["model"] else "without a model"
+    brought = induction.rounds[0].kind == "document"
+    by = "stood in the document that was brought" if brought else f"were written by {_code(asked['model'])}"
     first = f"{found['compiled_first']} compiled and {found['admitted_first']} were admitted at once"
     same = f" {found['duplicates']} more do what another tool does (unpruned library)." if found["duplicates"] else ""
     return (
-        f"{found['written']} tools were written {by}; {first}. After {len(induction.rounds) - 1} repair rounds "
+        f"{found['written']} tools {by}; {first}. After {len(induction.rounds) - 1} repair rounds "
         f"**{found['admitted']} are admitted**.{same} It ended because {ENDINGS[induction.ending]}."
     )
 
@@ -74,10 +75,12 @@ def _rounds(induction: Induction) -> Iterator[str]:
         seconds = "" if item.answer is None else f"{item.answer.seconds:.1f}"
         stands = " | ".join(str(item.standings[name]) for name in item.standings)
         yield f"| {item.number} | {asked} | {len(item.written.tools)} | {stands} | {tokens[0]} | {tokens[1]} | {seconds} |"
+    if any(item.notes for item in induction.rounds):
+        yield ""
     for item in induction.rounds:
         for note in item.notes:
             about = f" {_code(note.tool)}" if note.tool else ""
-            yield f"\n- round {item.number}, {note.problem}{about}: {_inline(note.message)}"
+            yield f"- round {item.number}, {note.problem}{about}: {_inline(note.message)}"
 
 
 def _table(induction: Induction) -> Iterator[str]:
@@ -196,7 +199,7 @@ def _fenced(text: str, kind: str) -> str:
 
 def _inline(text: str) -> str:
     """Text of a model within a line: on one line, and nothing in it makes Markdown or HTML."""
-    return re.sub(r"([<>\\*_`\[\]|#])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([<>\\*`\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
