@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tool_induction.language.limits import MAX_VALUE_DEPTH
-from tool_induction.language.weighing import depth_within, weight
+from tool_induction.language.weighing import weight_and_depth
 from world_api.core.faults import ToolFault
 
 
@@ -79,13 +79,11 @@ class Meter:
         Raises:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
         """
-        if not isinstance(value, dict | list | str):
-            self._used["values"] += 1
-        else:
-            self._used["values"] += weight(value, most=self.limits.values)
+        amount, depth = weight_and_depth(value, most=self.limits.values)
+        self._used["values"] += amount
         if self._used["values"] > self.limits.values:
             self._stop(f"more than {self.limits.values:g} values")
-        if not depth_within(value, MAX_VALUE_DEPTH):
+        if depth > MAX_VALUE_DEPTH:
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
 
     def left(self, what: Literal["steps", "items"]) -> int:
