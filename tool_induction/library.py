@@ -16,11 +16,12 @@ from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.compiler.decode import decode
+from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, closest
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import is_name
 from world_api.operations import OPERATIONS
@@ -233,7 +234,8 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
     """Write compiled tools as a library folder, the manifest last.
 
     Raises:
-        ToolFault: ``bad_library_name``; ``bad_origin``; ``library_exists``: a frozen library is never overwritten.
+        ToolFault: ``bad_library_name``; ``bad_origin``; ``secret_in_library``; ``library_exists``: a frozen library is
+            never overwritten.
     """
     if not is_name(name.lower()):
         raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")
@@ -268,6 +270,8 @@ def _sealed(manifest: dict[str, Any], details: Mapping[str, Any]) -> dict[str, A
         check_json(whole)
     except Unfit as why:
         raise ToolFault("bad_origin", f"the details of a library cannot be written down: {why}") from None
+    if holds_secret(canonical(whole)):
+        raise ToolFault("secret_in_library", "the details of a library hold what looks like a key", hint="leave it out")
     return whole | {"manifest_hash": content_hash(whole)}
 
 

@@ -16,6 +16,7 @@ from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.documents.tools import read_tool_document
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.language.weighing import weight
 
 _JSON_KINDS = {
     "object": "a JSON object",
@@ -110,6 +111,11 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
         if isinstance(inside, list | dict) and len(inside) > most:
             message = f"{len(inside)} is more than the {most} allowed here"
             findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+            return True
+    for key, inside in tool.items():
+        if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            message = f"this holds more than {limits.MAX_VALUES} values"
+            findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_VALUES}")
             return True
     blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
     return any(

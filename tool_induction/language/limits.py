@@ -13,6 +13,7 @@ MAX_FINDINGS = 300  #: findings told of one tool
 MAX_INPUTS = 16
 MAX_OUTPUTS = 24
 MAX_FIELDS = 100  #: parameters of one call, fields of one projection
+MAX_VALUES = 5_000  #: values (and text by the line) under one key of a tool or a step
 MAX_TEXT = 4_000  #: characters of one literal string of a document
 
 MAX_EXPRESSION_CHARACTERS = 512
