@@ -184,7 +184,17 @@ class TestResuming:
         self, induce: Induce, tools: Any, chat_server: Any, out: Path
     ) -> None:
         chat_server.play(chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.hanging())
-        command = ["induce", "A_locate_count", "--count", "2", "--out", str(out), "--model", "m", "--schema-worlds-only"]
+        command = [
+            "induce",
+            "A_locate_count",
+            "--count",
+            "2",
+            "--out",
+            str(out),
+            "--model",
+            "m",
+            "--schema-worlds-only",
+        ]
         process = subprocess.Popen(
             [sys.executable, "-m", "videoworld", *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
         )

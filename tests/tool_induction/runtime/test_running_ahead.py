@@ -116,9 +116,18 @@ def test_steps_that_do_not_need_each_other_run_together(compiled: Any, document:
 def test_called_tools_and_loops_in_loops_do_not_wait_for_each_other(compiled: Any, document: Any) -> None:
     inner = document(DETECT, outputs=SEEN, name="inner")
     params = {"video_id": "{{video_id}}", "query": "{{query}} {{outer.start_time}} {{item.start_time}}"}
-    each = {"type": "call_tool", "tool": "inner", "params": params, "loop_over": "hits", "max_items": 4, "save_as": "one"}
+    each = {
+        "type": "call_tool",
+        "tool": "inner",
+        "params": params,
+        "loop_over": "hits",
+        "max_items": 4,
+        "save_as": "one",
+    }
     nested = {"type": "loop", "loop_over": "hits", "max_items": 4, "as": "outer", "do": [each], "save_as": "all"}
-    tools = compiled(inner, document(nested, outputs={"n": {"type": "int", "from": "{{ all | length }}"}}, name="outer"))
+    tools = compiled(
+        inner, document(nested, outputs={"n": {"type": "int", "from": "{{ all | length }}"}}, name="outer")
+    )
 
     found = [ran(tools, GatedWorld(found=4), concurrency) for concurrency in (1, 2, 3, 16)]
 
@@ -128,7 +137,12 @@ def test_called_tools_and_loops_in_loops_do_not_wait_for_each_other(compiled: An
 @pytest.mark.parametrize("kind", ["require", "if", "callee", "block"])
 def test_nothing_after_a_requirement_starts_before_it_held(compiled: Any, document: Any, kind: str) -> None:
     require = {"type": "require", "condition": "{{ hits | length > 99 }}", "reason": "too few"}
-    callee = {"type": "call_tool", "tool": "inner", "params": {"video_id": "{{video_id}}", "query": "x"}, "save_as": "y"}
+    callee = {
+        "type": "call_tool",
+        "tool": "inner",
+        "params": {"video_id": "{{video_id}}", "query": "x"},
+        "save_as": "y",
+    }
     gate = {
         "require": require,
         "if": {"type": "if", "condition": "{{ hits | length > 1 }}", "then": [require], "else": [require]},
