@@ -253,4 +253,6 @@ def _handed_back(slot: Slot) -> FailingTool:
     text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
     if len(text) > MAX_SHOWN:
         text = f"{text[:MAX_SHOWN]}\n... ({len(text) - MAX_SHOWN} characters more)"
-    return FailingTool(name=slot.name, text=text, faults=tuple(item.line() for item in slot.current.faults()))
+    return FailingTool(
+        name=" ".join(slot.name.split())[:80], text=text, faults=tuple(item.line() for item in slot.current.faults())
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from tool_induction.inducing.asking.exchanging import Exchanges
 from tool_induction.inducing.asking.prompting import InducerPrompts
 from tool_induction.inducing.asking.requests import Asker, Settings
 from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.rounds import Induction, Plan, induce
+from tool_induction.inducing.rounds import Induction, Plan
+from tool_induction.inducing.rounds import induce as run_induction
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
@@ -120,7 +122,7 @@ class Run:
         self.told: list[str] = []
         document = plan.pop("document", None)
         self.asker = Asker(Exchanges(self.model, clock=SystemClock()), settings)
-        self.result: Induction = induce(
+        self.result: Induction = run_induction(
             Plan(domain=domain, **{"count": 2, "seed": settings.seed, **plan}),
             prompts=InducerPrompts(),
             asker=self.asker,
@@ -173,3 +175,25 @@ def tools() -> Any:
     for maker in (searching, counting, faulty, blind, said):
         setattr(Makers, maker.__name__, staticmethod(maker))
     return Makers
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "libraries" / "draw1"
+
+
+@pytest.fixture
+def induce(cli: Any, chat_server: Any, monkeypatch: pytest.MonkeyPatch, out: Path) -> Callable[..., Any]:
+    """Runs the command against a server on the loopback that plays the given answers."""
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-some-key-or-other")
+
+    def run(
+        *arguments: str, replies: Any = (), model: str | None = "m", worlds: tuple[str, ...] = ("--schema-worlds-only",)
+    ) -> Any:
+        if replies:
+            chat_server.play(*replies)
+        named = ("--model", model) if model else ()
+        return cli("induce", "A_locate_count", "--count", "2", "--out", str(out), *named, *worlds, *arguments)
+
+    return run
