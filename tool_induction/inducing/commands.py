@@ -151,7 +151,10 @@ def _induced(
             document=text,
             tell=note,
         )
-        cost = spent(exchanges.done if exchanges is not None else (), price)
+        unused = exchanges.unused() if exchanges is not None else []
+        if unused:
+            note(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
+        cost = spent([*exchanges.done, *unused] if exchanges is not None else (), price)
         library = freeze_induction(induction, asked, cost, checkpoint=checkpoint, date=clock.now())
     return library, induction, cost
 

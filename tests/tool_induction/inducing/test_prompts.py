@@ -128,6 +128,13 @@ def test_a_seed_orders_the_prompt_and_says_so_again(prompts: InducerPrompts, dom
     assert f"Q: {examples_of(domain, 1)[0].question}" == one.split("Worked examples:\n- ")[1].splitlines()[0]
 
 
+def test_the_domain_can_be_told_without_asking_for_tools(prompts: InducerPrompts, domain: Domain) -> None:
+    told = prompts.domain(domain, seed=2)
+    assert told in prompts.request(domain, count=9, seed=2)
+    assert "tools" not in told
+    assert all(item.question in told for item in domain.examples)
+
+
 def test_the_hash_names_words_and_tables(prompts: InducerPrompts, monkeypatch: pytest.MonkeyPatch) -> None:
     before = prompts.hash
     assert before == InducerPrompts().hash

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from world_api.core.canonical import content_hash
+
 Induce = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -71,6 +73,20 @@ def test_a_process_that_was_killed_is_gone_on_from(induce: Induce, tools: Any, c
     assert outcome.status == 0, outcome.err
     assert len(chat_server.received) == before + 1
     assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
+def test_a_recorded_reply_that_no_request_asks_for_any_more_is_told_and_counted(
+    induce: Induce, tools: Any, chat_server: Any, out: Path
+) -> None:
+    induce(replies=[chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.refusal(401, "no")])
+    recording = out.with_name("draw1.induction") / "recording.jsonl"
+    whole = json.loads(recording.read_text(encoding="utf-8").splitlines()[0])
+    whole["request"]["messages"][1]["content"] = "as another version asked"
+    whole["request_hash"] = content_hash(whole["request"])
+    recording.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching(), tools.counting()]))])
+    assert "1 recorded replies fit no request any more" in outcome.err
+    assert outcome.json["cost"]["calls"] == 2
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ ENDINGS: dict[Ending, str] = {
 }
 _LONGEST_LEFT_OUT = 300
 _LONGEST_DIFF = 120  #: lines
+_LONGEST_TOOL = 20_000
 
 
 def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, domain: Domain) -> str:
@@ -146,7 +147,13 @@ def _history(slot: Slot, induction: Induction) -> Iterator[str]:
         if noted and place == slot.best:
             yield "Notes of the compiler: " + ", ".join(f"{count} {code}" for code, count in noted.items()) + "."
         if before is None:
-            yield _fenced(version.written.text, "json")
+            text = version.written.text
+            cut = (
+                f"\n... {len(text) - _LONGEST_TOOL} characters more; the log has them"
+                if len(text) > _LONGEST_TOOL
+                else ""
+            )
+            yield _fenced(text[:_LONGEST_TOOL] + cut, "json")
         else:
             yield _fenced(_diff(before, version), "diff")
         before = version
