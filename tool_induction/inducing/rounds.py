@@ -238,7 +238,12 @@ class _Induction:
         )
         self._rounds.append(done)
         told = ", ".join(f"{count} {name}" for name, count in standings.items() if count)
-        self._tell(f"  {len(written.tools)} tools came; now {told}")
+        price = (
+            ""
+            if answer is None
+            else f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
+        )
+        self._tell(f"  {len(written.tools)} tools came{price}; now {told}")
         for note in notes:
             self._tell(f"  {note.problem}{f' ({note.tool})' if note.tool else ''}: {note.message}")
 

@@ -49,7 +49,7 @@ class TestThroughTheRealClient:
             "unpruned",
         ]
         assert not out.with_name("draw1.induction").exists()
-        assert "2 tools came; now 1 admitted, 1 faulty" in outcome.err
+        assert "2 tools came (100 + 50 tokens, 0 s); now 1 admitted, 1 faulty" in outcome.err
 
     def test_the_manifest_says_all_that_the_library_came_from(self, induce: Induce, tools: Any, out: Path) -> None:
         induce(
@@ -224,6 +224,11 @@ class TestRefusals:
         assert not out.exists()
         assert "**0 are admitted**" in (folder / "report.md").read_text(encoding="utf-8")
         assert (folder / "log.jsonl").exists()
+
+    def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(self, induce: Induce, chat_server: Any) -> None:
+        outcome = induce("--json", "--timeout", "1", replies=[chat_server.hanging()])
+        assert self.refusal(outcome) == "endpoint_unreachable"
+        assert "no whole answer" in outcome.json["error"]["message"]
 
     def test_a_fault_of_the_server_is_told_as_it_is(self, induce: Induce, chat_server: Any) -> None:
         assert (
