@@ -73,7 +73,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     """Whether a tool has the language's shape; every fault is noted."""
     del allow_judge  # no step of that type can be read yet, whatever the caller allows
     before = findings.errors
-    if _is_too_long(tool, path, findings):
+    if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings)
     refused = _refused(tool)
@@ -124,6 +124,23 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
 
 
 _BLOCKS = ("steps", "do", "then", "else")
+
+
+def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a tool has more steps than is allowed, those in blocks counted."""
+    steps = 0
+    rest = [tool]
+    while rest:
+        one = rest.pop()
+        inside = [
+            step for key in _BLOCKS if isinstance(one, dict) and isinstance(one.get(key), list) for step in one[key]
+        ]
+        steps += len(inside)
+        if steps > limits.MAX_TOOL_STEPS:
+            findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
+            return True
+        rest.extend(inside)
+    return False
 
 
 def _judges(tool: Any, path: Path, findings: Findings) -> None:

@@ -42,8 +42,12 @@ _TAKES = {
 _LIMITS = {
     "MAX_DOCUMENT_BYTES": "bytes of a document",
     "MAX_JSON_DEPTH": "how deep JSON is nested",
+    "MAX_JSON_PARTS": "values of a document, inner ones counted",
+    "MAX_FIELDS": "parameters of a call, fields of a projection",
+    "MAX_VALUES": "values under one key of a tool or a step",
     "MAX_TOOLS": "tools of a document",
     "MAX_STEPS": "steps of one block",
+    "MAX_TOOL_STEPS": "steps of a tool, those in blocks counted",
     "MAX_INPUTS": "inputs of a tool",
     "MAX_OUTPUTS": "outputs of a tool",
     "MAX_TEXT": "characters of one literal text",
