@@ -10,6 +10,10 @@ from tool_induction.language.limits import MAX_VALUE_DEPTH
 from tool_induction.language.weighing import weight_and_depth
 from world_api.core.faults import ToolFault
 
+#: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are
+#: less in each other's way where they compute.
+AT_A_TIME = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
@@ -24,7 +28,8 @@ class RunLimits:
     output_characters: int = 4_000  #: characters shown of one text
     output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
-    concurrency: int = 1  #: calls under way at a time; whatever it is, the results are the same
+    #: Calls under way at a time; whatever it is, the results are the same. Above 1, what calls must bear several threads.
+    concurrency: int = 1
 
 
 class BudgetExhausted(ToolFault):

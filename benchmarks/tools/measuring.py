@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,13 +22,13 @@ from typing import Any
 from benchmarks.goals import COMPILE_MS, SPEED_UP_SHARE, STEP_US, verdict
 from benchmarks.machine import machine
 from benchmarks.page import replace_section
-from benchmarks.tool_plans import ARGUMENTS, Measured, World, plans, slow_plans, tool
+from benchmarks.tools.plans import ARGUMENTS, Measured, World, plans, slow_plans, tool
 from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "performance.md"
 #: Seconds a slow operation takes.
 NAP = 0.02
@@ -189,7 +188,3 @@ def goals(
         f" ({loop}, {workers} at a time: {share:.2f}).",
         f"- At most {COMPILE_MS:g} ms a tool to compile: {verdict(slowest, COMPILE_MS)} ({source}: {slowest:.1f} ms).",
     ]  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.exit(main())
