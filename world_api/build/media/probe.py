@@ -32,6 +32,8 @@ _REACHING_OUT = frozenset({
 #: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
 #: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
 _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
+#: Smaller pictures (pixels) decode faster on one thread than anybody looks at them; sharing them out costs a tenth more.
+_MANY_PIXELS = 1280 * 720
 #: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
 _ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 _STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
@@ -191,6 +193,8 @@ def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFA
     _check_pixels(chosen.codec_context.width, chosen.codec_context.height, path, limits)
     chosen.codec_context.options = {"max_pixels": str(limits.pixels)}
     chosen.thread_type = "AUTO"
+    if chosen.codec_context.width * chosen.codec_context.height < _MANY_PIXELS:
+        chosen.codec_context.thread_count = 1
     return chosen
 
 

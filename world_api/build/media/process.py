@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from threading import Lock
 
 from world_api.build.media.child.slots import Slots, anonymous_file
@@ -15,6 +16,8 @@ from world_api.build.media.limits import Limits
 from world_api.core.faults import MediaFault
 
 _MODULE = "world_api.build.media.child"
+#: Slots are given back several at a time: a share of all. The process waits only when it has none, so these come in time.
+_AT_ONCE = 4
 #: How long (seconds) a process may take to end by itself.
 _FAREWELL = 2.0
 
@@ -49,6 +52,8 @@ class DecoderProcess:
         self._limits = limits
         self._shared = anonymous_file()
         self._writing = Lock()
+        self._unsaid: list[int] = []  #: slots that are free, which the process has not been told
+        self._slots = 1
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
@@ -91,14 +96,19 @@ class DecoderProcess:
 
     def slots_for(self, width: int, height: int) -> Slots:
         """Slots for frames of about that size, shared with the process; they outlive it."""
-        return Slots.for_frames(width, height, handle=self._shared)
+        slots = Slots.for_frames(width, height, handle=self._shared)
+        self._slots = slots.count
+        return slots
 
     def give_back(self, slot: int) -> None:
         """A slot may be used again. A process that is gone needs none."""
-        try:
-            self._send({"free": [slot]})
-        except DecoderGone:
-            return
+        with self._writing:
+            self._unsaid.append(slot)
+            if len(self._unsaid) < self._slots // _AT_ONCE:
+                return
+            free, self._unsaid = self._unsaid, []
+        with suppress(DecoderGone):
+            self._send({"free": free})
 
     def end(self) -> None:
         """End it, in any state."""
