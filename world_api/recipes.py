@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from world_api.backends.classical.ocr import RapidOcrReader
 
 
+#: Stages that take as long as all others together, and who makes them in a process of their own.
+_APART = {"moving_things": "world_api.recipes:moving_things"}
+
+
 def recipe_for(
     profile: str,
     listening: Listening | None = None,
@@ -39,6 +43,7 @@ def recipe_for(
             profile=profile,
             stages=lambda video: leave_out(_classical(video, listening=said, limits=limits), without),
             load=_load_classical,
+            apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
         return Recipe(profile=profile, stages=lambda video: leave_out(_oracle(video), without))
@@ -66,19 +71,25 @@ def _classical(video: Path, *, listening: Listening, limits: Limits) -> list[Sta
     from world_api.build.stages.looks import Looks
     from world_api.build.stages.scene_cuts import SceneCuts
     from world_api.build.stages.words.screen_texts import ScreenTexts
-    from world_api.build.tracking.stage import MovingThings
 
     return [
         Cuts(),
         Looks(),
         KeyFrames(),
-        MovingThings(_detector),
+        moving_things(),
         ScreenTexts(_reader),
         SceneCuts(),
         Stitches(),
         LookLinks(),
         speech_stage(video, listening, limits=limits),
     ]
+
+
+def moving_things() -> Stage:
+    """The stage that follows moving things."""
+    from world_api.build.tracking.stage import MovingThings
+
+    return MovingThings(_detector)
 
 
 def _oracle(video: Path) -> list[Stage]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from world_api.build.stage import Stage
@@ -14,12 +14,14 @@ from world_api.core.faults import BackendFault
 class Recipe:
     """``stages(video)`` makes fresh stages for one video file; each table is written by one of them at most.
 
-    ``load`` imports what they need, for when something else can go on meanwhile.
+    ``load`` imports what they need, for when something else can go on meanwhile. ``apart`` names the stages that may work
+    in a process of their own, and the function (``module:function``) that makes each there.
     """
 
     profile: str
     stages: Callable[[Path], Sequence[Stage]]
     load: Callable[[], None] = lambda: None
+    apart: Mapping[str, str] = field(default_factory=dict)
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:

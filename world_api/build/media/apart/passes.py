@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Where a decoder dies again at the same place, so many seconds are left out, one after another; then the pass ends.
 _LEAPS = (0.0, 1.0, 4.0, 16.0, 64.0)
+#: Frames are told of several at a time: this share of the slots.
+_AT_ONCE = 4
 
 
 class _Run:
@@ -131,6 +133,7 @@ class VideoPass:
     told: int = 0  #: how many frames have come
     _last_note: PassState | None = None
     _since_note: int = 0
+    _unheard: float = 0.0  #: seconds of frames that a process may have kept back when it died
     _run: _Run | None = None
     _scaler: Scaler = field(default_factory=Scaler)
 
@@ -144,7 +147,7 @@ class VideoPass:
                 return
             except DecoderGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
-                died_at = self.last_time
+                died_at = self.last_time + self._unheard
                 if tries == len(_LEAPS) or (self.last_time < 0 and tries > 1):
                     self._give_up(gone)
                     return
@@ -169,7 +172,10 @@ class VideoPass:
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
             "settled": self.settled, "stops": self.stops, "slots": run.slots.record(),
+            # Frames of a growing file as they come; after a death so that it is known where the next one happens.
+            "at_once": 1 if self.lost or self.settled is not None else run.slots.count // _AT_ONCE,
         }  # fmt: skip
+        self._unheard = (request["at_once"] - 1) / max(self.source.frame_rate, 1.0)
         for message, _ in run.process.ask(request):
             if "too_large" in message:
                 self._note_too_large(message)
