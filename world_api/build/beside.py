@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,13 +120,21 @@ def _remove_recording(path: Path, store: Path) -> bool:
         return False
 
 
-def _folders(parent: Path) -> Iterator[Path]:
+def _folders(parent: Path) -> list[Path]:
     """The folders in a folder, in order; links are not followed."""
-    if parent.is_dir() and not parent.is_symlink():
-        yield from sorted(path for path in parent.iterdir() if path.is_dir() and not path.is_symlink())
+    return _entries(parent, Path.is_dir)
 
 
-def _files(parent: Path) -> Iterator[Path]:
+def _files(parent: Path) -> list[Path]:
     """The regular files in a folder, in order; links are not followed."""
-    if parent.is_dir() and not parent.is_symlink():
-        yield from sorted(path for path in parent.iterdir() if path.is_file() and not path.is_symlink())
+    return _entries(parent, Path.is_file)
+
+
+def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:
+    """What of a folder is wanted and no link; nothing of one that is a link itself, or cannot be read."""
+    try:
+        if parent.is_symlink() or not parent.is_dir():
+            return []
+        return sorted(path for path in parent.iterdir() if is_wanted(path) and not path.is_symlink())
+    except OSError:
+        return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -106,6 +106,23 @@ def test_what_is_no_recording_of_ours_and_what_links_lead_to_stays(tmp_path: Pat
     assert (cleared.answers, cleared.recordings) == (0, ())
     assert notes.exists()
     assert mine.exists()
+
+
+def test_what_cannot_be_read_keeps_no_store_from_being_listed(
+    cli: Cli, make_world: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered(make_world.store)  # type: ignore[attr-defined]  # of the maker
+    listed = Path.iterdir
+
+    def refused(folder: Path) -> Iterator[Path]:
+        if folder.name == ON_DEMAND:
+            raise PermissionError(13, "Permission denied")
+        return iter(listed(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    outcome = cli("worlds", "--json").json
+    assert [world["video_id"] for world in outcome["worlds"]] == ["made"]
+    assert outcome["beside"]["answers_bytes"] == 0
 
 
 @pytest.mark.media
