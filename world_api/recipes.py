@@ -15,6 +15,7 @@ from world_api.listening import Listening, speech_stage
 if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.build.media.worker import MediaWorker
 
 
 #: Stages that take as long as all others together, and who makes them in a process of their own.
@@ -33,6 +34,7 @@ def recipe_for(profile: str, listening: Listening | None = None, *, without: Col
         return Recipe(
             profile=profile,
             stages=lambda video: leave_out(_classical(video, listening=said), without),
+            reading=lambda video, worker: leave_out(_classical(video, listening=said, worker=worker), without),
             load=_load_classical,
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
@@ -54,7 +56,7 @@ def _load_classical() -> None:
     import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
 
 
-def _classical(video: Path, *, listening: Listening) -> list[Stage]:
+def _classical(video: Path, *, listening: Listening, worker: MediaWorker | None = None) -> list[Stage]:
     from world_api.build.linking.look_links import LookLinks
     from world_api.build.linking.stitches import Stitches
     from world_api.build.stages.cuts import Cuts
@@ -72,7 +74,7 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening),
+        speech_stage(video, listening, worker),
     ]
 
 

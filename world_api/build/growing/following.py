@@ -66,7 +66,7 @@ def follow_world(job: Job, following: Following) -> BuildReport:
         followed = _memorise(job, following, source) if source is not None else None
         stamp = stamp_of(job.video)
         whole = worker.probe(job.video)
-        stages, source_hash = list(job.recipe.stages(job.video)), hash_source(job.video)
+        stages, source_hash = job.recipe.stages_by(job.video, worker), hash_source(job.video)
         # Rows count only if they were made of these very bytes, and stages are told the same of them.
         adopts = followed is not None and followed.read == source_hash and _same_to_stages(followed.source, whole)
         if followed is not None and adopts:

@@ -148,8 +148,7 @@ def _medians(values: Floats) -> Floats:
     """The median of each row; sorting so few costs less than what NumPy's own does around it."""
     ordered = np.sort(values, axis=1)
     count = values.shape[1]
-    middle: Floats = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
-    return middle
+    return np.asarray((ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2, dtype=np.float32)
 
 
 def _without_shadow(weak: Mask, picture: Planes, expected: Planes) -> Mask:

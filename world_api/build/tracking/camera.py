@@ -228,4 +228,5 @@ def _changed_parts(previous: Image, current: Image) -> float:
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
     rows, columns = PARTS
     parts = cv2.resize(changed, (columns, rows), interpolation=cv2.INTER_AREA)
-    return cv2.countNonZero(parts) / parts.size
+    share: float = cv2.countNonZero(parts) / parts.size
+    return share

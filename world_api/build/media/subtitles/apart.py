@@ -26,10 +26,11 @@ class Inside:
 
 
 class SubtitleReader:
-    """Finds and reads the subtitles inside videos; :meth:`close` ends its process."""
+    """Finds and reads the subtitles inside videos, by a ``worker`` or a process of its own, which :meth:`close` ends."""
 
-    def __init__(self) -> None:
-        self._worker = MediaWorker()
+    def __init__(self, worker: MediaWorker | None = None) -> None:
+        self._worker = worker or MediaWorker()
+        self._is_own = worker is None
 
     def look_into(self, video: Path) -> Inside:
         """What a video holds.
@@ -63,5 +64,6 @@ class SubtitleReader:
         return CueList(cues=tuple(Cue(**record) for record in json.loads(payload)), **message)
 
     def close(self) -> None:
-        """End the process."""
-        self._worker.close()
+        """End the process, if it is its own."""
+        if self._is_own:
+            self._worker.close()

@@ -21,6 +21,7 @@ from world_api.build.media.subtitles.sources import (
     find_sidecars,
     language_code,
 )
+from world_api.build.media.worker import MediaWorker
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
 from world_api.core.printable import printable
@@ -49,15 +50,17 @@ class Subtitles:
         return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
 
 
-def choose_subtitles(video: Path, wanted: str = AUTO) -> Subtitles:
+def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
     """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
+
+    ``worker`` is a process that reads what is inside the video; without one there is one for this alone.
 
     Raises:
         MediaFault: ``no_such_subtitles``, where the named file or language is not there; as probing names it.
     """
     if wanted == NONE:
         return Subtitles(source=None, cues=(), why="none were wanted")
-    with closing(SubtitleReader()) as reader:
+    with closing(SubtitleReader(worker)) as reader:
         return _chosen(video, wanted, reader)
 
 
