@@ -110,11 +110,11 @@ def build_world(job: Job) -> BuildReport:
         apart.start()
         job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
-        stages = list(job.recipe.stages(job.video))
+        stages = job.recipe.stages_by(job.video, worker)
         with lock_of(job):
             if stamp_of(job.video) != stamp:  # while another process was waited for
                 stamp = stamp_of(job.video)
-                source, stages = worker.probe(job.video), list(job.recipe.stages(job.video))
+                source, stages = worker.probe(job.video), job.recipe.stages_by(job.video, worker)
             source_hash = hash_source(job.video)
             return build_locked(
                 job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from world_api.build.apart.pictures import PictureKey, PictureMemory
 from world_api.build.media.child.wire import Message, Wire
-from world_api.build.media.frames import Frame, PixelFormat, Scaler
+from world_api.build.media.frames import Frame, PixelFormat, Pixels, Scaler
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Stage, Worker, clip_span
 from world_api.core.spans import TimeSpan
@@ -41,6 +41,10 @@ class AskedPixels:
         place = self._places.get(key) or self._ask(key)
         self.used.append(key)
         return self._memory.take(place)
+
+    def kept(self) -> Pixels:
+        """Not here."""
+        raise RuntimeError("a stage in a process of its own looks at pictures alone")
 
 
 class StageServer:

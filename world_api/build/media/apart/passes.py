@@ -11,7 +11,7 @@ from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.slots import take
 from world_api.build.media.child.wire import Message
 from world_api.build.media.decoding import DecodePass, PassState
-from world_api.build.media.frames import Frame, PixelFormat, Scaler
+from world_api.build.media.frames import DecodedPixels, Frame, PixelFormat, Pixels, Scaler
 from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote, milliseconds
 from world_api.build.media.probe import Probe
@@ -36,6 +36,10 @@ class _Run:
         self._buffers: dict[int, VideoFrame] = {}
 
     def take(self, facts: Message, slot: int) -> VideoFrame:
+        """The pixels of a slot."""
+        return take(facts, self.slots.slot(slot), None)
+
+    def show(self, facts: Message, slot: int) -> VideoFrame:
         """The pixels of a slot; the frame of an earlier use of the slot is used again."""
         frame = take(facts, self.slots.slot(slot), self._buffers.get(slot))
         self._buffers[slot] = frame
@@ -69,7 +73,7 @@ class SharedPixels:
         if self._facts is None:
             raise RuntimeError("a picture was asked for that nobody wanted of this frame")
         if self._taken is None:
-            self._taken = self._shown().take(self._facts, self._slot)
+            self._taken = self._shown().show(self._facts, self._slot)
         return self._taken
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
@@ -78,6 +82,13 @@ class SharedPixels:
             return None
         at, shape = place
         return self._shown().copy(self._slot, at, tuple(shape))
+
+    def kept(self) -> Pixels:
+        """The whole frame taken out."""
+        if self._facts is None:
+            raise RuntimeError("a frame was to be kept of which only a picture is there")
+        raw = self._shown().take(self._facts, self._slot)
+        return DecodedPixels(raw=raw, width=self.width, height=self.height, turn=self.turn)
 
     def let_go(self) -> None:
         """Nobody looks at it any more; the slot is used again."""
@@ -103,6 +114,10 @@ class NoPixels:
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
         """There is none."""
         return None
+
+    def kept(self) -> Pixels:
+        """There are none."""
+        return self
 
 
 @dataclass(kw_only=True)
