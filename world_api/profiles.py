@@ -59,7 +59,7 @@ def build_world(
         video=path,
         store=store,
         name=name,
-        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits),
+        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
         force=chosen.force,
         progress=progress,
         clock=clock,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from world_api.build.apart.stages import Apart
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
@@ -104,19 +105,21 @@ def build_world(job: Job) -> BuildReport:
     """
     started = job.clock.monotonic()
     stamp = stamp_of(job.video)
-    with closing(MediaWorker(job.limits)) as worker:
+    with closing(MediaWorker(job.limits)) as worker, closing(Apart(job.recipe.apart)) as apart:
         worker.start()
+        apart.start()
         job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
-        stages = list(job.recipe.stages(job.video))
+        stages = job.recipe.stages_by(job.video, worker)
         with lock_of(job):
             if stamp_of(job.video) != stamp:  # while another process was waited for
                 stamp = stamp_of(job.video)
-                source, stages = worker.probe(job.video), list(job.recipe.stages(job.video))
+                source, stages = worker.probe(job.video), job.recipe.stages_by(job.video, worker)
             source_hash = hash_source(job.video)
             return build_locked(
-                job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force
-            )
+                job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,
+                apart=apart,
+            )  # fmt: skip
 
 
 def build_locked(
@@ -129,6 +132,7 @@ def build_locked(
     source_hash: str,
     started: float,
     reuse: bool,
+    apart: Apart | None = None,
 ) -> BuildReport:
     """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
     folder, keys = job.folder, keys_of(stages, row_source(source_hash, job.limits))
@@ -143,7 +147,8 @@ def build_locked(
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     shelf = Shelf(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
     with closing(sound), opencv_on_one_thread():
-        decode = _work(job, source, stages, shelf, log, worker)
+        placed = stages if apart is None else apart.place(stages)
+        decode = _work(job, source, placed, shelf, log, worker)
     check_unchanged(job.video, stamp)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
 from world_api.core.canonical import content_hash
-from world_api.world.disk.hashing import hash_bytes
 
 
 def hash_code(modules: Iterable[str]) -> str:
@@ -22,7 +22,7 @@ def hash_code(modules: Iterable[str]) -> str:
 
 @cache
 def _hash_module(name: str) -> str:
-    return content_hash({path.name: hash_bytes(_source(path)) for path in _files(name)})
+    return content_hash({path.name: sha256(_source(path)).hexdigest() for path in _files(name)})
 
 
 def _files(name: str) -> Iterator[Path]:

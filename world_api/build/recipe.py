@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
 
@@ -14,12 +15,21 @@ from world_api.core.faults import BackendFault
 class Recipe:
     """``stages(video)`` makes fresh stages for one video file; each table is written by one of them at most.
 
-    ``load`` imports what they need, for when something else can go on meanwhile.
+    ``reading(video, worker)``, where there is one, makes the same and has a process that runs already look into the file.
+
+    ``load`` imports what they need, for when something else can go on meanwhile. ``apart`` names the stages that may work
+    in a process of their own, and the function (``module:function``) that makes each there.
     """
 
     profile: str
     stages: Callable[[Path], Sequence[Stage]]
     load: Callable[[], None] = lambda: None
+    apart: Mapping[str, str] = field(default_factory=dict)
+    reading: Callable[[Path, MediaWorker], Sequence[Stage]] | None = None
+
+    def stages_by(self, video: Path, worker: MediaWorker) -> list[Stage]:
+        """Fresh stages for one video file, with the help of a process that runs already."""
+        return list(self.stages(video) if self.reading is None else self.reading(video, worker))
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:

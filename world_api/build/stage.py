@@ -15,10 +15,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
 
 from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame, PixelFormat
@@ -27,6 +26,9 @@ from world_api.build.media.probe import Probe
 from world_api.core.canonical import content_hash
 from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CLIP_SECONDS = 30.0
 
@@ -145,6 +147,15 @@ class Stage(Protocol):
 
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip; it must not share state with another."""
+        ...
+
+
+@runtime_checkable
+class ShowsTogether(Protocol):
+    """A stage that rather takes a frame for several of its workers at once."""
+
+    def show(self, workers: Sequence[Worker], frame: Frame) -> None:
+        """Give a frame to workers of this stage."""
         ...
 
 

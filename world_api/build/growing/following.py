@@ -66,7 +66,7 @@ def follow_world(job: Job, following: Following) -> BuildReport:
         followed = _memorise(job, following, source, worker) if source is not None else None
         stamp = stamp_of(job.video)
         whole = worker.probe(job.video)
-        stages, source_hash = list(job.recipe.stages(job.video)), hash_source(job.video)
+        stages, source_hash = job.recipe.stages_by(job.video, worker), hash_source(job.video)
         # Rows count only if they were made of these very bytes, and stages are told the same of them.
         adopts = followed is not None and followed.read == source_hash and _same_to_stages(followed.source, whole)
         if followed is not None and adopts:
@@ -113,7 +113,7 @@ def _memorise(job: Job, following: Following, source: Probe, worker: MediaWorker
     token = growth.token(may_go_on=not job.force)
     if not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=hash_source(job.video))
-    stages = [stage for stage in job.recipe.stages(job.video) if not stage.spec.whole_file]
+    stages = [stage for stage in job.recipe.stages_by(job.video, worker) if not stage.spec.whole_file]
     keys = keys_of(stages, row_source(token, job.limits))
     shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound, most=growth.clips)
     log = DecodeLog(folder / DECODE_LOG, source_hash=token, limits=job.limits, reuse=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.reformatter import VideoReformatter
 
+T = TypeVar("T")
 PixelFormat = Literal["bgr", "gray"]
 #: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
 #: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
@@ -63,6 +65,10 @@ class Pixels(Protocol):
         """A displayed picture that was made where the frame was decoded, if it was that size and format."""
         ...
 
+    def kept(self) -> Pixels:
+        """The same pixels in memory that is not used again."""
+        ...
+
 
 @dataclass(kw_only=True)
 class DecodedPixels:
@@ -81,6 +87,10 @@ class DecodedPixels:
         """None is made before it is asked for."""
         return None
 
+    def kept(self) -> Pixels:
+        """They last as they are."""
+        return self
+
 
 class Frame:
     """One presented frame. Pictures are made when asked for and kept per size and pixel format.
@@ -94,6 +104,7 @@ class Frame:
         self._scaler = scaler
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
+        self._derived: dict[Callable[[Frame], Any], Any] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,6 +123,17 @@ class Frame:
             if key not in self._pictures:
                 self._pictures[key] = self._convert(*key)
             return self._pictures[key]
+
+    def derived(self, make: Callable[[Frame], T]) -> T:
+        """What a function makes of this frame and of nothing else: made once for all workers of a stage."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
+        return found
+
+    def kept(self) -> Frame:
+        """The same frame with pixels of its own, for somebody who may want a picture later."""
+        return Frame(self.pixels.kept(), time=self.time, scaler=self._scaler)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         if (made := self.pixels.ready(max_side, pixel_format)) is not None:

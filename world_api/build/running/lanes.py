@@ -11,7 +11,7 @@ from world_api.build.media.apart.passes import let_go
 from world_api.build.media.frames import Frame
 from world_api.build.media.wants import Want
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Sampling, Stage, Worker, clip_count, clip_span
+from world_api.build.stage import Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span
 
 Closed = Callable[[str, int], None]  #: told the name of a stage and a clip of which its rows are stored
 
@@ -143,8 +143,12 @@ class Lane:
             self._next += 1
             self._close_before(frame.time)  # one by one, so that a long gap never holds many open
         self._close_before(frame.time)
-        for worker in self._open.values():
-            worker.see(frame)
+        workers = list(self._open.values())
+        if isinstance(self.stage, ShowsTogether):
+            self.stage.show(workers, frame)
+        else:
+            for worker in workers:
+                worker.see(frame)
         self.time = frame.time
 
     def _close_before(self, time: float) -> None:

@@ -14,7 +14,7 @@ from world_api.build.stages.looks import LOOK_SIDE, Look, look_of
 from world_api.core.spans import known_time, round_time
 
 if TYPE_CHECKING:
-    from world_api.core.ports import Image
+    pass
 
 _FPS = 4.0
 #: A moment (seconds): one frame of it is kept at most.
@@ -32,8 +32,7 @@ _BLANK = 2.0
 class _Candidate:
     time: float
     sharpness: float
-    small: Image
-    large: Image | None  #: None outside the clip
+    frame: Frame
 
 
 class KeyFrames:
@@ -80,25 +79,15 @@ class KeyFramesWorker:
         if moment != self._moment:
             self._decide()
             self._moment = moment
-        # A size in colour that other stages ask for, too: making it gray costs less than another scaling.
-        sharpness = _sharpness(cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY))
+        sharpness = frame.derived(_sharpness)
         if self._best is None or sharpness > self._best.sharpness:
-            self._best = self._candidate(frame, sharpness)
+            # Its pixels are gone later. To keep them costs less than the pictures of which one in ten is wanted.
+            self._best = _Candidate(time=frame.time, sharpness=sharpness, frame=frame.derived(Frame.kept))
 
     def finish(self) -> Records:
         """The key frames of the clip's span."""
         self._decide()
         return {"key_frames": self._rows}
-
-    def _candidate(self, frame: Frame, sharpness: float) -> _Candidate:
-        """Take the pictures now, since the frame's pixels are gone later; before the clip none will be kept."""
-        inside = self._clip.span.contains(frame.time)
-        return _Candidate(
-            time=frame.time,
-            sharpness=sharpness,
-            small=frame.picture(LOOK_SIDE),
-            large=frame.picture(_KEPT_SIDE) if inside else None,
-        )
 
     def _decide(self) -> None:
         """Keep the best frame of the moment that is over, if it shows something new."""
@@ -109,16 +98,16 @@ class KeyFramesWorker:
             self._kept.popleft()
         if best.sharpness < _BLANK and self._kept:
             return
-        look = look_of(best.small)
+        look = best.frame.derived(_look)
         if any(float(look @ other) >= _ALIKE for _, other in self._kept):
             return
         self._kept.append((best.time, look))
-        if best.large is not None:
-            self._rows.append(self._keep(best, best.large))
+        if self._clip.span.contains(best.time):
+            self._rows.append(self._keep(best))
 
-    def _keep(self, best: _Candidate, picture: Image) -> Record:
+    def _keep(self, best: _Candidate) -> Record:
         """Store a frame. That it is the best of its moment is known when the moment is over."""
-        _, jpeg = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+        _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.time),
             "image": self._clip.keep_image(jpeg.tobytes()),
@@ -128,7 +117,13 @@ class KeyFramesWorker:
         }
 
 
-def _sharpness(gray: Image) -> float:
+def _look(frame: Frame) -> Look:
+    return look_of(frame.picture(LOOK_SIDE))
+
+
+def _sharpness(frame: Frame) -> float:
     """The variance of the Laplacian."""
+    # A size in colour that other stages ask for, too: making it gray costs less than another scaling.
+    gray = cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY)
     _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))
     return float(deviation[0, 0]) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -29,7 +30,7 @@ class Blob:
     box: Box
     mask: Mask
 
-    @property
+    @cached_property
     def area(self) -> int:
         """Pixels of the mask."""
         return cv2.countNonZero(self.mask)
@@ -65,12 +66,10 @@ def find_blobs(difference: Difference) -> list[Blob]:
     count, labels, facts, _ = cv2.connectedComponentsWithStatsWithAlgorithm(joined, 8, cv2.CV_16U, cv2.CCL_SPAGHETTI)
     smallest = _SMALLEST * difference.weak.size
     found = []
-    for label in range(1, count):
-        x, y, width, height, area = (int(value) for value in facts[label])
-        if area < smallest:
-            continue
+    for label in np.flatnonzero(facts[1:count, cv2.CC_STAT_AREA] >= smallest) + 1:
+        x, y, width, height, _ = facts[label].tolist()
         window = slice(y, y + height), slice(x, x + width)
-        component: Mask = cv2.compare(labels[window], label, cv2.CMP_EQ)
+        component: Mask = cv2.compare(labels[window], int(label), cv2.CMP_EQ)
         blob = _trimmed(component, solid[window] & component, x + columns.start, y + rows.start)
         if blob is not None and blob.area >= smallest:
             found.append(blob)

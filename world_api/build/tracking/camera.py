@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.tracking.flow import Flow, Look, Motion
+from world_api.build.tracking.flow import PARTS, Look, Motion
 from world_api.core.ports import Image
 
 #: A cut or a flash: this share of the picture changes from one sample to the next, by more than so many grey levels.
@@ -26,6 +26,8 @@ _ALIKE, _HARDLY = 0.01, 6
 _MOVED_SHARE, _ALL_MOVED = 0.7, 0.85
 #: It drifts when one shift, turn and zoom of at least so many pixels fits this much more corners than standing still does.
 _DRIFT, _DRIFT_GAIN = 0.6, 0.2
+#: A camera that moves changes the picture all over: in fewer parts than these nothing but things has moved.
+_MOVED_PARTS, _DRIFTED_PARTS = 0.4, 0.2
 #: The age (seconds) of the sample that drift is measured against.
 _YOUNGEST, _OLDEST = 1.2, 3.0
 #: Two samples are neighbours when no further apart than this (seconds).
@@ -77,7 +79,11 @@ class CameraWatch:
 
     def look(self, gray: Image, time: float) -> bool:
         """Take a gray picture; whether it breaks with the one before (a cut, or the first picture at all)."""
-        look = Look(time, gray)
+        return self.see(Look(time, gray))
+
+    def see(self, look: Look) -> bool:
+        """Take a look; whether it breaks with the one before (a cut, or the first picture at all)."""
+        time = look.time
         broke = self._breaks_with_last(look)
         if broke:
             self._seen.clear()
@@ -149,10 +155,13 @@ class CameraWatch:
     def _moves(self, look: Look) -> bool:
         last = self._seen[-1]
         if look.time - last.time < _NEIGHBOURS:
-            if _changed_share(last.gray, look.gray, _CHANGED) <= _STILL:
+            if (
+                _changed_share(last.gray, look.gray, _CHANGED) <= _STILL
+                or _changed_parts(last.gray, look.gray) < _MOVED_PARTS
+            ):
                 self._steps.append(_Step(start=last.time, end=look.time, motion=None))
             else:
-                flow = Flow(last, look)
+                flow = look.flow_from(last)
                 if flow.motion is not None:
                     self._steps.append(_Step(start=last.time, end=look.time, motion=flow.motion))
                 together = flow.motion is not None and flow.motion.gain >= _DRIFT_GAIN
@@ -164,10 +173,14 @@ class CameraWatch:
     def _drifts(self, look: Look) -> bool:
         """Whether a slow shift, turn or zoom of the whole picture explains it better than a camera that stands still."""
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
-        if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
+        if (
+            older is None
+            or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE
+            or _changed_parts(older.gray, look.gray) < _DRIFTED_PARTS
+        ):
             self._drift = None
             return False
-        motion = Flow(older, look).motion
+        motion = look.flow_from(older).motion
         if motion is None or motion.gain < _DRIFT_GAIN or motion.reach < _DRIFT:
             self._drift = None
             return False
@@ -207,4 +220,13 @@ def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
 def _changed_share(previous: Image, current: Image, levels: int) -> float:
     changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
     share: float = cv2.countNonZero(changed) / changed.size
+    return share
+
+
+def _changed_parts(previous: Image, current: Image) -> float:
+    """The share of the parts of the picture in which a pixel is off by more than hardly anything."""
+    changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
+    rows, columns = PARTS
+    parts = cv2.resize(changed, (columns, rows), interpolation=cv2.INTER_AREA)
+    share: float = cv2.countNonZero(parts) / parts.size
     return share

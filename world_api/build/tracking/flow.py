@@ -7,7 +7,7 @@ parameters (shift, turn, zoom) by RANSAC.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import cv2
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from world_api.core.ports import Image
 
 #: The picture's parts (rows, columns), how strong a corner must be, and how many parts must have one.
-_GRID, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
+PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
 #: A corner has moved when it went further than this; it fits a motion when it lies no further off than that (pixels).
 _SHIFT, _FITS = 0.3, 0.5
 
@@ -30,12 +30,13 @@ class Look:
 
     time: float
     gray: Image
+    _flows: dict[float, Flow] = field(default_factory=dict, repr=False)
 
     @cached_property
     def corners(self) -> Points:
         """The strongest corner of each part of the picture, where it is strong enough."""
         strength = cv2.cornerMinEigenVal(self.gray, 5)
-        rows, columns = _GRID
+        rows, columns = PARTS
         height, width = strength.shape[0] // rows, strength.shape[1] // columns
         if height == 0 or width == 0:
             return np.empty((0, 1, 2), dtype=np.float32)
@@ -46,6 +47,12 @@ class Look:
         x = (strong % columns) * width + best[strong] % width
         y = (strong // columns) * height + best[strong] // width
         return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
+
+    def flow_from(self, earlier: Look) -> Flow:
+        """Where the corners of an earlier look of the same video went; worked out once."""
+        if earlier.time not in self._flows:
+            self._flows[earlier.time] = Flow(earlier, self)
+        return self._flows[earlier.time]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from world_api.build.stage import Clip, Record
 from world_api.build.tracking.appearance import describe, light_gains
+from world_api.build.tracking.background import Background
 from world_api.build.tracking.blobs import Blob
 from world_api.build.tracking.colour_words import colour_words
 from world_api.build.tracking.votes import PersonScorer, PersonVotes
@@ -25,14 +26,14 @@ _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """A sample: its time, its small picture, that of the empty scene, and the displayed frame's height and width.
+    """A sample: its time, its small picture, the empty scene, and the displayed frame's height and width.
 
     ``larger`` makes a larger picture (longer side in pixels) of the same frame.
     """
 
     time: float
     picture: Image
-    scene: Image
+    scene: Background
     shape: tuple[int, int]
     larger: Callable[[int], Image]
 
@@ -123,7 +124,7 @@ class Notes:
         followed.pending_looks.clear()
 
     def _look(self, followed: Followed, blob: Blob, moment: Moment) -> None:
-        vector: Vector | None = describe(moment.picture[blob.place], blob.mask, light_gains(moment.scene))
+        vector: Vector | None = describe(moment.picture[blob.place], blob.mask, light_gains(moment.scene.picture))
         if vector is None:
             return
         followed.looks += 1

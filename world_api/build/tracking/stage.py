@@ -9,9 +9,10 @@ import numpy as np
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.build.tracking.background import Background, Mask
+from world_api.build.tracking.background import Background, Mask, Smooth
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch
+from world_api.build.tracking.flow import Look
 from world_api.build.tracking.notes import Moment, Notes
 from world_api.build.tracking.people import People
 from world_api.build.tracking.tracker import Candidate, Tracker
@@ -83,7 +84,7 @@ class MovingThingsWorker:
         # What was made of the last frame that was looked at closely.
         self._close_time = -1.0
         self._glance: Image | None = None
-        self._picture: Image = np.zeros((1, 1, 3), dtype=np.uint8)
+        self._picture = Smooth(np.zeros((1, 1, 3), dtype=np.uint8))
         self._blobs: list[Blob] = []
 
     def see(self, frame: Frame) -> None:
@@ -91,8 +92,9 @@ class MovingThingsWorker:
         if self._is_skipped(frame.time):
             return
         self._last_time = frame.time
-        glance = frame.picture(_GLANCE_SIDE, "gray")
-        broke = self._watch.look(glance, frame.time)
+        look = frame.derived(_glance)
+        glance = look.gray
+        broke = self._watch.see(look)
         self._note_camera(frame.time)
         if broke or self._background is None:
             self._begin_shot(self._look_closely(frame, glance), frame.time)
@@ -124,9 +126,9 @@ class MovingThingsWorker:
         share, _ = _SAME if age > _NEARLY_SAME[1] else _NEARLY_SAME
         return bool(cv2.countNonZero(changed) <= share * changed.size)
 
-    def _look_closely(self, frame: Frame, glance: Image) -> Image:
+    def _look_closely(self, frame: Frame, glance: Image) -> Smooth:
         self._glance, self._close_time = glance, frame.time
-        self._picture = cv2.GaussianBlur(frame.picture(_MAX_SIDE), (3, 3), 0)
+        self._picture = frame.derived(_smooth)
         return self._picture
 
     def _follow(self, frame: Frame, glance: Image, background: Background) -> None:
@@ -148,27 +150,27 @@ class MovingThingsWorker:
         elapsed = frame.time - self._close_time
         if elapsed >= _UNSTEADY_STEP:
             picture = self._look_closely(frame, glance)
-            background.follow(picture, np.zeros(picture.shape[:2], dtype=np.uint8), 10 * elapsed)
+            background.follow(picture, None, 10 * elapsed)
         if frame.time >= self._clip.span.start - _WARM_TRACKING and self._people.is_due(frame.time):
             self._people.look(frame.picture(_MAX_SIDE), frame.time, frame.shape, self._watch)
 
     def _step(self, frame: Frame, background: Background) -> None:
         """Give the blobs to the tracks."""
         moment = Moment(
-            time=frame.time, picture=self._picture, scene=background.picture, shape=frame.shape, larger=frame.picture
+            time=frame.time, picture=self._picture.bgr, scene=background, shape=frame.shape, larger=frame.picture
         )
         for track in self._tracker.step(self._blobs, frame.time):
             self._note(track, moment)
         self._settle(self._picture, frame.time)
 
-    def _begin_shot(self, picture: Image, time: float) -> None:
+    def _begin_shot(self, picture: Smooth, time: float) -> None:
         self._background = Background(picture)
         self._shot_start = time
         self._blobs = []
         self._tracker.clear()
         self._people.clear()
 
-    def _settle(self, picture: Image, time: float) -> None:
+    def _settle(self, picture: Smooth, time: float) -> None:
         """Hand over to the background what is no moving thing: things left behind, things at rest for long."""
         assert self._background is not None  # noqa: S101 - set before any blob exists
         undecided = self._tracker.undecided(time)
@@ -177,21 +179,21 @@ class MovingThingsWorker:
                 continue
             stays = _PERSON_STAYS if self._notes.of(track.number).votes.is_person else _THING_STAYS
             if track in undecided or time - track.moved_at > stays:
-                self._background.replace(picture, cv2.dilate(track.last_blob.on(picture.shape[:2]), _THING_MARGIN))
+                self._background.replace(picture, cv2.dilate(track.last_blob.on(picture.shape), _THING_MARGIN))
                 self._tracker.drop(track)
 
-    def _without_ghosts(self, blobs: list[Blob], picture: Image) -> list[Blob]:
+    def _without_ghosts(self, blobs: list[Blob], picture: Smooth) -> list[Blob]:
         """Find what is only in the background picture (its outline is there and not in the frame), and mend that."""
         assert self._background is not None  # noqa: S101 - blobs come from it
         real, suspects = [], []
         for blob in blobs:
-            place, band = outline(blob, picture.shape[:2])
-            if cv2.mean(self._background.edge_gain(picture, place), band)[0] <= _GHOST_GAIN:
+            place, band = outline(blob, picture.shape)
+            if self._background.edge_gain(picture, place, band) <= _GHOST_GAIN:
                 real.append(blob)
                 continue
             votes = 1 + max((votes for box, votes in self._ghosts if box.iou(blob.box) > 0.5), default=0)
             if votes >= _GHOST_VOTES:
-                self._background.replace(picture, cv2.dilate(blob.on(picture.shape[:2]), _THING_MARGIN))
+                self._background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
             else:
                 suspects.append((blob.box, votes))
                 real.append(blob)
@@ -225,6 +227,14 @@ class MovingThingsWorker:
                     "producer": self._producer,
                 }
             )
+
+
+def _glance(frame: Frame) -> Look:
+    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
+
+
+def _smooth(frame: Frame) -> Smooth:
+    return Smooth(frame.picture(_MAX_SIDE))
 
 
 def _places(blobs: list[Blob], like: Mask) -> Mask:

@@ -11,7 +11,7 @@ from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.slots import take
 from world_api.build.media.child.wire import Message
 from world_api.build.media.decoding import DecodePass, PassState
-from world_api.build.media.frames import Frame, PixelFormat, Scaler
+from world_api.build.media.frames import DecodedPixels, Frame, PixelFormat, Pixels, Scaler
 from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote, milliseconds
 from world_api.build.media.probe import Probe
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Where a decoder dies again at the same place, so many seconds are left out, one after another; then the pass ends.
 _LEAPS = (0.0, 1.0, 4.0, 16.0, 64.0)
+#: Frames are told of several at a time: this share of the slots.
+_AT_ONCE = 4
 
 
 class _Run:
@@ -34,6 +36,10 @@ class _Run:
         self._buffers: dict[int, VideoFrame] = {}
 
     def take(self, facts: Message, slot: int) -> VideoFrame:
+        """The pixels of a slot."""
+        return take(facts, self.slots.slot(slot), None)
+
+    def show(self, facts: Message, slot: int) -> VideoFrame:
         """The pixels of a slot; the frame of an earlier use of the slot is used again."""
         frame = take(facts, self.slots.slot(slot), self._buffers.get(slot))
         self._buffers[slot] = frame
@@ -67,7 +73,7 @@ class SharedPixels:
         if self._facts is None:
             raise RuntimeError("a picture was asked for that nobody wanted of this frame")
         if self._taken is None:
-            self._taken = self._shown().take(self._facts, self._slot)
+            self._taken = self._shown().show(self._facts, self._slot)
         return self._taken
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
@@ -76,6 +82,13 @@ class SharedPixels:
             return None
         at, shape = place
         return self._shown().copy(self._slot, at, tuple(shape))
+
+    def kept(self) -> Pixels:
+        """The whole frame taken out."""
+        if self._facts is None:
+            raise RuntimeError("a frame was to be kept of which only a picture is there")
+        raw = self._shown().take(self._facts, self._slot)
+        return DecodedPixels(raw=raw, width=self.width, height=self.height, turn=self.turn)
 
     def let_go(self) -> None:
         """Nobody looks at it any more; the slot is used again."""
@@ -101,6 +114,10 @@ class NoPixels:
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
         """There is none."""
         return None
+
+    def kept(self) -> Pixels:
+        """There are none."""
+        return self
 
 
 @dataclass(kw_only=True)
@@ -131,6 +148,7 @@ class VideoPass:
     told: int = 0  #: how many frames have come
     _last_note: PassState | None = None
     _since_note: int = 0
+    _unheard: float = 0.0  #: seconds of frames that a process may have kept back when it died
     _run: _Run | None = None
     _scaler: Scaler = field(default_factory=Scaler)
 
@@ -144,7 +162,7 @@ class VideoPass:
                 return
             except DecoderGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
-                died_at = self.last_time
+                died_at = self.last_time + self._unheard
                 if tries == len(_LEAPS) or (self.last_time < 0 and tries > 1):
                     self._give_up(gone)
                     return
@@ -169,7 +187,10 @@ class VideoPass:
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,
             "settled": self.settled, "stops": self.stops, "slots": run.slots.record(),
+            # Frames of a growing file as they come; after a death so that it is known where the next one happens.
+            "at_once": 1 if self.lost or self.settled is not None else run.slots.count // _AT_ONCE,
         }  # fmt: skip
+        self._unheard = (request["at_once"] - 1) / max(self.source.frame_rate, 1.0)
         for message, _ in run.process.ask(request):
             if "too_large" in message:
                 self._note_too_large(message)

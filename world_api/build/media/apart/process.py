@@ -8,6 +8,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from threading import Lock
 
 from world_api.build.media.child.slots import Slots, anonymous_file
@@ -16,6 +17,8 @@ from world_api.build.media.limits import Limits
 from world_api.core.faults import MediaFault
 
 _MODULE = "world_api.build.media.child"
+#: Slots are given back several at a time: a share of all. The process waits only when it has none, so these come in time.
+_AT_ONCE = 4
 #: How long (seconds) a process that closed its pipes may take to end.
 _FAREWELL = 2.0
 
@@ -52,6 +55,8 @@ class DecoderProcess:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._shared = anonymous_file()
+        self._unsaid: list[int] = []  #: slots that are free, which the process has not been told
+        self._slots = 1
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
@@ -91,14 +96,19 @@ class DecoderProcess:
 
     def slots_for(self, width: int, height: int) -> Slots:
         """Slots for frames of about that size, shared with the process; they outlive it."""
-        return Slots.for_frames(width, height, handle=self._shared)
+        slots = Slots.for_frames(width, height, handle=self._shared)
+        self._slots = slots.count
+        return slots
 
     def give_back(self, slot: int) -> None:
         """A slot may be used again. A process that is gone needs none."""
-        try:
-            self._send({"free": [slot]})
-        except DecoderGone:
-            return
+        with self._writing:
+            self._unsaid.append(slot)
+            if len(self._unsaid) < self._slots // _AT_ONCE:
+                return
+            free, self._unsaid = self._unsaid, []
+        with suppress(DecoderGone):
+            self._send({"free": free})
 
     def end(self) -> None:
         """End it at once, in any state; one that was ended stays so."""

@@ -29,6 +29,8 @@ from world_api.build.media.wants import Want, last_end
 _NOTE_EVERY = 10.0
 #: Seconds between two signs of life.
 _BREATH = 1.0
+#: Where several frames are told of at once, none is kept back for longer than so many seconds.
+_HELD = 0.02
 
 
 class Server:
@@ -110,21 +112,31 @@ class Server:
         wants = [Want.restored(record) for record in request["wants"]]
         try:
             enough = last_end(wants) if request["stops"] else math.inf
-            self._tell_frames(decode, wants, after=request["after"], enough=enough, read=file)
+            self._tell_frames(
+                decode, wants, after=request["after"], enough=enough, at_once=request["at_once"], read=file
+            )
         finally:
             if file is not None:
                 file.close()
 
     def _tell_frames(
-        self, decode: DecodePass, wants: list[Want], *, after: float, enough: float, read: GrowingFile | None
+        self,
+        decode: DecodePass,
+        wants: list[Want],
+        *,
+        after: float,
+        enough: float,
+        at_once: int,
+        read: GrowingFile | None,
     ) -> None:
-        """Tell of every frame later than ``after`` up to ``enough``; lay the wanted ones into slots."""
+        """Tell of every frame later than ``after`` up to ``enough``, several at once; lay the wanted ones into slots."""
         previous = decode.last_time if decode.frames else None
         noted = decode.last_time
         for frame in decode:
             self._breathe()
             if frame.time > after:
-                self._wire.send(self._told(frame, [want for want in wants if want.takes(frame.time, previous)]))
+                told = self._told(frame, [want for want in wants if want.takes(frame.time, previous)])
+                self._wire.hold(told, most=at_once, longest=_HELD)
             previous = frame.time
             if frame.time - noted >= _NOTE_EVERY:
                 noted = frame.time
@@ -152,6 +164,8 @@ class Server:
     def _free_slot(self) -> int:
         """A slot that nobody looks at any more."""
         while not self._free or self._wire.has_message():
+            if not self._free:
+                self._wire.flush()
             try:
                 message, _ = self._wire.receive(patience=_BREATH)
             except Silent:

@@ -29,16 +29,39 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
+        self._held: list[bytes] = []
         self.sent_at = monotonic()
 
     def send(self, message: Message, payload: bytes = b"") -> None:
-        """Send a message, with raw bytes after it.
+        """Send a message, with raw bytes after it, and what is held.
 
         Raises:
             Closed: nobody reads.
         """
         whole = {**message, "bytes": len(payload)} if payload else message
-        data = memoryview(json.dumps(whole).encode() + b"\n" + payload)
+        self._held.append(json.dumps(whole).encode() + b"\n" + payload)
+        self.flush()
+
+    def hold(self, message: Message, *, most: int, longest: float) -> None:
+        """Send a message together with others: once there are so many, or the last sending is so long ago (seconds).
+
+        To wake the other side costs more than to tell it of a frame.
+
+        Raises:
+            Closed: nobody reads.
+        """
+        self._held.append(json.dumps(message).encode() + b"\n")
+        if len(self._held) >= most or monotonic() - self.sent_at >= longest:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held.
+
+        Raises:
+            Closed: nobody reads.
+        """
+        data = memoryview(b"".join(self._held))
+        self._held.clear()
         self.sent_at = monotonic()
         try:
             while data:

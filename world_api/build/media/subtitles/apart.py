@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from world_api.build.media.apart.worker import MediaWorker
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.subtitles.cues import Cue
 from world_api.build.media.subtitles.sources import CueList, Inside, SubtitleSource, read_file
 from world_api.core.faults import MediaFault
@@ -17,10 +16,11 @@ _PLENTY, _MOST_A_SECOND = 2000, 20
 
 
 class SubtitleReader:
-    """Finds and reads the subtitles inside videos, within limits; :meth:`close` ends its process."""
+    """Finds and reads the subtitles inside videos, by a ``worker`` or a process of its own, which :meth:`close` ends."""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._worker = MediaWorker(limits)
+    def __init__(self, worker: MediaWorker | None = None) -> None:
+        self._worker = worker or MediaWorker()
+        self._is_own = worker is None
 
     def look_into(self, video: Path) -> Inside:
         """What a video holds.
@@ -54,5 +54,6 @@ class SubtitleReader:
         return CueList(cues=tuple(Cue(**record) for record in json.loads(payload)), **message)
 
     def close(self) -> None:
-        """End the process."""
-        self._worker.close()
+        """End the process, if it is its own."""
+        if self._is_own:
+            self._worker.close()

@@ -87,11 +87,11 @@ def test_no_more_frames_wait_than_there_are_slots(film: Path) -> None:
     thread = threading.Thread(target=lambda: held.extend(decode), daemon=True)
     thread.start()
     wait_for(lambda: len(held) == 16)
-    for frame in held[:3]:
+    for frame in held[:4]:
         let_go(frame)
-    wait_for(lambda: len(held) == 19)
+    wait_for(lambda: len(held) == 20)
     thread.join(timeout=0.3)
-    assert len(held) == 19
+    assert len(held) == 20
     while thread.is_alive():
         for frame in list(held):
             let_go(frame)

@@ -1,0 +1,107 @@
+"""The process of a stage as the build sees it: started, asked, and ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from world_api.build.apart.pictures import PictureKey, PictureMemory
+from world_api.build.media.child.slots import anonymous_file
+from world_api.build.media.child.wire import Closed, Message, Wire
+from world_api.build.stage import Clip, Records
+from world_api.core.faults import BackendFault, VideoWorldError
+
+if TYPE_CHECKING:
+    from world_api.build.media.frames import Frame
+
+_MODULE = "world_api.build.apart"
+
+
+class StageProcess:
+    """One process with one stage, for one thread at a time. ``maker`` is ``module:function``, which makes the stage there."""
+
+    def __init__(self, maker: str) -> None:
+        self.maker = maker
+        self._shared = anonymous_file()
+        self._pictures = PictureMemory(self._shared)
+        self._usual: list[PictureKey] = []  #: what was asked for of the last frame
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", _MODULE, maker, str(self._shared)],
+            stdin=theirs_in,
+            stdout=theirs_out,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(self._shared,),
+            env=environment,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._ends: list[int] = [ours_in, ours_out]
+        self._wire = Wire(read_from=ours_in, write_to=ours_out)
+
+    @property
+    def pid(self) -> int:
+        """Its number in the system."""
+        return self._process.pid
+
+    def open(self, clip: Clip) -> None:
+        """Begin a clip.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        self._ask({"open": clip.number, "source": clip.source.record()})
+
+    def see(self, clips: list[int], frame: Frame) -> None:
+        """Show a frame to clips that are open.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        self._pictures.clear()
+        asked: list[PictureKey] = []
+        laid = [[key, self._pictures.lay(frame.picture(*key))] for key in self._usual]
+        answer = self._ask({"see": clips, "t": frame.time, "shape": frame.shape, "pictures": laid})
+        while "picture" in answer:
+            key: PictureKey = (answer["picture"][0], answer["picture"][1])
+            asked.append(key)
+            answer = self._ask({"place": self._pictures.lay(frame.picture(*key))})
+        self._usual = [key for key in self._usual if list(key) in answer["used"]] + asked
+
+    def finish(self, clip: int) -> Records:
+        """End a clip: its rows.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        rows: Records = self._ask({"finish": clip})["rows"]
+        return rows
+
+    def close(self) -> None:
+        """End it, in any state."""
+        while self._ends:
+            os.close(self._ends.pop())
+        if self._shared >= 0:
+            os.close(self._shared)
+            self._shared = -1
+        self._process.kill()  # it holds nothing that anybody needs
+        self._process.wait()
+
+    def _ask(self, request: Message) -> Message:
+        try:
+            self._wire.send(request)
+            answer, _ = self._wire.receive()
+        except (Closed, ValueError, OSError) as error:
+            raise BackendFault(
+                "stage_died",
+                f"the process of {self.maker} ended while it worked",
+                hint="run the build again, it goes on where it stopped; where memory is short, end other programs first",
+            ) from error
+        if "fault" in answer:
+            raise VideoWorldError(answer["code"], answer["message"], hint=answer["hint"])
+        return answer
