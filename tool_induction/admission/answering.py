@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from tool_induction.admission.asking import VIDEO, Question, own_id, parameters_of, place_of, resolved
-from tool_induction.admission.film import VIDEO_ID, Film, draw
+from tool_induction.admission.film import VIDEO_ID, Film, draw, mixed
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import OPERATIONS
 
@@ -168,14 +168,15 @@ class Answering:
             return []
         places = self.film.within(self.question.confined)
         if self.question.confined and len(places) > 1:  # of few moments not all are about any words
-            places = [place for place in places if self._chance("about", place) % 4] or places[:1]
-        asked = (*self.question.words, *self.question.ids)
+            about = self._chance("about")
+            places = [place for place in places if mixed(about, place) % 4] or places[:1]
+        asked = draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
         if self.amount == "one":
             return places[:1]
         if self._seeks():
-            return sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
+            return sorted(places, key=lambda place: mixed(asked, place))
         if self._is_narrow():
-            chosen = sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
+            chosen = sorted(places, key=lambda place: mixed(asked, place))
             return sorted(chosen[:_IN_A_STRETCH])
         return places[:: max(1, len(places) // _IN_THE_FILM)]
 
