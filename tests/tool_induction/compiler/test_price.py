@@ -13,7 +13,13 @@ def search(top_k: int, save_as: str = "hits") -> Any:
 
 def describe(over: str, save_as: str) -> Any:
     params = {"video_id": "{{video_id}}", "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"}
-    return {"type": "call_world_api", "api": "describe_segment", "loop_over": over, "params": params, "save_as": save_as}
+    return {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "loop_over": over,
+        "params": params,
+        "save_as": save_as,
+    }
 
 
 def tool(name: str, *steps: Any) -> Any:
