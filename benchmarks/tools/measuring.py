@@ -24,6 +24,7 @@ from benchmarks.machine import machine
 from benchmarks.page import replace_section
 from benchmarks.tools.plans import ARGUMENTS, Measured, World, plans, slow_plans, tool
 from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
@@ -31,7 +32,7 @@ from tool_induction.runtime.trace import Trace
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "performance.md"
 #: Seconds a slow operation takes.
-NAP = 0.02
+NAP = 0.05
 WORKERS = (2, 4, 8)
 _AGAIN = 20  #: runs of a tool that are timed together
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     steps = {plan.name: step_cost(plan, chosen.runs) for plan in plans()}
     speed = {name: speed_up(tools, chosen.runs, chosen.nap) for name, tools in slow_plans()}
     compiling = {name: compile_time(source, chosen.runs) for name, source in documents().items()}
-    text = table(steps, speed, compiling, chosen)
+    text = table(steps, speed, compiling, chosen, whole_tool(chosen.runs))
     print(text)
     if chosen.page:
         replace_section(Path(chosen.page), "python -m benchmarks.tools", text)
@@ -80,6 +81,27 @@ def step_cost(plan: Measured, runs: int) -> dict[str, float]:
             found[kind].append((whole - around - alone) / plan.steps * 1e6)
         found["run"].append(_thread_time(lambda: _run(bare, world)) * 1e6)
     return {kind: median(values) for kind, values in found.items()}
+
+
+def whole_tool(runs: int) -> float:
+    """Microseconds that a hand-written tool costs beyond its calls, all in all, for each of its steps and items."""
+    tools, world, name = load_library("hand_A").tools, World(), "locate_first_appearance"
+    arguments = {"video_id": "film", "person_query": "somebody"}
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def note(operation: str, given: dict[str, Any]) -> dict[str, Any]:
+        made.append((operation, given))
+        return world(operation, given)
+
+    run_tool(tools, name, arguments, call=note)
+    steps = len(tools[name].tool.steps) + len(made) - 1
+
+    def direct() -> None:
+        for operation, given in made:
+            world(operation, given)
+
+    whole = partial(run_tool, tools, name, arguments, call=world)
+    return median(_thread_time(whole) - _thread_time(direct) for _ in range(runs)) / steps * 1e6
 
 
 def _searching(plan: Measured) -> dict[str, Any]:
@@ -153,6 +175,7 @@ def table(
     speed: Mapping[str, dict[int, float]],
     compiling: Mapping[str, float],
     chosen: argparse.Namespace,
+    whole: float,
 ) -> str:
     """The figures as Markdown, with the goals."""
     run = median(cost["run"] for cost in steps.values())
@@ -164,6 +187,7 @@ def table(
         "found.", "",
         "| steps | a step | traced |", "| --- | ---: | ---: |",
         *(f"| {name} | {cost['plain']:.0f} | {cost['traced']:.0f} |" for name, cost in steps.items()), "",
+        f"`locate_first_appearance` of hand_A, all in all: {whole:.0f} for each of its steps and items.", "",
         f"Times faster than one call at a time, where a call takes {chosen.nap * 1e3:g} ms and does not use the processor:", "",
         "| calls at a time | " + " | ".join(map(str, WORKERS)) + " |", "| --- |" + " ---: |" * len(WORKERS),
         *(f"| {name} | " + " | ".join(f"{found[n]:.1f}" for n in WORKERS) + " |" for name, found in speed.items()), "",
