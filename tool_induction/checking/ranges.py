@@ -55,6 +55,8 @@ def range_of(at: Inference, expr: Expr) -> Range:
             return Range(value, value)
         case Name(name) if name in at.environment.meanings:
             return range_of(at, at.environment.meanings[name])
+        case Name(name) if name in at.environment.signed:
+            return Range()
         case Name() | Field() | Index():
             return Range(least=0) if plain(at.infer(expr).type) == TIME else Range()
         case Filtered():
@@ -170,11 +172,16 @@ def _check_text(at: Inference, name: str, value: Expr) -> None:
         )
 
 
+def may_be_negative(at: Inference, value: Expr) -> bool:
+    """Whether a number is made smaller in an expression, and nothing there keeps it from falling below zero."""
+    if isinstance(value, Name):
+        return value.name in at.environment.signed
+    return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
+
+
 def from_the_start(at: Inference, value: Expr) -> Expr:
     """A time that is computed may lie before the video's start; there is nothing there to look at."""
-    if range_of(at, value).least >= 0 and not (isinstance(value, Name) and value.name in at.environment.signed):
-        return value
-    if not subtracts(value, at.environment.signed):
+    if not may_be_negative(at, value):
         return value
     written = Filtered(Items((value, Const(0))), "max", ())
     at.note(

@@ -83,8 +83,9 @@ def test_what_could_not_be_taken_when_the_tool_runs_is_a_fault_now(document: Any
         [setting("{{ 1 / number }}")],
         [setting("{{ 1 / ((hits | length) + 1) }}")],
         [THERE, call("describe_segment", start_time="{{ hits[0].start_time }}", end_time="{{ hits[0].end_time }}")],
+        [THERE, setting("{{ [hits[0].start_time - 9, 0] | max }}"), detect("{{ x }}") | {"save_as": "y"}],
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_what_can_always_be_taken_is_sound(document: Any, steps: Any) -> None:
     compilation = found(document, *steps)
