@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from world_api.core.faults import ToolFault
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
     from world_api.core.ports import ChatModel
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
