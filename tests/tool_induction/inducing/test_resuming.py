@@ -120,6 +120,41 @@ def test_another_model_or_another_prompt_does_not_either(
     assert len(chat_server.received) == 1
 
 
+class TestReplaying:
+    def test_a_recording_alone_gives_the_same_library_and_asks_nobody(
+        self, induce: Induce, tools: Any, chat_server: Any, out: Path
+    ) -> None:
+        no = chat_server.refusal(400, "response_format is not supported")
+        answers = [tools.said([tools.faulty(), tools.counting()]), tools.said([tools.searching()])]
+        first = induce("--mode", "structured", "--json", replies=[no, *(chat_server.ok(item) for item in answers)])
+        kept = out.with_name("draw0")
+        out.rename(kept)
+        asked = len(chat_server.received)
+        again = induce("--mode", "structured", "--replay", str(kept / "recording.jsonl"), "--json", model=None)
+        assert again.status == 0, again.out
+        assert len(chat_server.received) == asked
+        assert again.json == first.json
+        for name in ("library.json", "log.jsonl", "recording.jsonl", "report.md"):
+            assert (out / name).read_bytes() == (kept / name).read_bytes(), name
+
+    def test_a_recording_of_something_else_is_told_apart(self, induce: Induce, tools: Any, out: Path) -> None:
+        induce(replies=[tools.said([tools.searching(), tools.counting()])])
+        kept = out.with_name("draw0")
+        out.rename(kept)
+        outcome = induce("--seed", "2", "--replay", str(kept / "recording.jsonl"), "--json")
+        assert outcome.json["error"]["code"] == "replay_mismatch"
+
+    @pytest.mark.parametrize("content", [None, "", "{}\n", "no\n"])
+    def test_a_recording_that_cannot_be_read_is_named(
+        self, induce: Induce, tmp_path: Path, content: str | None
+    ) -> None:
+        path = tmp_path / "recording.jsonl"
+        if content is not None:
+            path.write_text(content, encoding="utf-8")
+        outcome = induce("--replay", str(path), "--json", model=None)
+        assert outcome.json["error"]["code"] in ("recording_missing", "recording_damaged", "recording_schema")
+
+
 def test_two_at_work_on_one_library_is_one_too_many(induce: Induce, out: Path) -> None:
     from filelock import FileLock
 
