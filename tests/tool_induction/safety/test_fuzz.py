@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
@@ -23,6 +24,17 @@ QUICK = settings(max_examples=60, suppress_health_check=CALM)
 FEW = settings(max_examples=25, suppress_health_check=CALM)
 LONG = settings(max_examples=1_500, suppress_health_check=CALM)
 TEXTS = ("a dog", "rain")
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()
+)
+KEYS = st.one_of(
+    st.sampled_from(["tools", "steps", "type", "do", "then", "tool_name", "inputs", "outputs"]), st.text(max_size=4)
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=12,
+)
 #: faults that a tool which fits its types may end with: the world's own, and values nobody could have known
 TOLD = {
     "planted_fault",
@@ -91,6 +103,16 @@ def test_sound_documents_hold_what_is_promised(document: Any) -> None:
 @given(damaged())
 def test_damaged_documents_are_refused_with_a_place_or_hold_what_is_promised(document: Any) -> None:
     check(document)
+
+
+@QUICK
+@given(ANYTHING, st.binary(max_size=60))
+def test_any_value_and_any_bytes_are_answered_with_a_place_that_exists(value: Any, junk: bytes) -> None:
+    text = json.dumps(value)
+    check_refusal(text, compile_document(text))
+    check_refusal(text, compile_document(value))
+    assert not compile_document(junk).ok
+    assert not compile_document(text.encode() + junk + b"}").ok
 
 
 @pytest.mark.nightly
