@@ -15,7 +15,11 @@ from pathlib import Path
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
 
-_MADE = ("schema_version", "name", "content_hash", "manifest_hash", "operations", "origin", "date", "domain")
+#: what freezing makes; everything else a manifest says is kept
+_MADE = (
+    *("schema_version", "name", "content_hash", "manifest_hash", "key_hashes"),
+    *("tools", "operations", "origin", "date", "domain"),
+)
 
 
 def refreeze(folder: Path) -> None:
