@@ -1,0 +1,325 @@
+"""What admission says of tools that compile and are no good, and of those that are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tool_induction.admission import REASONS, ExampleWorld, admit, schema_worlds
+from tool_induction.compiler.price import Price
+from tool_induction.language.types import INT
+from tool_induction.library import load_library
+from world_api.core.faults import BackendFault, OperationFault
+
+SEARCH = {
+    "type": "call_world_api",
+    "api": "search_segments_by_text",
+    "params": {"video_id": "{{video_id}}", "query": "{{query}}", "top_k": 10},
+    "save_as": "hits",
+}
+EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "hit"}
+COUNT = {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "number"}
+FOUND = {"start_time": {"type": "Time", "from": "{{ hit.start_time }}"}}
+NUMBER = {"number": {"type": "int", "from": "{{ number }}"}}
+
+
+def test_a_tool_that_does_what_it_says_is_admitted(tool: Any, verdicts: Any) -> None:
+    verdict = verdicts(tool(SEARCH, EARLIEST, outputs=FOUND))["some_tool"]
+
+    assert (verdict.admitted, verdict.reason, verdict.suggestion) == (True, "admitted", "")
+    assert {run.world for run in verdict.runs} == set(schema_worlds())
+
+
+def test_a_tool_that_breaks_where_nothing_is_wrong_is_refused(tool: Any, verdicts: Any) -> None:
+    read = {"video_id": "{{video_id}}", "level": "event", "query": "{{query}}", "top_k": 5}
+    events = {"type": "call_world_api", "api": "read_memory", "params": read, "save_as": "read"}
+    ids = {"type": "project", "inputs": "read", "fields": {"id": "{{item.memory_id}}"}, "save_as": "ids"}
+    merged = {
+        "type": "call_world_api",
+        "api": "merge_events",
+        "params": {"video_id": "{{video_id}}", "event_ids": ["{{query}}", "{{query}}"]},
+        "save_as": "merged",
+    }
+    outputs = {"event": {"type": "string", "from": "{{ merged.merged_event.content }}"}}
+
+    verdict = verdicts(tool(events, ids, merged, outputs=outputs))["some_tool"]
+
+    assert (verdict.admitted, verdict.reason) == (False, "fails")
+    assert "unknown_id" in verdict.explanation
+    assert verdict.suggestion
+
+
+def test_a_tool_that_costs_more_than_was_announced_is_refused(tool: Any, compiled: Any) -> None:
+    tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
+    cheap = {name: replace(item, price=Price()) for name, item in tools.items()}
+
+    (verdict,) = admit(cheap).verdicts
+
+    assert verdict.reason == "over_price"
+    assert "1 calls, at most 0" in verdict.explanation
+
+
+def test_a_tool_that_never_comes_to_its_end_is_refused(tool: Any, verdicts: Any) -> None:
+    inner = {
+        "type": "loop",
+        "loop_over": "hits",
+        "as": "other",
+        "do": [{"type": "set", "value": "{{ other.start_time }}", "save_as": "t"}],
+        "save_as": "times",
+    }
+    outer = {"type": "loop", "loop_over": "hits", "as": "one", "do": [inner], "save_as": "all_times"}
+    search = SEARCH | {"params": SEARCH["params"] | {"top_k": 200}}  # type: ignore[operator]
+    outputs = {"number": {"type": "int", "from": "{{ all_times | length }}"}}
+
+    verdict = verdicts(tool(search, outer, outputs=outputs))["some_tool"]
+
+    assert verdict.reason == "over_budget"
+    assert "'many'" in verdict.explanation
+
+
+def test_a_result_that_is_not_what_was_declared_is_refused(tool: Any, compiled: Any) -> None:
+    (item,) = compiled(
+        tool(SEARCH, EARLIEST, outputs={"text": {"type": "string", "from": "{{ hit.snippet }}"}})
+    ).values()
+    output = replace(item.tool.outputs[0], type=INT)
+    wrong = replace(item, tool=replace(item.tool, outputs=(output,)))
+
+    (verdict,) = admit({"some_tool": wrong}).verdicts
+
+    assert verdict.reason == "wrong_type"
+    assert "outputs.text" in verdict.explanation
+
+
+def test_a_time_that_is_made_up_is_refused(tool: Any, verdicts: Any) -> None:
+    outputs = {"start_time": {"type": "Time", "from": "{{ hit.start_time | default(0) }}"}}
+
+    verdict = verdicts(tool(SEARCH, EARLIEST, outputs=outputs))["some_tool"]
+
+    assert verdict.reason == "invents"
+    assert "start_time = 0" in verdict.explanation
+
+
+def test_zero_is_an_answer_where_nothing_is(tool: Any, verdicts: Any) -> None:
+    assert verdicts(tool(SEARCH, COUNT, outputs=NUMBER))["some_tool"].admitted
+
+
+def test_a_time_that_follows_from_what_was_asked_is_not_made_up(tool: Any, verdicts: Any) -> None:
+    inputs = {"video_id": "string", "moment": "Time"}
+    describe = {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "params": {"video_id": "{{video_id}}", "start_time": "{{moment}}", "end_time": "{{moment + 5}}"},
+        "save_as": "caption",
+    }
+    outputs = {
+        "text": {"type": "string", "from": "{{ caption.caption }}"},
+        "end_time": {"type": "Time", "from": "{{ caption.end_time }}"},
+    }
+
+    assert verdicts(tool(describe, inputs=inputs, outputs=outputs))["some_tool"].admitted
+
+
+def test_a_tool_that_answers_although_every_call_failed_is_refused(tool: Any, verdicts: Any) -> None:
+    rows = {"type": "set", "value": "{{ hits.candidates | default([]) }}", "save_as": "rows"}
+    count = COUNT | {"inputs": "rows"}
+
+    verdict = verdicts(tool(SEARCH | {"on_error": "null"}, rows, count, outputs=NUMBER))["some_tool"]
+
+    assert verdict.reason == "swallows_errors"
+    assert "number = 0" in verdict.explanation
+    assert "on_error" in verdict.suggestion
+
+
+def test_calls_that_only_add_something_may_fail(tool: Any, verdicts: Any) -> None:
+    describe = {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "on_error": "null",
+        "params": {"video_id": "{{video_id}}", "start_time": "{{hit.start_time}}", "end_time": "{{hit.end_time}}"},
+        "save_as": "caption",
+    }
+    outputs = FOUND | {"text": {"type": "string?", "from": "{{ caption.caption }}"}}
+    sure = {"type": "require", "condition": "hit is not none", "reason": "nothing"}
+
+    assert verdicts(tool(SEARCH, EARLIEST, sure, describe, outputs=outputs))["some_tool"].admitted
+
+
+def test_a_tool_that_knows_only_the_examples_is_refused(tool: Any, verdicts: Any) -> None:
+    only = {"type": "require", "condition": "query in ['Mei', 'Ada']", "reason": "not one of them"}
+    document = tool(only, SEARCH, EARLIEST, outputs=FOUND)
+
+    told = verdicts(document, entities=["Mei", "Ada"], others=["the man in grey", "a heron"])["some_tool"]
+
+    assert told.reason == "only_examples"
+    assert verdicts(tool(SEARCH, EARLIEST, outputs=FOUND), entities=["Mei"], others=["a heron"])["some_tool"].admitted
+
+
+def test_a_tool_whose_condition_never_holds_is_refused(tool: Any, verdicts: Any) -> None:
+    sure = {"type": "filter", "inputs": "hits", "where": "item.score > 5", "save_as": "sure"}
+    earliest = EARLIEST | {"inputs": "sure"}
+
+    verdict = verdicts(tool(SEARCH, sure, earliest, outputs=FOUND))["some_tool"]
+
+    assert verdict.reason == "always_empty"
+
+
+def test_a_condition_on_words_of_the_tool_can_hold(tool: Any, verdicts: Any) -> None:
+    about = {"type": "filter", "inputs": "hits", "where": "'umbrella' in item.snippet", "save_as": "wet"}
+
+    assert verdicts(tool(SEARCH, about, EARLIEST | {"inputs": "wet"}, outputs=FOUND))["some_tool"].admitted
+
+
+def test_a_tool_that_always_says_the_same_is_refused(tool: Any, verdicts: Any) -> None:
+    same = {"type": "set", "value": "it is on the table", "save_as": "answer"}
+    outputs = {"answer": {"type": "string", "from": "{{ answer }}"}}
+
+    assert verdicts(tool(SEARCH, same, outputs=outputs))["some_tool"].reason == "constant"
+
+
+def test_a_tool_that_only_says_whether_is_admitted(tool: Any, verdicts: Any) -> None:
+    present = {"type": "aggregate", "operation": "any", "inputs": "hits", "save_as": "present"}
+    outputs = {"present": {"type": "bool", "from": "{{ present }}"}}
+
+    assert verdicts(tool(SEARCH, present, outputs=outputs))["some_tool"].admitted
+
+
+def test_an_answer_without_evidence_is_refused(tool: Any, verdicts: Any) -> None:
+    inputs = {"video_id": "string", "start": "Time", "end": "Time"}
+    middle = {"type": "set", "value": "{{ (start + end) / 2 }}", "save_as": "middle"}
+    outputs = {"middle": {"type": "Time", "from": "{{ middle }}"}}
+
+    assert verdicts(tool(middle, inputs=inputs, outputs=outputs))["some_tool"].reason == "no_evidence"
+
+
+def test_a_tool_that_calls_a_refused_one_is_refused(tool: Any, verdicts: Any) -> None:
+    outputs = {"start_time": {"type": "Time", "from": "{{ hit.start_time | default(0) }}"}}
+    inner = tool(SEARCH, EARLIEST, outputs=outputs, name="inner")
+    call = {
+        "type": "call_tool",
+        "tool": "inner",
+        "params": {"video_id": "{{video_id}}", "query": "{{query}}"},
+        "save_as": "made",
+    }
+    outer = tool(call, SEARCH, EARLIEST, outputs=FOUND, name="outer")
+
+    assert {name: item.reason for name, item in verdicts(outer, inner).items()} == {
+        "outer": "broken_callee",
+        "inner": "invents",
+    }
+
+
+def test_of_two_tools_with_one_plan_the_first_is_kept_and_the_other_named(tool: Any, compiled: Any) -> None:
+    told = admit(
+        compiled(tool(SEARCH, EARLIEST, outputs=FOUND, name="one"), tool(SEARCH, EARLIEST, outputs=FOUND, name="two"))
+    )
+
+    assert told.admitted == ("one",)
+    assert told.unpruned == ("one", "two")
+    two = told.verdicts[1]
+    assert (two.reason, two.kept) == ("duplicate", "one")
+    assert "'one'" in two.explanation
+
+
+def test_of_two_tools_that_answer_the_same_the_cheaper_one_is_kept(tool: Any, compiled: Any) -> None:
+    other_names = json.loads(json.dumps(tool(SEARCH, EARLIEST, outputs=FOUND, name="cheap")).replace("hits", "seen"))
+    entities = {
+        "type": "call_world_api",
+        "api": "list_entities",
+        "params": {"video_id": "{{video_id}}"},
+        "save_as": "known",
+    }
+    dear = tool(SEARCH, EARLIEST, entities, outputs=FOUND, name="dear")
+
+    told = admit(compiled(dear, other_names))
+
+    assert told.admitted == ("cheap",)
+    assert told.verdicts[0].kept == "cheap"
+    assert "the same answers" in told.verdicts[0].explanation
+
+
+def test_a_tool_that_others_call_is_not_dropped_as_a_duplicate(tool: Any, compiled: Any) -> None:
+    call = {
+        "type": "call_tool",
+        "tool": "two",
+        "params": {"video_id": "{{video_id}}", "query": "{{query}}"},
+        "save_as": "made",
+    }
+    twice = {"value": {"type": "float", "from": "{{ made.start_time * 2 }}"}}
+    documents = [tool(SEARCH, EARLIEST, outputs=FOUND, name=name) for name in ("one", "two")]
+
+    told = admit(compiled(*documents, tool(call, outputs=twice, name="three")))
+
+    assert told.admitted == ("two", "three")
+
+
+def test_tools_that_ask_differently_are_no_duplicates(tool: Any, compiled: Any) -> None:
+    latest = EARLIEST | {"operation": "pick_latest"}
+    semantic = SEARCH | {"api": "search_segments_by_semantics"}
+    documents = [
+        tool(SEARCH, EARLIEST, outputs=FOUND, name="earliest"),
+        tool(SEARCH, latest, outputs=FOUND, name="latest"),
+        tool(semantic, EARLIEST, outputs=FOUND, name="by_meaning"),
+    ]
+
+    assert admit(compiled(*documents)).admitted == ("earliest", "latest", "by_meaning")
+
+
+def _example(call: Any) -> ExampleWorld:
+    return ExampleWorld(name="a real one", call=call, world=None, video_id="clip", texts=("a kettle",))
+
+
+def test_an_example_world_is_asked_for_its_own_texts(tool: Any, verdicts: Any) -> None:
+    asked: list[Any] = []
+
+    def call(name: str, arguments: Any) -> Any:
+        asked.append((name, arguments))
+        return schema_worlds()["one"](name, arguments)
+
+    verdict = verdicts(tool(SEARCH, EARLIEST, outputs=FOUND), examples=[_example(call)])["some_tool"]
+
+    assert verdict.admitted
+    assert "a real one" in {run.world for run in verdict.runs}
+    assert all(arguments["video_id"] == "clip" for _, arguments in asked)
+    assert {arguments["query"] for name, arguments in asked if "search" in name} == {"a kettle"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "admitted"),
+    [(BackendFault("no_model", "no model is here"), True), (OperationFault("bad_arguments", "wrong"), False)],
+    ids=["a backend is missing", "the tool asks wrongly"],
+)
+def test_only_faults_that_are_the_tools_own_count_on_an_example_world(
+    tool: Any, verdicts: Any, fault: Exception, admitted: bool
+) -> None:
+    def call(name: str, arguments: Any) -> Any:
+        raise fault
+
+    assert verdicts(tool(SEARCH, EARLIEST, outputs=FOUND), examples=[_example(call)])["some_tool"].admitted is admitted
+
+
+def test_the_packaged_tools_are_admitted() -> None:
+    told = admit(load_library("hand_A").tools)
+
+    assert [item.tool for item in told.verdicts if not item.admitted] == []
+
+
+def test_verdicts_can_be_written_down_and_read(tool: Any, compiled: Any) -> None:
+    bad = {"start_time": {"type": "Time", "from": "{{ hit.start_time | default(0) }}"}}
+    documents = (tool(SEARCH, EARLIEST, outputs=FOUND), tool(SEARCH, EARLIEST, outputs=bad, name="bad_tool"))
+
+    told = admit(compiled(*documents))
+
+    record = json.loads(json.dumps(told.record(), allow_nan=False))
+    assert record["admitted"] == ["some_tool"]
+    assert {item["reason"] for item in record["verdicts"]} <= REASONS
+    assert "bad_tool: refused (invents)" in told.text()
+    assert told.text().endswith("1 of 2 tools are admitted")
+
+
+def test_admission_says_the_same_twice(tool: Any, compiled: Any) -> None:
+    tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
+
+    assert admit(tools).record() == admit(tools).record()

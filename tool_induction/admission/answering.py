@@ -1,0 +1,201 @@
+"""Fills a result schema: a record of the right shape whose times, texts, ids and numbers hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from tool_induction.admission.asking import VIDEO, Question, own_id, parameters_of, place_of, resolved
+from tool_induction.admission.film import VIDEO_ID, Film, draw
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations import OPERATIONS
+
+Amount = Literal["none", "one", "many"]
+_IN_A_STRETCH = 3  #: entries that one stretch, or one id, has
+_IN_THE_FILM = 24  #: entries of a list that nothing bounds
+_REFERRED = 6  #: how many different things entries refer to
+#: what is the same however little there is to see
+_TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
+
+
+@lru_cache(maxsize=64)
+def result_of(operation: str) -> dict[str, Any]:
+    """The result's schema, made once."""
+    return OPERATIONS[operation].result_schema()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """What one record of an answer is about; the root has no ``rank``."""
+
+    place: int
+    span: TimeSpan
+    rank: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """Answers one call on a film. ``nulls``: whatever may be null is null."""
+
+    film: Film
+    operation: str
+    question: Question
+    amount: Amount
+    nulls: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The whole result."""
+        schema = result_of(self.operation)
+        return self._record(schema, self._root())
+
+    def _root(self) -> _Entry:
+        about = self.question.about
+        places = self._places()
+        span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
+        # Of one thing other things are said at other times, and of two things at one time as well.
+        asked_of = sum(place_of(identifier) or 0 for identifier in self.question.ids)
+        return _Entry(place=self.film.place(span.center) + asked_of, span=span)
+
+    @property
+    def _schema(self) -> dict[str, Any]:
+        return result_of(self.operation)
+
+    def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for name, raw in schema.get("properties", {}).items():
+            part, nullable = resolved(raw, self._schema)
+            optional = name not in schema.get("required", ())
+            if nullable and (self.nulls or self.amount == "none"):
+                record[name] = None
+            elif optional and "default" in raw and part.get("type") != "array":
+                record[name] = raw["default"]
+            else:
+                record[name] = self._value(name, part, entry, refers=nullable)
+        return record
+
+    def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
+        if name == VIDEO:
+            return self.question.given.get(VIDEO, VIDEO_ID)
+        if "const" in part:
+            return part["const"]
+        if part.get("x-type") == "Time":
+            return _time(name, entry, self.question)
+        match part.get("type"):
+            case "array":
+                return self._list(name, part, entry)
+            case "object":
+                return self._record(part, entry)
+            case "string" | "boolean" | "integer" | "number" as kind:
+                echoed = self._echoed(name, part)
+                return self._scalar(name, kind, part, entry, refers=refers) if echoed is None else echoed
+        return None
+
+    def _echoed(self, name: str, part: Mapping[str, Any]) -> Any:
+        """What the call itself said about a field of this name."""
+        asked, _ = resolved(parameters_of(self.operation).get("properties", {}).get(name, {}), {})
+        given = self.question.given.get(name)
+        return given if given is not None and asked.get("type") == part.get("type") else None
+
+    def _list(self, name: str, part: Mapping[str, Any], entry: _Entry) -> list[Any]:
+        item, _ = resolved(part.get("items", {}), self._schema)
+        least, most = int(part.get("minItems", 0)), part.get("maxItems")
+        if part.get("x-type") == "Box":
+            return [float(entry.place % 10 * 10), 20.0, float(entry.place % 10 * 10 + 40), 100.0]
+        if entry.rank is not None or item.get("type") != "object":  # a list inside an entry, or of bare values
+            count = max(least, {"none": 0, "one": 1, "many": 2}[self.amount])
+            inner = [replace(entry, place=entry.place + 1 + step, rank=step) for step in range(count)]
+            return [self._value(name, item, one, refers=True) for one in inner]
+        entries = self._entries()
+        if name == "evidence" and not self._has_entries() and self.amount != "none":
+            entries = [replace(entry, rank=0)]
+        while len(entries) < least:
+            entries.append(replace(entry, rank=len(entries)))
+        return [self._record(item, one) for one in entries[:most]]
+
+    def _has_entries(self) -> bool:
+        """Whether the answer is a list of things, and not one thing alone."""
+        parts = self._schema.get("properties", {}).items()
+        return any(name != "evidence" and resolved(raw, self._schema)[0].get("type") == "array" for name, raw in parts)
+
+    def _entries(self) -> list[_Entry]:
+        """What the entries of the answer are about: parts of the stretch that was asked about, or moments."""
+        about = self.question.about
+        count = self._count()
+        if about is not None and not self._seeks():
+            step = about.duration / max(1, count)
+            spans = [
+                TimeSpan(start=about.start + rank * step, end=about.start + (rank + 1) * step) for rank in range(count)
+            ]
+            return [_Entry(place=self.film.place(one.center), span=one, rank=rank) for rank, one in enumerate(spans)]
+        places = self._places()[:count]
+        return [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
+
+    def _seeks(self) -> bool:
+        """Whether the answer is found anywhere in the film: as many as asked for, the best first."""
+        return self.question.most is not None
+
+    def _count(self) -> int:
+        if self.amount != "many":
+            return int(self.amount == "one")
+        if self._seeks():
+            return self.question.most or 0
+        return _IN_A_STRETCH if self.question.about is not None or self.question.ids else _IN_THE_FILM
+
+    def _places(self) -> list[int]:
+        """The moments the answer may speak of, in the order in which it would name them."""
+        if self.amount == "none":
+            return []
+        places = self.film.within(self.question.confined)
+        asked = (*self.question.words, *self.question.ids)
+        if self.amount == "one":
+            return places[:1]
+        if self._seeks():
+            return sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
+        if self.question.ids:
+            chosen = sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
+            return sorted(chosen[:_IN_A_STRETCH])
+        return places[:: max(1, len(places) // _IN_THE_FILM)]
+
+    def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
+        if name == "duration":
+            return round_time(self.film.ends if entry.rank is None and not self.question.about else entry.span.duration)
+        if name in _TECHNICAL:
+            return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
+        if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
+            return own_id(name, entry.place % _REFERRED if refers else self._own_place(entry))
+        if "enum" in part:
+            return part["enum"][0 if self.amount == "none" else entry.place % len(part["enum"])]
+        if kind == "boolean":
+            return self.amount != "none" and entry.place % 2 == 0
+        if kind == "string":
+            text = "" if self.amount == "none" else self.film.text(name, entry.place, self.question.words)
+            return text.ljust(int(part.get("minLength", 0)), ".")
+        return self._number(name, kind, part, entry)
+
+    def _own_place(self, entry: _Entry) -> int:
+        """Entries of a list nobody narrowed are numbered as they come, so that others can refer to the first of them."""
+        return entry.place if entry.rank is None or self.question.given.keys() - {VIDEO} else entry.rank
+
+    def _number(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry) -> float | int:
+        low: float = part.get("minimum", 0)
+        if self.amount == "none":
+            return int(low) if kind == "integer" else float(low)
+        if kind == "integer":
+            return int(min(low + 1 + entry.place % 4, part.get("maximum", low + 9)))
+        if name == "score":
+            return round(1 - (entry.rank or 0) / 400, 4)
+        high: float = part.get("maximum", 1)
+        share = 0.04 + draw(self.film.seed, self.operation, name, entry.place) % 940 / 1000
+        return round(low + (high - low) * share, 3)
+
+
+def _time(name: str, entry: _Entry, question: Question) -> float:
+    moment = question.given.get(name)
+    if isinstance(moment, int | float) and name not in ("start_time", "end_time"):
+        return round_time(moment)
+    words = name.split("_")
+    if "start" in words or "first" in words:
+        return round_time(entry.span.start)
+    return round_time(entry.span.end if "end" in words or "last" in words else entry.span.center)

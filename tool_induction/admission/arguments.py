@@ -1,0 +1,150 @@
+"""Arguments to try a tool with: made from the types of its inputs, and from what a world has to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tool_induction.admission.asking import VIDEO, own_id, parameters_of
+from tool_induction.language.model import Tool
+from tool_induction.language.types import (
+    INTERVAL,
+    TIME,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    Type,
+)
+from tool_induction.runtime.calling import Caller
+from world_api.core.faults import VideoWorldError
+from world_api.operations import OPERATIONS
+
+#: the part of the video that is asked about, as shares of it; its moments come in the order of the inputs
+_STRETCHES = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """What a world offers to ask about: its video, words, how long it is (seconds), ids by the name of their field."""
+
+    video_id: str
+    texts: tuple[str, ...]
+    duration: float
+    ids: Mapping[str, Sequence[str]]
+
+
+def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = False) -> dict[str, Any] | None:
+    """Arguments for a tool; other ones for another ``turn``. ``whole`` gives optional inputs too.
+
+    None where the world has no id that an input asks for.
+    """
+    given: dict[str, Any] = {}
+    asked = [item for item in tool.inputs if item.required or whole]
+    for place, item in enumerate(asked):
+        value = _Values(offer, turn, place, len(asked)).of(item.name, item.type)
+        if value is None and item.required and not isinstance(item.type, OptionalType):
+            return None
+        given[item.name] = value
+    return given
+
+
+class _Values:
+    def __init__(self, offer: Offer, turn: int, place: int, inputs: int) -> None:
+        self._offer = offer
+        self._turn = turn
+        self._place = place
+        self._inputs = inputs
+
+    def of(self, name: str, type_: Type) -> Any:
+        match type_:
+            case OptionalType(item):
+                return self.of(name, item)
+            case EnumType(values):
+                return values[self._turn % len(values)]
+            case ScalarType():
+                return self._scalar(name, type_)
+            case ListType(name="Box"):
+                return [10.0, 20.0, 110.0, 220.0]
+            case ListType():
+                both = [self._next(step).of(name, type_.item) for step in range(2)]
+                return None if None in both else both
+            case RecordType() if type_.name == INTERVAL.name:
+                return {"start_time": self._time(), "end_time": self._next(1)._time()}
+            case RecordType():
+                return {key: self.of(key, inner) for key, inner in type_.fields}
+        return self._text()
+
+    def _next(self, step: int) -> _Values:
+        """The values of a later place of the same input."""
+        return _Values(self._offer, self._turn, self._place + step, self._inputs + 1)
+
+    def _scalar(self, name: str, type_: ScalarType) -> Any:
+        if type_ == TIME or (type_.name in ("float", "number") and name.endswith(("time", "timestamp"))):
+            return self._time()
+        match type_.name:
+            case "string":
+                return self._string(name)
+            case "bool":
+                return self._turn % 2 == 0
+            case "int":
+                return 2 + self._turn + self._place
+            case "float" | "number":
+                return self._number()
+        return None
+
+    def _number(self) -> float:
+        """A share, an amount, or seconds: a number does not say which it is, so each gets its turn. Inputs ascend."""
+        share = (self._place + 1) / (self._inputs + 1)
+        return (round(share, 2), 2.5 + self._place, self._time())[self._turn % 3]
+
+    def _string(self, name: str) -> str | None:
+        if name == VIDEO:
+            return self._offer.video_id
+        if name.endswith(("_id", "_ids")):
+            ids = self._offer.ids.get(name.removesuffix("s"), ())
+            return ids[self._turn % len(ids)] if ids else None
+        return self._text()
+
+    def _text(self) -> str:
+        texts = self._offer.texts or ("something",)
+        return texts[(self._turn + self._place) % len(texts)]
+
+    def _time(self) -> float:
+        """A moment; of several inputs each is later than the one before."""
+        start, end = _STRETCHES[self._turn % len(_STRETCHES)]
+        share = start + (end - start) * self._place / max(1, self._inputs)
+        return round(share * self._offer.duration, 1)
+
+
+def made_up_ids(tool: Tool) -> dict[str, list[str]]:
+    """Ids of the imagined film, for each input of a tool that wants one."""
+    names = [item.name.removesuffix("s") for item in tool.inputs if item.name.endswith(("_id", "_ids"))]
+    return {name: [own_id(name, place) for place in range(6)] for name in names}
+
+
+def found_ids(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
+    """Ids that a real world holds: those that an operation lists which needs nothing but the video."""
+    found: dict[str, list[str]] = {}
+    for name in made_up_ids(tool):
+        for operation in OPERATIONS:
+            if name == VIDEO or found.get(name) or set(parameters_of(operation).get("required", ())) != {VIDEO}:
+                continue
+            try:
+                result = call(operation, {VIDEO: video_id})
+            except VideoWorldError:
+                continue
+            rows = [row for value in result.values() if isinstance(value, list) for row in value]
+            found[name] = [row[name] for row in rows if isinstance(row, dict) and isinstance(row.get(name), str)]
+    return found
+
+
+def length_of(call: Caller, video_id: str) -> float:
+    """How long a real video is, in seconds; a minute where nobody can say."""
+    try:
+        duration = call("get_video_metadata", {VIDEO: video_id}).get("duration")
+    except VideoWorldError:
+        duration = None
+    return float(duration) if isinstance(duration, int | float) and duration > 0 else 60.0

@@ -1,0 +1,60 @@
+"""The imagined film behind a schema world: its moments, its words, and choices that depend on nothing but a seed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+from world_api.core.spans import TimeSpan
+
+VIDEO_ID = "film"
+#: what is said and seen in the film when nobody gives other words
+WORDS = ("a red kettle", "two people talking", "the door opens", "a dog", "somebody writes", "rain on a window")
+_SPACING = 10.0  #: seconds from one moment to the next
+_MOMENTS = 200
+
+
+def draw(*parts: object) -> int:
+    """A whole number that looks random and depends on the parts alone, on every machine."""
+    text = "\x1f".join(map(repr, parts))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+@lru_cache(maxsize=2 * _MOMENTS)
+def _span(seed: int, place: int) -> TimeSpan:
+    start = place * _SPACING + draw(seed, "start", place) % 30 / 10
+    return TimeSpan(start=round(start, 3), end=round(start + 2 + draw(seed, "length", place) % 40 / 10, 3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """A film of ``moments`` numbered stretches, none of which overlap; ``ends`` is where it, or its visible part, ends."""
+
+    words: tuple[str, ...] = WORDS
+    seed: int = 0
+    moments: int = _MOMENTS
+    ends: float = _MOMENTS * _SPACING
+
+    def span(self, place: int) -> TimeSpan:
+        """The stretch of a moment, in seconds."""
+        return _span(self.seed, place)
+
+    def place(self, time: float) -> int:
+        """The number of the moment at, or before, a time."""
+        return max(0, min(self.moments - 1, int(time // _SPACING)))
+
+    def within(self, bounds: TimeSpan | None) -> list[int]:
+        """The numbers of the moments that are over when the film ends, and that overlap ``bounds``."""
+        first, last = (0, self.moments - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
+        spans = ((place, self.span(place)) for place in range(first, last + 1))
+        return [place for place, span in spans if span.end <= self.ends and (bounds is None or span.overlaps(bounds))]
+
+    def text(self, name: str, place: int, asked: tuple[str, ...]) -> str:
+        """A text of a field at a moment: now and then exactly a word, else a sentence around one.
+
+        What was asked for is a word too, so that conditions on words hold for some moments and not for others.
+        """
+        words = tuple(dict.fromkeys((*asked, *self.words)))
+        word = words[(place + draw(self.seed, name) % 7) % len(words)]
+        return word if place % 3 == 0 else f"{word}, as {name} of moment {place} has it"

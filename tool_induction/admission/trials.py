@@ -1,0 +1,182 @@
+"""Trying a tool: which worlds, with which arguments, and what is kept of each run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tool_induction.admission.arguments import Offer, arguments_for, found_ids, length_of, made_up_ids
+from tool_induction.admission.verdicts import TrialRun
+from tool_induction.admission.worlds import schema_worlds
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.emit import result_schema
+from tool_induction.language.model import Call, Tool, values, walk_steps
+from tool_induction.language.syntax import Compare, Const, walk
+from tool_induction.language.types import AnyType, OptionalType
+from tool_induction.runtime.calling import Caller, Memo, WorldState
+from tool_induction.runtime.running import run_tool
+from tool_induction.toolset import FOR_MODELS
+from world_api.core.canonical import canonical
+from world_api.core.cost import Cost
+from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+
+_CHARACTERS_PER_TOKEN = 4
+_LONGEST_WORD = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleWorld:
+    """A real world to try tools on, and texts taken from it that a tool may look for.
+
+    Tools may write: hand in the call of a session that is thrown away.
+    """
+
+    name: str
+    call: Caller
+    world: WorldState | None
+    video_id: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One run to be made."""
+
+    world: str
+    call: Caller
+    state: WorldState | None
+    arguments: Mapping[str, Any]
+    example: bool = False
+
+
+def words_of(tool: Tool) -> tuple[str, ...]:
+    """The words a tool compares with and asks for; a film that has none of them would be unfair to it."""
+    found: dict[str, None] = {}
+    for step in walk_steps(tool.steps):
+        for _, value in values(step):
+            compared = [node for node in walk(value) if isinstance(node, Compare)]
+            asked = [value] if isinstance(step, Call) else []
+            for whole in (*compared, *asked):
+                for node in walk(whole):
+                    if isinstance(node, Const) and isinstance(node.value, str) and node.value.strip():
+                        found[node.value[:_LONGEST_WORD]] = None
+    return tuple(found)
+
+
+def schema_trials(
+    tool: Tool,
+    *,
+    texts: Sequence[str],
+    words: Sequence[str] | None = None,
+    turns: Sequence[int] = (0, 1),
+) -> Iterator[Trial]:
+    """Every schema world with one set of arguments, then the full one with others.
+
+    Args:
+        tool: The tool.
+        texts: What to look for.
+        words: Words the film has beside what is looked for; left out, those the tool speaks of.
+        turns: Which sets of arguments.
+    """
+    worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
+    film = worlds["many"].film
+    offer = Offer(
+        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, ids=made_up_ids(tool)
+    )
+    for turn in turns:
+        for name, world in worlds.items():
+            if turn == turns[0] or name in ("many", "empty"):
+                given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
+                if given is not None:
+                    yield Trial(world=name, call=world, state=world, arguments=given)
+
+
+def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
+    """A real world, with what it has to offer; none where it lacks an id that the tool needs."""
+    offer = Offer(
+        video_id=example.video_id,
+        texts=example.texts,
+        duration=length_of(example.call, example.video_id),
+        ids=found_ids(tool, example.call, example.video_id),
+    )
+    for turn in turns:
+        given = arguments_for(tool, offer, turn=turn)
+        if given is not None:
+            yield Trial(world=example.name, call=example.call, state=example.world, arguments=given, example=True)
+
+
+class _Watched:
+    """A world's call, and whether calls failed, by a fault of the world itself or of a backend."""
+
+    def __init__(self, call: Caller) -> None:
+        self._call = call
+        self.failed = 0
+        self.disturbed = False
+
+    def __call__(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self._call(name, arguments)
+        except VideoWorldError as fault:
+            self.failed += 1
+            self.disturbed = self.disturbed or not isinstance(fault, OperationFault | ToolFault)
+            raise
+
+
+def tried(tools: Mapping[str, CompiledTool], name: str, trial: Trial) -> TrialRun:
+    """Make one run."""
+    compiled = tools[name]
+    facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
+    watched = _Watched(trial.call)
+    try:
+        result = run_tool(tools, name, trial.arguments, call=watched, world=trial.state, memo=Memo(), limits=FOR_MODELS)
+    except VideoWorldError as fault:
+        return TrialRun(
+            status="error", summary="", outputs={}, evidence=0, calls=0, error=f"{fault.code}: {fault.message}", **facts
+        )
+    error = result.get("error")
+    return TrialRun(
+        status=result["status"],
+        summary=result["summary"],
+        outputs=result["outputs"],
+        evidence=len(result["evidence"]),
+        calls=result["calls"]["logical"],
+        error=f"{error['code']}: {error['message']}" if isinstance(error, dict) else "",
+        warnings=tuple(result["warnings"]),
+        misfit=_misfit(compiled, result),
+        overspent=_overspent(compiled, result),
+        disturbed=watched.disturbed,
+        failed_calls=watched.failed,
+        tokens=len(json.dumps([result["summary"], result["outputs"]], ensure_ascii=False)) // _CHARACTERS_PER_TOKEN,
+        **facts,
+    )
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema))
+
+
+def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
+    """Where the result is not what the tool's schema and its declared types say."""
+    error = next(iter(_validator(canonical(result_schema(compiled.tool))).iter_errors(result)), None)
+    if error is not None:
+        return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
+    if result["status"] == "ok":
+        for item in compiled.tool.outputs:
+            if result["outputs"].get(item.name) is None and not isinstance(item.type, OptionalType | AnyType):
+                return f"outputs.{item.name}: null although the tool ran to its end"
+    return ""
+
+
+def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
+    """The first part of the cost that is above what the compiler said it is at most."""
+    most = compiled.price.most.record()
+    for part, spent in result["cost"].items():
+        if part in Cost().record() and spent > most[part] + 1e-6:
+            return f"{spent:g} {part}, at most {most[part]:g} were announced"
+    return ""
