@@ -209,26 +209,3 @@ _SPECS = (
 )
 
 AGGREGATES: dict[str, AggregateSpec] = {spec.name: spec for spec in _SPECS}
-
-#: seed spellings -> the aggregate meant; each use is reported as W_ALIAS
-ALIASES: dict[str, str] = {
-    "pick_earliest_detection": "pick_earliest",
-    "pick_first_detection": "pick_earliest",
-    "pick_earliest_segment": "pick_earliest",
-    "pick_latest_detection": "pick_latest",
-    "pick_last_detection": "pick_latest",
-    "pick_latest_segment": "pick_latest",
-    "pick_best_detection": "pick_best",
-    "pick_best_segment": "pick_best",
-    "pick_most_confident": "pick_best",
-    "count_items": "count",
-    "count_detections": "count",
-    "merge_overlapping": "merge_intervals",
-    "merge_segments": "merge_intervals",
-    "average": "avg",
-    "mean": "avg",
-    "concat": "concat_lists",
-    "union": "concat_lists",
-    "join_text": "concat_text",
-    "concat_texts": "concat_text",
-}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
+from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.model import Require
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, Index, IsNone, Name, to_text
 from tool_induction.language.types import BOOL, AnyType, ListType, OptionalType, RecordType, is_numeric, plain, show
 
@@ -50,11 +52,14 @@ def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
 
 
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "") -> None:
-    """Note that null is possible where it must not be."""
+    """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
     suggestion = way_out or f"{{{{ {text} | default(...) }}}}"
     root = optional_root(at, typed.expr)
     if root is not None and not way_out:
+        if at.demands is not None and not (isinstance(root, Field) and root.key == "confidence"):
+            at.demands.append((at.path, root))
+            return
         condition = f"{to_text(root)} is not none"
         if isinstance(root, Index):
             condition = f"{to_text(root.base)} | length > 0"
@@ -69,6 +74,30 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
         expected=show(plain(typed.type)),
         suggestion=suggestion,
     )
+
+
+def implicit_require(root: Expr, path: Path, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
+    """The step that ends a tool as ``empty`` where a value is missing that it cannot do without; it is said."""
+    condition = IsNone(root, negated=True)
+    text = to_text(root)
+    findings.add(
+        "W_IMPLICIT_REQUIRE",
+        path,
+        message or f"this cannot be done without {text}: the tool ends with status 'empty' where it is missing",
+        found=text,
+        expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
+        suggestion=suggestion
+        or "to go on without it, put the step into the 'then' of an 'if', or give the value a default",
+    )
+    reason = Const(f"nothing was found: {text} is empty")
+    return Require(condition=condition, status="empty", reason=reason, path=path)
+
+
+def base_name(expr: Expr) -> str:
+    """The name a path starts from; empty where it is no path."""
+    while isinstance(expr, Field | Index):
+        expr = expr.base
+    return expr.name if isinstance(expr, Name) else ""
 
 
 def optional_root(at: Inference, expr: Expr) -> Expr | None:

@@ -61,6 +61,8 @@ class Inference:
         self.environment = environment
         self.findings = findings
         self.path = path
+        #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
+        self.demands: list[tuple[Path, Expr]] | None = None
 
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""
@@ -68,9 +70,11 @@ class Inference:
 
     @contextmanager
     def _under(self, environment: Environment) -> Iterator[None]:
+        """Look at what is only sometimes looked at: nothing in it can be demanded."""
         before, self.environment = self.environment, environment
+        demands, self.demands = self.demands, None
         yield
-        self.environment = before
+        self.environment, self.demands = before, demands
 
     @contextmanager
     def at(self, *parts: str | int) -> Iterator[None]:

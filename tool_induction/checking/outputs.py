@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tool_induction.checking.conditions import null_not_handled, optional_root
+from tool_induction.checking.conditions import implicit_require, null_not_handled, optional_root
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
 from tool_induction.language.diagnostics import Findings, did_you_mean
-from tool_induction.language.model import Output, Require, Step, Tool, binds
+from tool_induction.language.model import Output, Step, Tool, binds
 from tool_induction.language.syntax import (
     Broken,
-    Const,
     Expr,
     Field,
-    IsNone,
     JsonList,
     JsonRecord,
     Name,
@@ -119,18 +117,16 @@ class _Binder:
         root = optional_root(at, typed.expr)
         if root is None or (isinstance(root, Field) and root.key == "confidence"):
             return typed
-        condition = IsNone(root, negated=True)
-        self._findings.add(
-            "W_IMPLICIT_REQUIRE",
+        text = to_text(root)
+        step = implicit_require(
+            root,
             output.path,
-            f"{output.name!r} is always there, {to_text(root)} may not be: the tool ends with status 'empty' without it",
-            found=show(typed.type),
-            expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
+            self._findings,
+            message=f"{output.name!r} is always there, {text} may not be: the tool ends with status 'empty' without it",
             suggestion=f'declare it "{output.type_name}?" if a missing value is an answer',
         )
-        reason = Const(f"nothing was found: {to_text(root)} is empty")
-        self.requires.append(Require(condition=condition, status="empty", reason=reason, path=output.path))
-        self._environment = self._environment.assume(facts_of(condition, self._environment))
+        self.requires.append(step)
+        self._environment = self._environment.assume(facts_of(step.condition, self._environment))
         at.environment = self._environment
         return at.infer(typed.expr)
 

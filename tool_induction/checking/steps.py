@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction.checking.aggregating import check_aggregate
-from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.conditions import as_condition, base_name, implicit_require
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.results import (
@@ -17,7 +17,7 @@ from tool_induction.checking.results import (
     operation_result,
     tool_result,
 )
-from tool_induction.checking.wanting import Wanted, want, want_list
+from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import (
@@ -31,6 +31,7 @@ from tool_induction.language.model import (
     Require,
     Set,
     Step,
+    Tool,
     binds,
 )
 from tool_induction.language.schemas import operation_types
@@ -67,16 +68,52 @@ class StepChecker:
     def __init__(self, signatures: Mapping[str, Signature], findings: Findings) -> None:
         self._signatures = signatures
         self._findings = findings
+        self._inputs: frozenset[str] = frozenset()
+
+    def tool(self, tool: Tool) -> tuple[tuple[Step, ...], Environment]:
+        """The steps of a tool, written out, and what is known after them."""
+        inputs = {item.name: item.type for item in tool.inputs}
+        self._inputs = frozenset(inputs)
+        return self.block(tool.steps, Environment(types=inputs), outermost=True)
 
     def block(
-        self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0
+        self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
     ) -> tuple[tuple[Step, ...], Environment]:
         """The steps, written out, and what is known after them."""
         done: list[Step] = []
         for step in steps:
+            if outermost:
+                asked, environment = self._demanded(step, environment)
+                done.extend(asked)
             written, environment = self._step(step, environment, loops)
             done.append(written)
         return tuple(done), environment
+
+    def _demanded(self, step: Step, environment: Environment) -> tuple[list[Step], Environment]:
+        """What a step that is always reached cannot do without: the tool ends as ``empty`` where it is missing.
+
+        In a branch, in a loop or with ``on_error`` there are other things to do about it, and the writer must say which.
+        """
+        asked: list[Step] = []
+        if not isinstance(step, Aggregate) and not (
+            isinstance(step, Call) and not step.loop and step.on_error == "fail"
+        ):
+            return asked, environment
+        while len(asked) < limits.MAX_STEPS:
+            at = Inference(environment, Findings(), step.path)
+            at.demands = []
+            if isinstance(step, Aggregate):
+                check_aggregate(step, environment, at)
+            else:
+                self._params(step, at)
+            roots = [(path, root) for path, root in at.demands if base_name(root) not in self._inputs]
+            if not roots:
+                break
+            path, root = roots[0]
+            require = implicit_require(root, path, self._findings)
+            asked.append(require)
+            environment = environment.assume(facts_of(require.condition, environment))
+        return asked, environment
 
     def _at(self, environment: Environment, step: Step) -> Inference:
         return Inference(environment, self._findings, step.path)
@@ -147,7 +184,7 @@ class StepChecker:
                 if name in wanted:
                     written = want(at, value, Wanted(type=wanted[name], name=name))
                     if step.kind == "api" and isinstance(written, Const):
-                        _check_constant(at, step.target, name, written)
+                        check_constant(at, step.target, name, written)
                 else:
                     written = at.infer(value).expr
             done.append((name, written))
@@ -268,14 +305,3 @@ def _known_item(item: Type, facts: frozenset[tuple[str, str]]) -> Type:
             if ("present", f"item.{key}") in facts:
                 item = with_field(item, key, plain(type_))
     return item
-
-
-def _check_constant(at: Inference, operation: str, name: str, value: Const) -> None:
-    """A constant is checked against the parameter's own schema: ranges, lengths."""
-    from jsonschema import Draft202012Validator
-
-    schema = operation_types(operation).parameters_schema
-    whole = {"$defs": schema.get("$defs", {}), **schema["properties"][name]}
-    error = next(iter(Draft202012Validator(whole).iter_errors(value.value)), None)
-    if error is not None:
-        at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")

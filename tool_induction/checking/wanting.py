@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from tool_induction.checking.conditions import null_not_handled
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field, value_field
 from tool_induction.language.diagnostics import did_you_mean
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, JsonList, JsonRecord, to_text
 from tool_induction.language.types import (
+    INTERVAL,
     STRING,
     TIME,
     AnyType,
@@ -42,6 +46,8 @@ def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
     if isinstance(expr, JsonList) and isinstance(inner, ListType):
         return _list(at, expr, inner, wanted)
     if isinstance(expr, JsonList) and isinstance(inner, RecordType) and not inner.is_open:
+        if inner.name == INTERVAL.name and len(expr.items) == len(INTERVAL.keys):
+            return _interval(at, expr, wanted)
         example = ", ".join(f'"{key}": ...' for key in inner.keys)
         at.note(
             "E_TYPE",
@@ -144,6 +150,21 @@ def _list(at: Inference, expr: JsonList, inner: ListType, wanted: Wanted) -> Exp
     return JsonList(tuple(done))
 
 
+def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
+    """``[start, end]`` where an interval is wanted."""
+    at.note(
+        "W_ALIAS",
+        f"{wanted.name}: [start, end] is read as an interval",
+        found="[start, end]",
+        expected='{"start_time": ..., "end_time": ...}',
+    )
+    done: list[tuple[str, Expr]] = []
+    for place, (key, item) in enumerate(zip(INTERVAL.keys, expr.items, strict=True)):
+        with at.at(place):
+            done.append((key, want(at, item, Wanted(type=TIME, name=f"{wanted.name}.{key}"))))
+    return JsonRecord(tuple(done))
+
+
 def want_list(at: Inference, expr: Expr, what: str) -> Typed:
     """The expression as a list that may be walked; null is an empty list, and that is written out."""
     rows = at.as_list(expr)
@@ -204,3 +225,18 @@ def _likely_field(item: Type, wanted: Wanted) -> str | None:
             return key
     close = [key for key in fitting if key in name or name in key]
     return close[0] if close else fitting[0] if len(fitting) == 1 else None
+
+
+@lru_cache(maxsize=512)
+def _parameter_validator(operation: str, name: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    schema = operation_types(operation).parameters_schema
+    return Draft202012Validator({"$defs": schema.get("$defs", {}), **schema["properties"][name]})
+
+
+def check_constant(at: Inference, operation: str, name: str, value: Const) -> None:
+    """A constant is checked against the parameter's own schema: ranges, lengths."""
+    error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
+    if error is not None:
+        at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")

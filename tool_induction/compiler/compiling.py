@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tool_induction.checking.narrowing import Environment
+from tool_induction.advice.entities import lint_entities
+from tool_induction.advice.lint import lint, lint_library
 from tool_induction.checking.outputs import bind_outputs
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import decode
 from tool_induction.compiler.frozen import frozen_form
 from tool_induction.compiler.graph import calls_of, compile_order
-from tool_induction.compiler.lint import lint, lint_library
 from tool_induction.compiler.price import Price, price_of
 from tool_induction.compiler.reading import read_tool
 from tool_induction.compiler.resolve import ToolParameters, resolve
 from tool_induction.compiler.scope import check_scope
-from tool_induction.compiler.shape import check_shape, name_of, normalise_blocks, split_document
+from tool_induction.compiler.shape import check_shape, name_of, split_document
+from tool_induction.compiler.spellings import canonical_spelling
 from tool_induction.language.diagnostics import Diagnostic, Findings
 from tool_induction.language.model import Tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
@@ -93,21 +94,30 @@ class Compilation:
         }
 
 
-def compile_document(source: str | bytes | object) -> Compilation:
+def compile_document(
+    source: str | bytes | object, *, entities: Sequence[str] = (), allow_judge: bool = False
+) -> Compilation:
     """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``) and compile its tools.
 
     Never raises for what the document holds: every fault is a diagnostic.
+
+    Args:
+        source: the document.
+        entities: what the examples of an induction were about; a tool with one of them written in is noted.
+        allow_judge: whether steps of type ``judge`` may stand in a tool.
     """
     about_file = Findings()
     document = decode(source, about_file)
     if about_file.errors:
         return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
-    return _Compiler(about_file).compile(document)
+    return _Compiler(about_file, entities=entities, allow_judge=allow_judge).compile(document)
 
 
 class _Compiler:
-    def __init__(self, about_file: Findings) -> None:
+    def __init__(self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool) -> None:
         self._about_file = about_file
+        self._entities = entities
+        self._allow_judge = allow_judge
         self._order: list[Findings] = []
         self._names: list[str] = []
         self._models: dict[str, Tool] = {}
@@ -143,8 +153,8 @@ class _Compiler:
         findings = Findings(tool=name)
         self._order.append(findings)
         self._names.append(name)
-        raw = normalise_blocks(raw, findings, path)
-        if not check_shape(raw, path, findings):
+        raw = canonical_spelling(raw, findings, path)
+        if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
             return
         if name in self._models:  # neither can be meant
             first = (*self._models[name].path, "tool_name")
@@ -156,11 +166,12 @@ class _Compiler:
 
     def _compile(self, tool: Tool, parameters: Mapping[str, ToolParameters], findings: Findings) -> None:
         """Passes 2 to 6 on one tool; its callees have been through them."""
+        as_read = tool
         tool = resolve(tool, parameters, findings)
         check_scope(tool, findings)
         inputs = {item.name: item.type for item in tool.inputs}
         declared = {item.name: item.type for item in tool.outputs}
-        steps, after = StepChecker(self._signatures, findings).block(tool.steps, Environment(types=inputs))
+        steps, after = StepChecker(self._signatures, findings).tool(tool)
         tool = bind_outputs(replace(tool, steps=steps), after, findings)
         refined = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
         self._signatures[tool.name] = Signature(inputs=inputs, outputs=refined)
@@ -173,6 +184,7 @@ class _Compiler:
         _check_written_sizes(tool, findings)
         price = price_of(tool, {name: item.price for name, item in self._compiled.items()}, findings)
         lint(tool, findings)
+        lint_entities(as_read, self._entities, findings)
         if not findings.errors:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.checking.inference import constant_type
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import (
@@ -211,12 +212,20 @@ class _Reader:
                     entries = (*entries, ("where", self.expression(where, (*path, "params", "where"))))
                 return Aggregate(
                     operation=raw["operation"],
-                    inputs=self.expression(raw["inputs"], (*path, "inputs")) if "inputs" in raw else Const(None),
+                    inputs=self._aggregate_inputs(raw, path),
                     params=entries,
                     save_as=raw["save_as"],
                     path=path,
                 )
         return Set(value=self.value(raw["value"], (*path, "value")), save_as=raw["save_as"], path=path)
+
+    def _aggregate_inputs(self, raw: Raw, path: Path) -> Expr:
+        if "inputs" not in raw:
+            return Const(None)
+        if ALIASES.get(raw["operation"], raw["operation"]) in AGGREGATES:
+            return self.expression(raw["inputs"], (*path, "inputs"))
+        # What the inputs of an unknown aggregate would mean cannot be told; that it is unknown is the fault.
+        return _Reader(Findings()).expression(raw["inputs"], path)
 
     def _entries(self, raw: Raw, path: Path) -> tuple[tuple[str, Expr], ...]:
         return tuple((key, self.value(item, (*path, key))) for key, item in raw.items())

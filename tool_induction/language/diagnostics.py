@@ -105,6 +105,8 @@ class Findings:
 
     tool: str = ""
     items: list[Diagnostic] = field(default_factory=list)
+    #: where a part of the document is now -> where it stood before another spelling was written out in ours
+    moves: dict[Path, Path] = field(default_factory=dict)
     _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
     def add(
@@ -119,7 +121,7 @@ class Findings:
         item = Diagnostic(
             code=code,
             tool=self.tool,
-            path=path,
+            path=self._original(path),
             message=shorten(message, _SENTENCE),
             found=shorten(found),
             expected=shorten(expected),
@@ -128,6 +130,15 @@ class Findings:
         if item not in self._seen:
             self._seen.add(item)
             self.items.append(item)
+
+    def _original(self, path: Path) -> Path:
+        """A path as the document has it."""
+        if self.moves:
+            for length in range(len(path), 0, -1):
+                stood = self.moves.get(path[:length])
+                if stood is not None:
+                    return (*stood, *path[length:])
+        return path
 
     @property
     def errors(self) -> int:

@@ -101,6 +101,7 @@ BOOKKEEPING = frozenset(
         "status",
         "summary",
         "score",
+        "may_be",
     ]
 )
 

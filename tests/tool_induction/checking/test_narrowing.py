@@ -16,6 +16,10 @@ USE = {
 OUTPUTS = {"caption": {"type": "string", "from": "{{ text.caption }}"}}
 
 
+def implied(compilation: Any) -> list[str]:
+    return [item.json_path for item in compilation.diagnostics if item.code == "W_IMPLICIT_REQUIRE"]
+
+
 def require(condition: Any) -> Any:
     return {"type": "require", "condition": condition, "status": "empty", "reason": "nothing"}
 
@@ -52,7 +56,10 @@ def require(condition: Any) -> Any:
     ids=range(14),
 )
 def test_a_condition_that_rules_null_out_is_understood(document: Any, codes: Any, steps: Any) -> None:
-    assert codes(compile_document(document(*steps, outputs=OUTPUTS))) == set()
+    compilation = compile_document(document(*steps, outputs=OUTPUTS))
+
+    assert codes(compilation) == set()
+    assert implied(compilation) == []
 
 
 @pytest.mark.parametrize(
@@ -72,8 +79,39 @@ def test_a_condition_that_rules_null_out_is_understood(document: Any, codes: Any
     ],
     ids=range(6),
 )
-def test_a_condition_that_does_not_is_refused(document: Any, codes: Any, steps: Any) -> None:
-    found = codes(compile_document(document(*steps, outputs=OUTPUTS)))
+def test_where_no_condition_does_the_tool_ends_as_empty_and_that_is_written_out(document: Any, steps: Any) -> None:
+    compilation = compile_document(document(*steps, outputs=OUTPUTS))
+
+    frozen = compilation.tools["small_tool"].frozen["steps"]
+    assert implied(compilation) == [f"$.steps[{len(steps)}].params.start_time"]
+    assert frozen[-2] == {
+        "type": "require",
+        "condition": "{{ best is not none }}",
+        "status": "empty",
+        "reason": "nothing was found: best is empty",
+    }
+    assert compile_document(compilation.tools["small_tool"].frozen).tools["small_tool"].frozen["steps"] == frozen
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        USE | {"on_error": "null"},
+        USE | {"loop_over": "hits"},
+        {"type": "loop", "loop_over": "hits", "do": [USE], "save_as": "texts"},
+        USE | {"params": {**USE["params"], "start_time": "{{ start }}", "end_time": 9}},  # type: ignore[dict-item]
+        USE
+        | {"params": {**USE["params"], "start_time": "{{ best.start_time if query == 'x' else 0 }}", "end_time": 9}},  # type: ignore[dict-item]
+        {"type": "set", "value": "{{ best.end_time - best.start_time }}", "save_as": "text"},
+        {"type": "filter", "inputs": "hits", "where": "item.start_time > best.end_time", "save_as": "text"},
+    ],
+    ids=["on_error", "a loop's call", "a loop's block", "an input", "one side of a choice", "a value", "a filter"],
+)
+def test_where_a_missing_value_could_mean_something_else_the_writer_has_to_say_what(
+    document: Any, codes: Any, use: Any
+) -> None:
+    outputs = {"n": {"type": "int", "from": "{{ hits | length }}"}}
+    found = codes(compile_document(document(BEST, use, outputs=outputs, inputs={"start": "number?"})))
 
     assert {code for code, _ in found} == {"E_OPTIONAL"}
 

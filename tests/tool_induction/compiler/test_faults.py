@@ -169,9 +169,9 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ),
     ("a constant is out of range", ["steps", 0, "params", "top_k"], 5000, "E_TYPE", "$.steps[0].params.top_k", ""),
     (
-        "a list of two stands for an interval",
+        "a list of three stands for an interval",
         ["steps", 1, "params", "time_range"],
-        [1, 2],
+        [1, 2, 3],
         "E_TYPE",
         "$.steps[1].params.time_range",
         "start_time",
