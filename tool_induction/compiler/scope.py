@@ -78,6 +78,8 @@ class _Checker:
                     self.taken.append({step.save_as, step.loop.variable})
                     self._block(step.body, body, loop_names | {step.loop.variable})
                     self.taken.pop()
+                    # what is bound last is an iteration's value
+                    self.silent.update([name for inner in step.body for name in binds(inner)][-1:])
                     self.local |= body - defined
                     self._until(step, body, loop_names)
                     self._bind(step.save_as, step.path, defined)
