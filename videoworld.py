@@ -40,7 +40,7 @@ COMMANDS: dict[str, Room] = {
         "app",
         "Call one operation on a world, as a model would, and print its result.",
     ),
-    "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
+    "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(
         "world_api.exposure.commands.serving",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_induction.libraries import commands as library_commands
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
     from tool_induction.language.diagnostics import Diagnostic
 
-app = command_app("Check and run high-level tools.")
+app = command_app("Check, run, review, edit and export high-level tools.")
 
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -146,3 +147,6 @@ def _explained(item: Diagnostic, text: str) -> list[str]:
     if item.suggestion:
         lines.append(f"  -> {item.suggestion}")
     return lines
+
+
+library_commands.register(app)

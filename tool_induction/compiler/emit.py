@@ -120,4 +120,8 @@ def signature_card(compiled: CompiledTool) -> str:
 
 def _short(type_: Type) -> str:
     text = show(type_)
-    return text if len(text) <= 40 else show(plain(type_)).split(" ")[0]
+    if len(text) <= 40:
+        return text
+    inner = plain(type_)
+    word = f"list<{show(inner.item).split(' ')[0]}>" if isinstance(inner, ListType) else show(inner).split(" ")[0]
+    return f"optional<{word}>" if isinstance(type_, OptionalType) else word
