@@ -43,9 +43,9 @@ COMMANDS: dict[str, Room] = {
     "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(
-        "world_api.exposure.commands.serving",
+        "tool_induction.serving",
         "app",
-        "Serve the operations on a world over the Model Context Protocol, on stdin and stdout.",
+        "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
     ),
     "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
     "reindex": Room(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from typing import Any
 
 from tool_induction.libraries.differences import differences, tool_changes
+from tool_induction.libraries.plan import plan_lines
 from tool_induction.library import ToolLibrary
 
 _MOST = 200
 
 
 def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
-    """The wire form of a comparison; ``places`` holds, for each changed tool, its differing paths."""
+    """The wire form of a comparison.
+
+    ``changes`` holds, for each changed tool, the differing ``places`` outside its steps, and its ``plan``: the lines that
+    went (``- ``) and came (``+ ``).
+    """
     was, now = _frozen(before), _frozen(after)
     changes = tool_changes(was, now)
     return {
@@ -20,8 +26,14 @@ def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
         "after": {"name": after.name, "hash": after.hash},
         "kept": list(changes.kept),
         **changes.record(),
-        "places": {
-            name: [one.line() for one in differences(was[name], now[name], most=_MOST)] for name in changes.changed
+        "changes": {
+            name: {
+                "places": [
+                    one.line() for one in differences(_without_steps(was[name]), _without_steps(now[name]), most=_MOST)
+                ],
+                "plan": _plan_changes(plan_lines(before.tools[name].tool), plan_lines(after.tools[name].tool)),
+            }
+            for name in changes.changed
         },
     }
 
@@ -30,17 +42,28 @@ def _frozen(library: ToolLibrary) -> Mapping[str, Any]:
     return {item.name: item.frozen for item in library.tools.values()}
 
 
+def _without_steps(frozen: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in frozen.items() if key != "steps"}
+
+
+def _plan_changes(before: list[str], after: list[str]) -> list[str]:
+    lines: list[str] = []
+    for what, start, end, other_start, other_end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if what != "equal":
+            lines += [f"- {line}" for line in before[start:end]]
+            lines += [f"+ {line}" for line in after[other_start:other_end]]
+    return lines
+
+
 def comparison_text(record: Mapping[str, Any]) -> str:
     """A comparison for people."""
     before, after = record["before"], record["after"]
     lines = [f"{before['name']} ({before['hash'][:12]}) -> {after['name']} ({after['hash'][:12]})"]
-    for name in record["dropped"]:
-        lines.append(f"- {name}")
-    for name in record["added"]:
-        lines.append(f"+ {name}")
+    lines += [f"- {name}" for name in record["dropped"]]
+    lines += [f"+ {name}" for name in record["added"]]
     for name in record["changed"]:
-        lines.append(f"~ {name}")
-        lines.extend(f"    {place}" for place in record["places"][name])
+        change = record["changes"][name]
+        lines += [f"~ {name}", *(f"    {line}" for line in (*change["places"], *change["plan"]))]
     kept = len(record["kept"])
     lines.append(f"{kept} tool{'s' * (kept != 1)} the same")
     return "\n".join(lines)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.compiler.decode import decode
-from tool_induction.language.diagnostics import Findings, closest
+from tool_induction.language.diagnostics import Findings, closest, format_path
 from tool_induction.libraries.differences import ToolChanges, tool_changes
 from tool_induction.library import Origin, ToolLibrary, freeze_library
 from world_api.core.faults import ToolFault
 
 #: what a fork keeps of its parent's manifest: where it came from, not what was frozen
-_NOT_KEPT = ("schema_version", "tools", "operations", "key_hashes", "lineage", "changes")
+_NOT_KEPT = ("schema_version", "tools", "operations", "key_hashes", "lineage")
+_MOST_FAULTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,7 @@ def fork_library(
             ``same_tools``: the edits change nothing; and what freezing raises.
     """
     before = {item.name: item.frozen for item in parent.tools.values()}
-    tools = compile_document({"tools": [*_edited(before, edits).values()]}).require()
+    tools = _compiled(_edited(before, edits))
     changes = tool_changes(before, {item.name: item.frozen for item in tools.values()})
     if changes.none:
         raise ToolFault(
@@ -78,6 +79,21 @@ def fork_library(
         },
     )
     return Fork(library=freeze_library(tools, folder, name=name, origin=origin), parent=parent, changes=changes)
+
+
+def _compiled(documents: Mapping[str, Any]) -> Mapping[str, CompiledTool]:
+    compilation = compile_document({"tools": [*documents.values()]})
+    faults = [item for item in compilation.diagnostics if item.severity == "error"]
+    if faults:
+        shown = "; ".join(
+            f"{item.tool} {format_path(item.path[2:])}: {item.message} [{item.code}]" for item in faults[:_MOST_FAULTS]
+        )
+        raise ToolFault(
+            "bad_tools",
+            f"the fork would have {len(faults)} fault{'s' * (len(faults) != 1)}: {shown}",
+            hint="mend the edited tools, or drop the tools that call one that is gone; nothing was written",
+        )
+    return compilation.tools
 
 
 def _ancestor(parent: ToolLibrary) -> dict[str, Any]:
