@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
     from tool_induction.language.diagnostics import Diagnostic
 
+#: calls of one run that are under way at a time
+CONCURRENCY = 4
+
 app = command_app("Check, run, review, edit and export high-level tools.")
 
 Source = Annotated[
@@ -64,13 +67,20 @@ def run(
     session: SessionOption = DEFAULT_SESSION,
     args: ArgsOption = None,
     as_json: JsonOption = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Show every call that was made.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show what was done as a tree, and which calls each output came from.")
+    ] = False,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
+    ] = CONCURRENCY,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
     from tool_induction.library import load_library
+    from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.running import run_tool
     from tool_induction.runtime.trace import Trace
+    from tool_induction.runtime.tree import tree_lines
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session
 
@@ -84,10 +94,19 @@ def run(
     opened = open_session(store, video, as_of=as_of, name=session)
     recorded = Trace()
     call = partial(run_operation, opened)
-    result = run_tool(library.tools, tool, arguments, call=call, world=opened, trace=recorded)
+    result = run_tool(
+        library.tools,
+        tool,
+        arguments,
+        call=call,
+        world=opened,
+        limits=RunLimits(concurrency=concurrency),
+        trace=recorded if trace else None,
+    )
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
-    tree = "\n".join(line for node in recorded.root.children for line in node.lines())
-    show(shown, as_json=as_json, text=lambda: to_json(result) + (f"\n{tree}" if trace else ""))
+    show(
+        shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])
+    )
     if result["status"] == "error":
         raise typer.Exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from tool_induction.language.limits import MAX_VALUE_DEPTH
 from tool_induction.language.weighing import depth_within, weight
@@ -23,6 +24,7 @@ class RunLimits:
     output_characters: int = 4_000  #: characters shown of one text
     output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
+    concurrency: int = 1  #: calls under way at a time; whatever it is, the results are the same
 
 
 class BudgetExhausted(ToolFault):
@@ -60,8 +62,16 @@ class Meter:
         self.spend("items", 1, self.limits.items)
 
     def result(self, size: int) -> None:
-        """A result of so many bytes came back."""
-        self.spend("bytes", size, self.limits.result_bytes)
+        """A result of so many bytes came back. One that came too late still counts; nothing is asked after it.
+
+        Raises:
+            BudgetExhausted: when it is too large, with what came back before.
+        """
+        self._used["bytes"] += size
+        if self._used["bytes"] > self.limits.result_bytes:
+            self._stop(f"more than {self.limits.result_bytes:g} bytes")
+        if self._monotonic() - self._started > self.limits.seconds:
+            self.exhausted = self.exhausted or f"more than {self.limits.seconds:g} seconds"
 
     def bound(self, value: object) -> None:
         """A value is about to be saved under a name.
@@ -69,11 +79,18 @@ class Meter:
         Raises:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
         """
-        self._used["values"] += weight(value, most=self.limits.values)
+        if not isinstance(value, dict | list | str):
+            self._used["values"] += 1
+        else:
+            self._used["values"] += weight(value, most=self.limits.values)
         if self._used["values"] > self.limits.values:
             self._stop(f"more than {self.limits.values:g} values")
         if not depth_within(value, MAX_VALUE_DEPTH):
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
+
+    def left(self, what: Literal["steps", "items"]) -> int:
+        """How many more steps or items the bounds allow; none once a bound was reached."""
+        return 0 if self.exhausted else int(getattr(self.limits, what)) - self._used[what]
 
     def look(self) -> None:
         """Look at the clock between two items of a long step.

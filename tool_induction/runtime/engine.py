@@ -1,18 +1,17 @@
-"""Executes the steps of compiled tools, in order.
+"""Executes the steps of compiled tools in the order of the plan.
 
-Steps read and bind names and nothing else, and a loop's items do not see each other; so steps and items that do
-not depend on each other may later run concurrently with the same results.
+Whatever is counted, bounded, warned of or traced happens here, in that order and on one thread, so a run does not depend
+on how many calls may be under way at a time. Steps and items of loops that do not depend on each other are run *ahead*
+(``tool_induction.runtime.ahead``): other threads make the calls that this one is going to ask for.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language.diagnostics import format_path
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.model import (
     Aggregate,
@@ -20,57 +19,83 @@ from tool_induction.language.model import (
     Call,
     Filter,
     If,
-    Loop,
     Project,
     Require,
     Set,
     Step,
-    StopStatus,
-    binds,
 )
 from tool_induction.language.syntax import Expr
-from tool_induction.runtime.aggregating import aggregated
 from tool_induction.runtime.budget import BudgetExhausted, Meter
-from tool_induction.runtime.calling import OperationCalls
-from tool_induction.runtime.inheriting import as_callee_record, completed, products, projected
+from tool_induction.runtime.origins.expressions import origin_of
+from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin, Origins
+from tool_induction.runtime.origins.steps import (
+    of_aggregate,
+    of_arguments,
+    of_callee,
+    of_filter,
+    of_outputs,
+    of_projection,
+    read_by,
+)
 from tool_induction.runtime.outcome import Outcome, outcome_of
-from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.steps.aggregating import aggregated
+from tool_induction.runtime.steps.inheriting import as_callee_record, completed, projected
+from tool_induction.runtime.steps.loops import LoopRun
+from tool_induction.runtime.steps.scopes import Scope, Stopped
+from tool_induction.runtime.trace import Tracer
 from tool_induction.runtime.values import Unfit, fitted
 from world_api.core.faults import ToolFault, VideoWorldError
 
-Scope: TypeAlias = MutableMapping[str, Json]
+if TYPE_CHECKING:
+    from tool_induction.runtime.ahead.lookahead import Lookahead
 
 
-class Stopped(Exception):
-    """A ``require`` did not hold, here or in a tool that was called."""
+class Asks(Protocol):
+    """What makes the calls of a run; ``logical`` counts them."""
 
-    def __init__(self, status: StopStatus | str, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
+    logical: int
+
+    def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
+        """The result of an operation; ``made_from`` tells of which calls' results its arguments were made."""
+        ...
 
 
-@dataclass(kw_only=True)
 class Engine:
     """One run: what is shared by a tool and all tools it calls."""
 
-    tools: Mapping[str, CompiledTool]
-    calls: OperationCalls
-    meter: Meter
-    trace: Trace
-    warnings: list[str] = field(default_factory=list)
-    lost: bool = False
+    def __init__(
+        self,
+        *,
+        tools: Mapping[str, CompiledTool],
+        calls: Asks,
+        meter: Meter,
+        trace: Tracer,
+        ahead: Lookahead | None = None,
+        told: bool = False,
+    ) -> None:
+        """``told``: somebody wants to know where outputs came from."""
+        self.tools = tools
+        self.calls = calls
+        self.meter = meter
+        self.trace = trace
+        self.ahead = ahead
+        self.warnings: list[str] = []
+        self.lost = False
+        self._told = told
 
-    def run(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
-        """Run a tool on checked arguments. Never raises for what happens inside."""
-        compiled = self.tools[name]
-        scope: Scope = {item.name: item.default.value for item in compiled.tool.inputs if item.default is not None}
-        types = {item.name: item.type for item in compiled.tool.inputs}
-        scope.update({key: completed(value, types[key]) for key, value in arguments.items()})
-        with self.trace.inside("tool", name, arguments=dict(arguments)) as node:
+    def run(
+        self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Origin] | None = None
+    ) -> tuple[Outcome, Origin]:
+        """Run a tool on checked arguments: its outcome, and where its outputs came from. Faults inside do not raise."""
+        tool = self.tools[name].tool
+        scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
+        types = {item.name: item.type for item in tool.inputs}
+        scope.values.update({key: completed(value, types[key]) for key, value in arguments.items()})
+        scope.origins = Origins(names=dict(origins or {})) if self._told else None
+        with self.trace.tool(name, arguments) as node:
             status, reason, fault, stopped = "ok", "", None, False
             try:
-                self._block(compiled.tool.steps, scope)
+                self.block(tool.steps, scope)
             except Stopped as stop:
                 status, reason, stopped = stop.status, stop.reason, True
             except BudgetExhausted as exhausted:
@@ -82,108 +107,172 @@ class Engine:
             elif fault is None and self.lost and status in ("ok", "empty"):
                 # Nothing found is no answer while part of the looking failed.
                 status, reason = "partial", reason or "some calls failed"
-            outcome = outcome_of(compiled.tool, scope, status=status, reason=reason, fault=fault)
-            outcome = replace(outcome, stopped=stopped)
+            outcome = replace(
+                outcome_of(tool, scope.values, status=status, reason=reason, fault=fault), stopped=stopped
+            )
             node.outcome = outcome.status
-            return outcome
+            return outcome, NOTHING if scope.origins is None else of_outputs(tool, scope.values, scope.origins, node)
 
     def warn(self, text: str) -> None:
         """Note something the caller should know, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def _block(self, steps: tuple[Step, ...], scope: Scope) -> None:
-        for step in steps:
-            if not isinstance(step, Require | Set | Aggregate | Filter | Project):
-                self.meter.call()
-            self._count_step()
-            with self.trace.inside("step", _label(step), path=format_path(step.path)) as node:
-                try:
-                    self._step(step, scope)
-                except Stopped as stop:
-                    node.outcome = stop.status
-                    raise
-                except VideoWorldError as fault:
-                    node.outcome = fault.code
-                    raise
+    def block(self, steps: tuple[Step, ...], scope: Scope) -> None:
+        """Do some steps, one after the other.
 
-    def _count_step(self) -> None:
+        Raises:
+            VideoWorldError, Stopped: what ended them.
+        """
+        departures = {} if self.ahead is None else self.ahead.departures(steps)
+        for place, step in enumerate(steps):
+            if self.ahead is not None and place in departures:
+                self.ahead.depart(departures[place], scope)
+            self._do(step, scope)
+
+    def _do(self, step: Step, scope: Scope) -> None:
+        if not isinstance(step, Require | Set | Aggregate | Filter | Project):
+            self.meter.call()
         if not self.meter.exhausted:
             self.meter.step()
+        with self.trace.step(step) as node:
+            try:
+                self._step(step, scope)
+            except Stopped as stop:
+                node.outcome = stop.status
+                raise
+            except VideoWorldError as fault:
+                node.outcome = fault.code
+                raise
 
     def _step(self, step: Step, scope: Scope) -> None:
         match step:
+            case Call(loop=None):
+                self.save(step.save_as, *self._call(step, scope), scope)
+            case Call() | Block():
+                LoopRun(self, step, scope).run()
             case If():
-                holds = truth(step.condition, evaluate(step.condition, scope))
-                self._block(step.then if holds else step.otherwise, scope)
+                self._branch(step, scope)
             case Require():
-                if not truth(step.condition, evaluate(step.condition, scope)):
-                    raise Stopped(step.status, as_text(evaluate(step.reason, scope)))
-            case Call(loop=Loop() as loop):
-                self._loop(step, loop, scope, lambda inside: self._once(step, inside))
-            case Block():
-                self._loop(step, step.loop, scope, lambda inside: self._body(step, inside))
+                self._require(step, scope)
             case _:
-                self._save(step.save_as, self._value(step, scope), scope)
+                self.save(step.save_as, *self._value(step, scope), scope)
 
-    def _save(self, name: str, value: Json, scope: Scope) -> None:
+    def save(self, name: str, value: Json, origin: Origin, scope: Scope) -> None:
+        """Bind a value to a name.
+
+        Raises:
+            BudgetExhausted: the run holds too much.
+        """
         self.meter.bound(value)
-        scope[name] = value
+        scope.values[name] = value
+        if scope.origins is not None:
+            scope.origins.bind(name, origin)
 
-    def _value(self, step: Call | Filter | Project | Aggregate | Set, scope: Scope) -> Json:
+    def _branch(self, step: If, scope: Scope) -> None:
+        holds = truth(step.condition, evaluate(step.condition, scope.values))
+        before = NO_CALLS
+        if scope.origins is not None:
+            before = scope.origins.branch
+            scope.origins.branch |= origin_of(step.condition, scope.values, scope.origins).behind()
+        self.block(step.then if holds else step.otherwise, scope)
+        if scope.origins is not None:
+            scope.origins.branch = before
+
+    def _require(self, step: Require, scope: Scope) -> None:
+        holds = truth(step.condition, evaluate(step.condition, scope.values))
+        if scope.origins is not None:
+            asked = origin_of(step.condition, scope.values, scope.origins).behind()
+            scope.origins.held |= asked | scope.origins.branch
+        if not holds:
+            raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
+
+    def _value(self, step: Filter | Project | Aggregate | Set, scope: Scope) -> tuple[Json, Origin]:
+        values, origins = scope.values, scope.origins
         match step:
-            case Call():
-                return self._call(step, scope)
             case Filter():
-                return [item for item in self._list(step.inputs, scope) if self._holds(step.where, scope, item)]
+                rows = self.rows(step.inputs, scope)
+                inner = dict(values)
+                kept = [item for item in rows if self._holds(step.where, inner, item)]
+                return kept, NOTHING if origins is None else of_filter(step, values, origins, rows, kept)
             case Project():
-                return [self._projected(step, scope, item) for item in self._list(step.inputs, scope)]
+                rows = self.rows(step.inputs, scope)
+                inner = dict(values)
+                made: list[Json] = [self._projected(step, inner, item) for item in rows]
+                return made, NOTHING if origins is None else of_projection(step, values, origins, rows, made)
             case Aggregate():
-                return aggregated(
-                    step, scope, holds=lambda where, item: self._holds(where, scope, item), weigh=self.meter.bound
+                inner = dict(values)
+                given, value = aggregated(
+                    step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self.meter.bound
                 )
+                return value, NOTHING if origins is None else of_aggregate(step, values, origins, given, value)
             case Set():
-                return evaluate(step.value, scope)
+                value = evaluate(step.value, values)
+                return value, NOTHING if origins is None else origin_of(step.value, values, origins)
 
-    def _projected(self, step: Project, scope: Scope, item: Json) -> Json:
+    def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
         self.meter.look()
-        return projected(item, {key: evaluate(value, _with(scope, "item", item)) for key, value in step.fields})
+        inner["item"] = item
+        return projected(item, {key: evaluate(value, inner) for key, value in step.fields})
 
-    def _list(self, expr: Expr, scope: Mapping[str, Json]) -> list[Json]:
-        value = evaluate(expr, scope)
+    def rows(self, expr: Expr, scope: Scope) -> list[Json]:
+        """The list an expression stands for; null is an empty one.
+
+        Raises:
+            ToolFault: ``bad_list``.
+        """
+        value = evaluate(expr, scope.values)
         if value is None:
             return []
         if not isinstance(value, list):
             raise ToolFault("bad_list", "a list is wanted where there is none", hint="the tool's types do not hold")
         return value
 
-    def _holds(self, where: Expr, scope: Scope, item: Json) -> bool:
+    def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self.meter.look()
-        return truth(where, evaluate(where, _with(scope, "item", item)))
+        inner["item"] = item
+        return truth(where, evaluate(where, inner))
 
-    def _call(self, step: Call, scope: Scope) -> Json:
+    def _call(self, step: Call, scope: Scope) -> tuple[Json, Origin]:
+        before = self.calls.logical
         try:
-            return self._once(step, scope)
+            return self.once(step, scope)
         except BudgetExhausted:
             raise
         except (VideoWorldError, Stopped) as fault:
             if step.on_error == "fail":
                 raise
-            self._lose(step, fault, 1, 1)
-            return None
+            self.lose(step, fault, 1, 1)
+            if scope.origins is None:
+                return None, NOTHING
+            return None, Origin(calls=self.calls_since(before), decided=read_by(step, scope.origins))
 
-    def _once(self, step: Call, scope: Mapping[str, Json]) -> Json:
-        arguments = {key: evaluate(value, scope) for key, value in step.params}
+    def calls_since(self, before: int) -> Calls:
+        """The calls made after the first ``before`` of them."""
+        return frozenset(range(before + 1, self.calls.logical + 1))
+
+    def once(self, step: Call, scope: Scope) -> tuple[Json, Origin]:
+        """One call of an operation or a tool, and where its result came from.
+
+        Raises:
+            VideoWorldError, Stopped: what the operation or the tool ends with.
+        """
+        arguments = {key: evaluate(value, scope.values) for key, value in step.params}
+        given = {} if scope.origins is None else of_arguments(step.params, scope.values, scope.origins)
         if step.kind == "api":
-            return self.calls(step.target, arguments)
-        outcome = self.run(step.target, self._fitting(step.target, arguments))
+            made_from = sorted(NO_CALLS.union(*(origin.behind() for origin in given.values()))) if given else ()
+            result = self.calls(step.target, arguments, made_from)
+            return result, NOTHING if scope.origins is None else Origin(calls=frozenset((self.calls.logical,)))
+        before = self.calls.logical
+        outcome, origin = self.run(step.target, self._fitting(step.target, arguments), given)
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
             raise BudgetExhausted("budget_exhausted", outcome.reason)
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
-        return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+        record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+        return record, NOTHING if scope.origins is None else of_callee(origin, given, self.calls_since(before))
 
     def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """The arguments of a call as the called tool's inputs have them."""
@@ -193,66 +282,10 @@ class Engine:
         except Unfit as why:
             raise ToolFault("bad_arguments", f"{name}: {why}", hint="a called tool takes what it declares") from None
 
-    def _body(self, step: Block, scope: Scope) -> Json:
-        self._block(step.body, scope)
-        last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), None)
-        return scope.get(last) if last is not None else None
-
-    def _loop(self, step: Call | Block, loop: Loop, scope: Scope, once: Callable[[Scope], Json]) -> None:
-        rows = self._list(loop.over, scope)
-        if len(rows) > loop.bound:
-            self.warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
-        collected: list[Json] = []
-        faults: list[VideoWorldError] = []
-        done = 0
-        for item in rows[: loop.bound]:
-            inside = _with(scope, loop.variable, item)
-            inside[step.save_as] = collected  # what ``until`` looks at
-            try:
-                self.meter.item()
-                self.meter.call()
-                collected.extend(products(once(inside), item, step.flattens))
-            except BudgetExhausted:
-                self.warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
-                break
-            except (VideoWorldError, Stopped) as fault:
-                if step.on_error == "fail":
-                    raise
-                if isinstance(fault, VideoWorldError):
-                    faults.append(fault)
-                if step.on_error == "null" and step.flattens is None:
-                    collected.append(None)
-                done += 1
-                continue  # what ``until`` asks about may not have been bound
-            done += 1
-            if loop.until is not None and truth(loop.until, evaluate(loop.until, inside)):
-                break
-        if faults and len(faults) == done:
-            raise faults[0]
-        # Bound only now: after a fault the list so far must not pass for the whole one.
-        self._save(step.save_as, collected, scope)
-        if faults:
-            self._lose(step, faults[0], len(faults), done)
-
-    def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
+    def lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
+        """Go on without what failed, and say so."""
         if isinstance(fault, Stopped):
             self.warn(f"{step.save_as}: {fault.reason or fault.status}")
             return
         self.lost = True
         self.warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
-
-
-def _with(scope: Scope, name: str, value: Json) -> Scope:
-    """A scope inside this one: what is bound in it is not seen outside."""
-    return ChainMap({name: value}, scope)
-
-
-def _label(step: Step) -> str:
-    match step:
-        case Call():
-            return f"{step.target} as {step.save_as}"
-        case Aggregate():
-            return f"{step.operation} as {step.save_as}"
-        case If() | Require():
-            return type(step).__name__.lower()
-    return f"{type(step).__name__.lower()} as {step.save_as}"

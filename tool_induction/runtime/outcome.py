@@ -11,8 +11,8 @@ from tool_induction.language.model import Output, Tool, binds, values, walk_step
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, plain
 from tool_induction.language.weighing import weight
-from tool_induction.runtime.inheriting import completed
 from tool_induction.runtime.presenting import text_of
+from tool_induction.runtime.steps.inheriting import completed
 from world_api.core.faults import ToolFault, VideoWorldError
 
 _SUMMARY = 200
@@ -22,13 +22,17 @@ _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end."""
+    """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end.
+
+    ``cited`` is the evidence of each output by itself, with repetitions.
+    """
 
     status: str
     reason: str
     summary: str
     outputs: dict[str, Json]
     evidence: list[Json]
+    cited: Mapping[str, list[Json]]
     fault: VideoWorldError | None = None
     stopped: bool = False
 
@@ -52,10 +56,17 @@ def outcome_of(
         found_out = found_out or (told and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
-    evidence = _evidence(tool, scope, status)
+    cited = {} if status in ("empty", "error") else _cited(tool, scope)
+    evidence = [] if status in ("empty", "error") else _evidence(tool, scope, cited)
     summary = _summary(tool, outputs, status, reason)
     return Outcome(
-        status=status, reason=reason, summary=summary, outputs=outputs, evidence=evidence, fault=_kept(fault, status)
+        status=status,
+        reason=reason,
+        summary=summary,
+        outputs=outputs,
+        evidence=evidence,
+        cited=cited,
+        fault=_kept(fault, status),
     )
 
 
@@ -81,15 +92,25 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
     return value
 
 
-def _evidence(tool: Tool, scope: Mapping[str, Json], status: str) -> list[Json]:
+def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
+    """The evidence of what each output is made of."""
+    at: dict[Expr, list[Json]] = {}
+    cited: dict[str, list[Json]] = {}
+    for output in tool.outputs:
+        paths = () if output.source is None else _paths(output.source)
+        for path in paths:
+            if path not in at:
+                at[path] = _evidence_at(path, scope)
+        cited[output.name] = [piece for path in paths for piece in at[path]]
+    return cited
+
+
+def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Json]]) -> list[Json]:
     """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn."""
-    if status in ("empty", "error"):
-        return []
-    made_by = {name: step for step in walk_steps(tool.steps) for name in binds(step)}
+    found = [piece for pieces in cited.values() for piece in pieces]
     sources = [output.source for output in tool.outputs if output.source is not None]
-    paths = dict.fromkeys(part for source in sources for part in _paths(source))
-    found = [piece for part in paths for piece in _evidence_at(part, scope)]
     level = {name for source in sources for name in names(source)}
+    made_by = {} if found else {name: step for step in walk_steps(tool.steps) for name in binds(step)}
     seen: set[str] = set()
     while level and not found:
         seen |= level

@@ -105,6 +105,10 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
-            where = canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
-            kept.setdefault(where, piece)
+            kept.setdefault(cited_as(piece), piece)
     return list(kept.values())[:most]
+
+
+def cited_as(piece: dict[str, Json]) -> str:
+    """What makes two pieces of evidence the same to a reader: stretch and source."""
+    return canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])

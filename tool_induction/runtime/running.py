@@ -12,12 +12,15 @@ from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import RecordType, plain
+from tool_induction.runtime.ahead.flights import Flights
+from tool_induction.runtime.ahead.lookahead import Lookahead
 from tool_induction.runtime.budget import Meter, RunLimits
-from tool_induction.runtime.calling import Caller, Memo, OperationCalls, WorldState
+from tool_induction.runtime.calling import Caller, Memo, OperationCalls, World, WorldState
 from tool_induction.runtime.engine import Engine
+from tool_induction.runtime.origins.evidence import tell_evidence
 from tool_induction.runtime.outcome import Outcome
 from tool_induction.runtime.presenting import cited, presented
-from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.trace import Trace, Untraced
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.faults import ToolFault
 
@@ -42,12 +45,13 @@ def run_tool(
         tools: The library's tools by name.
         name: The tool to run.
         arguments: Its inputs by name; checked against the declared inputs.
-        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``.
+        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. With ``limits.concurrency``
+            above 1 several threads call it at a time, though never while an operation writes.
         world: The session, so that remembered results know their world and revision.
         memo: Results to reuse; share one between runs on the same world.
         limits: Bounds of the run.
         monotonic: A clock in seconds.
-        trace: Records what was done.
+        trace: Records what was done, and where each output came from.
 
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, and ``error`` where a fault stopped it.
@@ -61,12 +65,23 @@ def run_tool(
         hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
         raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
     checked = check_arguments(compiled, arguments)
-    trace = Trace() if trace is None else trace
+    memo = Memo() if memo is None else memo
     meter = Meter(limits, monotonic)
-    calls = OperationCalls(call, meter=meter, memo=Memo() if memo is None else memo, world=world, trace=trace)
-    engine = Engine(tools=tools, calls=calls, meter=meter, trace=trace)
-    outcome = engine.run(name, checked)
-    return _record(compiled, outcome, calls, limits, engine.warnings)
+    asked = World(call, world, most=limits.result_bytes)
+    tracer = Untraced() if trace is None else trace
+    flights = Flights(limits.concurrency) if limits.concurrency > 1 else None
+    ahead = None if flights is None else Lookahead(tools=tools, world=asked, memo=memo, flights=flights, meter=meter)
+    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer, ahead=ahead)
+    engine = Engine(tools=tools, calls=calls, meter=meter, trace=tracer, ahead=ahead, told=trace is not None)
+    try:
+        outcome, _ = engine.run(name, checked)
+    finally:
+        if ahead is not None:
+            ahead.close()
+    record = _record(compiled, outcome, calls, limits, engine.warnings)
+    if trace is not None:
+        tell_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
+    return record
 
 
 def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dict[str, Json]:

@@ -22,52 +22,71 @@ from tool_induction.language.types import (
     show,
 )
 
+_SIZE_OF_NUMBER = 6  #: bytes of a number, a truth value or null with its comma, on the average
+
 
 class Unfit(ValueError):
     """A value is not what is wanted; the message names the place inside it and says why."""
 
 
-def check_json(value: object) -> None:
+def check_json(value: object, *, most: int | None = None) -> int:
     """Refuse what is no JSON value that can be computed with and written down.
+
+    Returns about how many bytes it takes, written out. Looking stops beyond ``most`` of them.
 
     Raises:
         Unfit: a number that is not finite or too large, text that is not valid Unicode, a key that is no string,
             something nested too deep, or a Python object that is not JSON.
     """
+    size = 0
     level = [value]
     for _ in range(limits.MAX_VALUE_DEPTH):
         below: list[object] = []
         for item in level:
             if isinstance(item, dict):
                 for key in item:
-                    _check_key(key)
+                    size += _size_of_key(key)
                 below.extend(item.values())
             elif isinstance(item, list):
+                size += 2
                 below.extend(item)
             else:
-                _check_scalar(item)
+                size += _size_of_scalar(item)
+            if most is not None and size + len(below) > most:
+                return size + len(below)
         if not below:
-            return
+            return size
         level = below
     raise Unfit(f"it is nested more than {limits.MAX_VALUE_DEPTH} deep")
 
 
-def _check_key(key: object) -> None:
+def _size_of_key(key: object) -> int:
     if not isinstance(key, str):
         raise Unfit("a key is not a string")
-    _check_scalar(key)
+    return _size_of_scalar(key) + 1
 
 
-def _check_scalar(value: object) -> None:
+def _size_of_scalar(value: object) -> int:
+    """As it stands in a list: with its comma, and its quotes."""
     if isinstance(value, str):
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise Unfit("a text is not valid Unicode")
-    elif isinstance(value, float) and not math.isfinite(value):
+        return _size_of_text(value) + 3
+    if isinstance(value, float) and not math.isfinite(value):
         raise Unfit("a number is not finite")
-    elif isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
-        raise Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
-    elif value is not None and not isinstance(value, int | float):
+    if isinstance(value, int | float):
+        if abs(value) > limits.MAX_NUMBER:
+            raise Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
+    elif value is not None:
         raise Unfit(f"{type(value).__name__} is not a JSON value")
+    return _SIZE_OF_NUMBER
+
+
+def _size_of_text(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise Unfit("a text is not valid Unicode") from None
 
 
 def fitted(value: Json, wanted: Type, *, place: str = "") -> Json:

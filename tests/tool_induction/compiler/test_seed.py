@@ -4,6 +4,7 @@ from typing import Any
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.tree import tree_lines
 from world_api.core.canonical import content_hash
 
 NAME = "locate_first_appearance"
@@ -70,8 +71,7 @@ def test_a_trace_shows_every_call(seed_text: str, world: Any) -> None:
 
     run_tool(compile_document(seed_text).tools, NAME, ARGUMENTS, call=world, trace=trace)
 
-    lines = list(trace.root.lines())
-    assert sum("call detect_objects" in line for line in lines) == 3
+    assert sum("detect_objects(" in line for line in tree_lines(trace.root)) == 3
     json.dumps(trace.root.record())
 
 

@@ -15,8 +15,12 @@ from world_api.core.faults import ToolFault
 Holds = Callable[[Expr, Json], bool]
 
 
-def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
-    """The value of an aggregate step. What it is to join is weighed first: joining makes a list long at once.
+def aggregated(
+    step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]
+) -> tuple[Json, Json]:
+    """The inputs and the value of an aggregate step.
+
+    What it is to join is weighed first: joining makes a list long at once.
 
     Raises:
         ToolFault: ``bad_parameter``, and what the aggregate names.
@@ -24,8 +28,19 @@ def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: 
     spec = AGGREGATES[step.operation]
     params = _parameters(step, spec, scope)
     if spec.takes == "nothing":
-        return spec.run(**params)
-    value = evaluate(step.inputs, scope)
+        return None, spec.run(**params)
+    given = evaluate(step.inputs, scope)
+    return given, _run(step, spec, given, params, holds, weigh)
+
+
+def _run(
+    step: Aggregate,
+    spec: AggregateSpec,
+    value: Json,
+    params: dict[str, Json],
+    holds: Holds,
+    weigh: Callable[[Json], None],
+) -> Json:
     match spec.takes:
         case "pair":
             sides = value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Answers of operations: asked for, looked at, remembered."""
