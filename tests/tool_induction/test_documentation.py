@@ -8,7 +8,7 @@ import pytest
 
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.document_schema import STEP_KEYS
+from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.typenames import known_types
 from tool_induction.runtime.running import run_tool
@@ -48,6 +48,6 @@ def test_the_page_names_every_aggregate_with_its_parameters(page: Any) -> None:
 def test_the_page_names_every_step_type_filter_and_type(page: Any) -> None:
     steps = set(re.findall(r"^\| `(\w+)` \|", section(page, "Steps"), re.MULTILINE))
 
-    assert steps == set(STEP_KEYS) - {"judge"}
+    assert steps == set(STEP_MODELS) - {"judge"}
     assert all(name in section(page, "Expressions") for name in FILTERS)
     assert all(name in section(page, "Types") for name in known_types())

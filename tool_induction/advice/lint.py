@@ -1,33 +1,20 @@
-"""Pass 6: advice that stops nothing. A tool may be correct and still not worth exposing."""
+"""Pass 6a: advice that stops nothing. A tool may be correct and still not worth exposing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
-from tool_induction.compiler.frozen import frozen_form
+from tool_induction.advice.likeness import lint_wrapper
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Call, Tool, walk_steps
+from tool_induction.language.syntax import Name
 from tool_induction.language.types import RecordType, plain
-from world_api.core.canonical import canonical
 
 MAX_INPUTS = 6
 MIN_DESCRIPTION_WORDS = 6
-#: identifiers only an earlier call can give
-_ID_INPUTS = ("entity_id", "segment_id", "scene_id", "memory_id", "event_ids")
 
 
 def lint(tool: Tool, findings: Findings) -> None:
     """Note what makes one tool less useful than it could be."""
-    calls = [step for step in walk_steps(tool.steps) if isinstance(step, Call)]
-    if len(calls) == 1 and calls[0].loop is None and len(tool.steps) == 1:
-        findings.add(
-            "L_WRAPPER",
-            (*tool.path, "steps"),
-            f"the tool only wraps {calls[0].target}; the caller can call that itself",
-            found=calls[0].target,
-        )
+    lint_wrapper(tool, findings)
     if len(tool.inputs) > MAX_INPUTS:
         findings.add(
             "L_TOO_MANY_INPUTS",
@@ -37,12 +24,13 @@ def lint(tool: Tool, findings: Findings) -> None:
             expected=f"at most {MAX_INPUTS}",
             suggestion="write into the steps what a question does not say",
         )
+    unknowable = _unknowable(tool)
     for item in tool.inputs:
-        if item.name in _ID_INPUTS:
+        if item.name in unknowable:
             findings.add(
                 "L_UNKNOWABLE_ID",
                 item.path,
-                f"a caller that has only the question does not know a {item.name}",
+                f"a caller that has only the question does not know a {unknowable[item.name]}",
                 found=item.name,
                 suggestion="take a description instead and look the id up",
             )
@@ -71,17 +59,15 @@ def _carries_evidence(tool: Tool, index: int) -> bool:
     return isinstance(item, RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
 
 
-def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:
-    """Note tools that do what another one of the library does."""
-    seen: dict[str, str] = {}
-    for name, tool in tools.items():
-        plan = canonical(_plan(tool))
-        if plan in seen:
-            findings[name].add(
-                "L_DUPLICATE", (*tool.path, "steps"), f"these are the steps of {seen[plan]!r}", found=seen[plan]
-            )
-        seen.setdefault(plan, name)
+def _unknowable(tool: Tool) -> dict[str, str]:
+    """Inputs that only an earlier call could give: called an id, or handed on as one."""
+    found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
+    for step in walk_steps(tool.steps):
+        for name, value in step.params if isinstance(step, Call) and step.kind == "api" else ():
+            if _is_id(name) and isinstance(value, Name):
+                found.setdefault(value.name, name)
+    return found
 
 
-def _plan(tool: Tool) -> Any:
-    return frozen_form(replace(tool, name="tool", description=""))["steps"]
+def _is_id(name: str) -> bool:
+    return name.endswith(("_id", "_ids")) and name != "video_id"

@@ -25,7 +25,8 @@ _SEEN_IN_RECORDINGS = {
     "summarize": "no aggregate writes prose; concat_text joins the texts in order",
     "infer": "no aggregate judges; return the material in order",
     "flatten": "loops already flatten lists; concat_lists joins several",
-    "zip": "join_nearest_in_time pairs two lists; or give a loop a 'do' block",
+    "zip": "what a loop makes already carries the item it was made from: read it as item.parent; "
+    "join_nearest_in_time pairs two other lists",
     "max_by": "pick_best with a key",
     "argmax": "pick_best with a key",
     "select_top": "top_k",
@@ -44,3 +45,24 @@ _SEEN_IN_RECORDINGS = {
 }
 
 INSTEAD: dict[str, str] = {**_KNOWN_ELSEWHERE, **_SEEN_IN_RECORDINGS}
+
+#: parameters that no aggregate has -> how to say what they say
+PARAMETERS_INSTEAD: dict[str, str] = {
+    "start_key": "leave it out: a stretch is always start_time to end_time",
+    "end_key": "leave it out: a stretch is always start_time to end_time",
+    "expression": 'make the value a field first, with a step of type "project", and name that field as "key"',
+    "by": "did you mean 'key'?",
+    "attribute": "did you mean 'key'?",
+    "text": "did you mean 'key'?",
+    "reverse": 'write "descending": true',
+}
+#: parameters that one aggregate has not -> what has them
+PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
+    ("pick_latest", "key"): 'use pick_best with "key": the item with the highest value of that field',
+    ("pick_earliest", "key"): 'use sort_by with "key", then first',
+    ("pick_longest", "key"): 'use pick_best with "key"',
+    ("first", "key"): 'use sort_by with "key", then first',
+    ("count", "where"): "filter first, then count",
+    ("count", "key"): 'use count_distinct with "key"',
+    ("merge_intervals", "key"): "group_by first, where stretches of different things must not be joined",
+}

@@ -76,6 +76,8 @@ class _Binder:
                 return None  # what the last step gives is unknown because of its own fault
             if isinstance(last, AnyType) or (isinstance(last, RecordType) and last.get(output.name) is not None):
                 source = Field(Name(saved[-1]), output.name)
+        if source is None and output.name in self._environment.types and self._findings.errors:
+            return None  # one branch binds it, and that the other does not has been said
         if source is None:
             self._unbound(output, saved)
             return None

@@ -1,4 +1,8 @@
-"""The compiler: a document in, checked tools and findings out. Passes collect all their faults."""
+"""The compiler: a document in, checked tools and findings out.
+
+Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and price,
+6 advice, 7 emission (``emit.py``, when a face is asked for). A pass does not repeat what follows from the fault of an earlier one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from tool_induction.advice.entities import lint_entities
-from tool_induction.advice.lint import lint, lint_library
+from tool_induction.advice.likeness import lint_library
+from tool_induction.advice.lint import lint
 from tool_induction.checking.outputs import bind_outputs
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import decode
@@ -20,7 +25,7 @@ from tool_induction.compiler.resolve import ToolParameters, resolve
 from tool_induction.compiler.scope import check_scope
 from tool_induction.compiler.shape import check_shape, name_of, split_document
 from tool_induction.compiler.spellings import canonical_spelling
-from tool_induction.language.diagnostics import Diagnostic, Findings
+from tool_induction.language.diagnostics import Diagnostic, Findings, by_relevance
 from tool_induction.language.model import Tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
 from tool_induction.language.syntax import located
@@ -127,28 +132,19 @@ class _Compiler:
 
     def compile(self, document: Any) -> Compilation:
         for path, raw in split_document(document, self._about_file):
-            self._read(raw, path)
-        parameters = {
-            name: ToolParameters(
-                names=tuple(item.name for item in tool.inputs),
-                required=frozenset(item.name for item in tool.inputs if item.required),
-            )
-            for name, tool in self._models.items()
-        }
-        unread = ToolParameters(names=(), required=frozenset(), is_faulty=True)
-        parameters |= {name: unread for name in self._names if name not in parameters}
+            self._shape(raw, path)
         for name in compile_order(self._models, self._findings):
-            self._compile(self._models[name], parameters, self._findings[name])
+            self._compile(self._models[name], self._findings[name])
         if self._compiled:
             lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
         items = [item for findings in (self._about_file, *self._order) for item in findings.items]
         tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
         if self._about_file.errors:
             tools = {}
-        return Compilation(tools=tools, names=tuple(self._names), diagnostics=tuple(items))
+        return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
-    def _read(self, raw: Any, path: tuple[str | int, ...]) -> None:
-        """Pass 1, and reading: shape, expressions, types' names."""
+    def _shape(self, raw: Any, path: tuple[str | int, ...]) -> None:
+        """Pass 1: has it the shape of a tool? Then it is read: expressions are parsed, types' names looked up."""
         name = name_of(raw, path)
         findings = Findings(tool=name)
         self._order.append(findings)
@@ -164,29 +160,48 @@ class _Compiler:
         self._models[name] = read_tool(raw, path, findings)
         self._findings[name] = findings
 
-    def _compile(self, tool: Tool, parameters: Mapping[str, ToolParameters], findings: Findings) -> None:
-        """Passes 2 to 6 on one tool; its callees have been through them."""
-        as_read = tool
-        tool = resolve(tool, parameters, findings)
-        check_scope(tool, findings)
-        inputs = {item.name: item.type for item in tool.inputs}
-        declared = {item.name: item.type for item in tool.outputs}
-        steps, after = StepChecker(self._signatures, findings).tool(tool)
-        tool = bind_outputs(replace(tool, steps=steps), after, findings)
-        refined = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
-        self._signatures[tool.name] = Signature(inputs=inputs, outputs=refined)
-        for target, path in calls_of(tool).items():
-            if target in self._models and target not in self._compiled and not findings.errors:
-                message = f"{target!r} cannot be called before its own faults are mended"
-                findings.add("E_UNKNOWN_TOOL", path, message, found=target)
+    def _compile(self, as_read: Tool, findings: Findings) -> None:
+        """Passes 2 to 6 on one tool; its callees have been through them. Pass 7 makes faces when they are asked for."""
+        tool = resolve(
+            as_read, self._parameters, findings
+        )  # pass 2: do operations, tools, aggregates, parameters exist?
+        check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
+        tool = self._types(tool, findings)  # pass 4
         if findings.errors:
             return
         _check_written_sizes(tool, findings)
-        price = price_of(tool, {name: item.price for name, item in self._compiled.items()}, findings)
-        lint(tool, findings)
+        prices = {name: item.price for name, item in self._compiled.items()}
+        price = price_of(tool, prices, findings)  # pass 5: is every loop bounded, and what does it cost?
+        lint(tool, findings)  # pass 6: advice
         lint_entities(as_read, self._entities, findings)
         if not findings.errors:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
+
+    def _types(self, tool: Tool, findings: Findings) -> Tool:
+        """Pass 4: do the types go together? The tool comes back with everything implicit written out."""
+        declared = {item.name: item.type for item in tool.outputs}
+        steps, after = StepChecker(self._signatures, findings).tool(tool)
+        tool = bind_outputs(replace(tool, steps=steps), after, findings)
+        outputs = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
+        inputs = {item.name: item.type for item in tool.inputs}
+        self._signatures[tool.name] = Signature(inputs=inputs, outputs=outputs)
+        for target, path in calls_of(tool).items():
+            if target in self._models and target not in self._compiled and not findings.errors:
+                message = f"{target!r} cannot be called before its own faults are mended"
+                findings.add("E_UNKNOWN_TOOL", path, message, found=target, follows=True)
+        return tool
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, ToolParameters]:
+        """What each tool of the file may be given; of one that could not be read nothing is known."""
+        unread = ToolParameters(names=(), required=frozenset(), is_faulty=True)
+        return dict.fromkeys(self._names, unread) | {
+            name: ToolParameters(
+                names=tuple(item.name for item in tool.inputs),
+                required=frozenset(item.name for item in tool.inputs if item.required),
+            )
+            for name, tool in self._models.items()
+        }
 
 
 def _check_written_sizes(tool: Tool, findings: Findings) -> None:

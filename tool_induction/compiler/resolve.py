@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
-from tool_induction.aggregates.suggestions import INSTEAD
-from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.aggregates.suggestions import INSTEAD, PARAMETERS_ELSEWHERE, PARAMETERS_INSTEAD
+from tool_induction.language.diagnostics import Code, Findings, Path, closest, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, Name, to_json, to_text
 from world_api.operations import OPERATIONS
+
+Entries: TypeAlias = tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +41,9 @@ def _resolve_block(
     for step in steps:
         match step:
             case Call(kind="api"):
-                _check_operation(step, tools, findings)
-                done.append(step)
+                done.append(_check_operation(step, tools, findings))
             case Call():
-                _check_tool(step, tools, findings)
-                done.append(step)
+                done.append(_check_tool(step, tools, findings))
             case Aggregate():
                 done.append(_check_aggregate(step, findings))
             case If():
@@ -55,7 +56,7 @@ def _resolve_block(
     return tuple(done)
 
 
-def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> None:
+def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> Call:
     if step.target not in OPERATIONS:
         suggestion = did_you_mean(step.target, OPERATIONS)
         if step.target in tools:
@@ -63,24 +64,24 @@ def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> 
         elif step.target in AGGREGATES:
             suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
         _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), OPERATIONS, suggestion, findings)
-        return
+        return step
     types = operation_types(step.target)
-    _check_parameters(step, list(types.parameters), types.required, findings)
+    return _check_parameters(step, list(types.parameters), types.required, findings)
 
 
-def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> None:
+def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> Call:
     target = tools.get(step.target)
     if target is None:
         suggestion = did_you_mean(step.target, tools)
         if step.target in OPERATIONS:
             suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
         _unknown("E_UNKNOWN_TOOL", "tool", step.target, (*step.path, "tool"), tools, suggestion, findings)
-        return
+        return step
     if target.is_faulty:
         message = f"{step.target!r} cannot be called before its own faults are mended"
-        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target)
-        return
-    _check_parameters(step, list(target.names), target.required, findings)
+        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
+        return step
+    return _check_parameters(step, list(target.names), target.required, findings)
 
 
 def _unknown(
@@ -91,11 +92,13 @@ def _unknown(
     )
 
 
-def _check_parameters(step: Call, known: list[str], required: frozenset[str], findings: Findings) -> None:
+def _check_parameters(step: Call, known: list[str], required: frozenset[str], findings: Findings) -> Call:
+    """The step; the values of parameters that do not exist are not looked at any further."""
     given = [name for name, _ in step.params]
     missing = [name for name in known if name in required and name not in given]
     for name in given:
         if name not in known:
+            meant = closest(name, missing)
             findings.add(
                 "E_UNKNOWN_PARAM",
                 (*step.path, "params", name),
@@ -104,6 +107,7 @@ def _check_parameters(step: Call, known: list[str], required: frozenset[str], fi
                 expected=", ".join(known),
                 suggestion=did_you_mean(name, missing) or did_you_mean(name, known),
             )
+            missing = [name for name in missing if name != meant]  # misspelt, not missing
     for name in missing:
         findings.add(
             "E_MISSING_PARAM",
@@ -112,6 +116,11 @@ def _check_parameters(step: Call, known: list[str], required: frozenset[str], fi
             found=", ".join(given),
             expected=name,
         )
+    return replace(step, params=_without_unknown(step.params, known))
+
+
+def _without_unknown(params: Entries, known: Collection[str]) -> Entries:
+    return tuple((name, value if name in known else Broken(to_text(value))) for name, value in params)
 
 
 def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
@@ -135,7 +144,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
         step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
     )
     _check_aggregate_parameters(step, spec, findings)
-    return replace(step, operation=name, inputs=inputs)
+    return replace(step, operation=name, inputs=inputs, params=_without_unknown(step.params, spec.params))
 
 
 def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
@@ -228,6 +237,8 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
             expected=", ".join(spec.params) or "none",
             suggestion=_parameter_suggestion(name, spec),
         )
+        meant = closest(name, missing)
+        missing = [name for name in missing if name != meant]  # misspelt, not missing
     for name in missing:
         findings.add(
             "E_MISSING_PARAM",
@@ -239,10 +250,10 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
 
 
 def _parameter_suggestion(name: str, spec: AggregateSpec) -> str:
-    for other, words in {"key": ("field", "by", "attribute", "text"), "descending": ("order", "reverse")}.items():
-        if other in spec.params and name in words:
-            return f"did you mean {other!r}?"
-    return did_you_mean(name, spec.params)
+    said = PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_INSTEAD.get(name, "")
+    if said.startswith("did you mean 'key'") and "key" not in spec.params:
+        said = ""
+    return said or did_you_mean(name, spec.params)
 
 
 def _keys(inputs: Expr) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
@@ -20,10 +21,11 @@ from tool_induction.language.model import (
     values,
     walk_steps,
 )
-from tool_induction.language.syntax import Expr, Field, Name, located, to_text, walk
+from tool_induction.language.syntax import Broken, Expr, Field, Name, located, to_text, walk
 from world_api.operations import OPERATIONS
 
 ITEM = "item"
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def check_scope(tool: Tool, findings: Findings) -> None:
@@ -50,6 +52,7 @@ class _Checker:
         self._block(self.tool.steps, defined, frozenset())
         self._outputs(defined)
         for item in self.tool.inputs:
+            self._hides(item.name, item.path)
             if item.name not in self.used:
                 self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used", found=item.name)
         for name, path in self.bound_at.items():
@@ -77,6 +80,8 @@ class _Checker:
                     body = set(defined)
                     self.taken.append({step.save_as, step.loop.variable})
                     self._block(step.body, body, loop_names | {step.loop.variable})
+                    last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), "")
+                    self.used.add(last)  # it is the value of an iteration
                     self.taken.pop()
                     # what is bound last is an iteration's value
                     self.silent.update([name for inner in step.body for name in binds(inner)][-1:])
@@ -139,7 +144,7 @@ class _Checker:
             self._block(block, inside, loop_names)
             names.append(inside - defined)
         then, otherwise = names
-        for name in sorted(then ^ otherwise):
+        for name in (*sorted(then - otherwise), *sorted(otherwise - then)):
             have, lack = ("then", "else") if name in then else ("else", "then")
             self.findings.add(
                 "E_BRANCH_MISMATCH",
@@ -176,15 +181,28 @@ class _Checker:
             self.findings.add(
                 "E_REDEFINED", (*path, "save_as"), f"{name!r} is bound already", found=name, suggestion="use a new name"
             )
+        self._hides(name, (*path, "save_as"))
         defined.add(name)
         self.later.discard(name)
         self.bound_at.setdefault(name, (*path, "save_as"))
+
+    def _hides(self, name: str, path: Path) -> None:
+        if name in OPERATIONS:
+            self.findings.add(
+                "W_SHADOW",
+                path,
+                f"{name!r} is also the name of an operation; here it is a value",
+                found=name,
+                suggestion="call the value by what it holds",
+            )
 
     def _value(self, value: Expr, path: Path, defined: set[str], loop_names: frozenset[str]) -> None:
         for where, leaf in located(value, path):
             for node in walk(leaf):
                 if isinstance(node, Name):
                     self._name(node.name, where, leaf, defined, loop_names)
+                elif isinstance(node, Broken):  # what it reads cannot be told: whatever it mentions counts as used
+                    self.used |= set(_WORD.findall(node.source))
 
     def _name(self, name: str, path: Path, leaf: Expr, defined: set[str], loop_names: frozenset[str]) -> None:
         if name in defined or name in loop_names:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.language import document_schema, limits
+from pydantic import ValidationError
+
+from tool_induction.documents.parts import TOOL_NAME
+from tool_induction.documents.schema import tool_schema
+from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.documents.tools import read_tool_document
+from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
 
 _JSON_KINDS = {
@@ -58,7 +65,7 @@ def name_of(tool: Any, path: Path) -> str:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(document_schema.tool_schema())
+    return Draft202012Validator(tool_schema())
 
 
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
@@ -68,12 +75,28 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     if _is_too_long(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings)
+    refused = _refused(tool)
+    if refused is None:
+        return findings.errors == before
     for error in _leaves(_validator().iter_errors(tool)):
         if len(findings.items) > limits.MAX_FINDINGS:
             break
         where: Path = (*path, *error.absolute_path)
         _explain(error, where, findings)
-    return findings.errors == before
+    if (
+        findings.errors == before
+    ):  # the schema is made from the models; should it ever say less, theirs is the last word
+        findings.add("E_SHAPE", path, shorten(str(refused)))
+    return False
+
+
+def _refused(tool: Any) -> ValidationError | None:
+    """What the models say against a document: they are quick to accept one, and the schema is good at telling why not."""
+    try:
+        read_tool_document(tool)
+    except ValidationError as error:
+        return error
+    return None
 
 
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
@@ -129,6 +152,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
+                if _is_misspelt(key, error):
+                    continue  # it stands there under another name, and that is told
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
                 findings.add(
                     "E_SHAPE",
@@ -158,7 +183,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 where,
                 f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
                 found=error.instance,
-                suggestion="tool names are lower case" if error.validator_value == document_schema.TOOL_NAME else "",
+                suggestion=_a_name(error.instance, is_tool=error.validator_value == TOOL_NAME),
             )
         case "dependentRequired":
             keys = [key for key in error.validator_value if key in error.instance]
@@ -166,6 +191,22 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
         case _:
             _plain_fault(error, where, findings)
+
+
+def _is_misspelt(key: str, error: Any) -> bool:
+    """Whether a key that is not known at this place is told to be the one that is missing."""
+    known = error.schema.get("properties", {})
+    if error.schema.get("additionalProperties") is not False:
+        return False
+    return any(_other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
+
+
+def _a_name(text: str, *, is_tool: bool) -> str:
+    """The nearest text that can be a name."""
+    near = re.sub(r"[^A-Za-z0-9]+", "_", shorten(text, 40)).strip("_")
+    near = near.lower() if is_tool else near
+    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
+    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
 
 
 #: keys as models like to spell them -> ours, where it exists at that place
@@ -194,7 +235,7 @@ def _other_key(key: str, known: Mapping[str, Any]) -> str:
 
 def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
     found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
-    is_step = error.validator_value == list(document_schema.STEP_KEYS)
+    is_step = error.validator_value == list(STEP_MODELS)
     suggestion = did_you_mean(found, error.validator_value)
     if is_step and not suggestion:
         suggestion = _step_suggestion(found)
@@ -241,7 +282,7 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 def _what(instance: Mapping[str, Any]) -> str:
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        known = instance["type"] in document_schema.STEP_KEYS
+        known = instance["type"] in STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     if "steps" in instance or "tool_name" in instance:
         return "a tool"

@@ -60,6 +60,7 @@ _SHOWN = 120
 _SENTENCE = 500
 
 
+_RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "lint": 2}
 _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 
@@ -74,6 +75,7 @@ class Diagnostic:
     found: str = ""
     expected: str = ""
     suggestion: str = ""
+    follows: bool = False  #: it only follows from a fault that stands elsewhere
 
     @property
     def severity(self) -> Severity:
@@ -110,7 +112,15 @@ class Findings:
     _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
     def add(
-        self, code: Code, path: Path, message: str, *, found: str = "", expected: str = "", suggestion: str = ""
+        self,
+        code: Code,
+        path: Path,
+        message: str,
+        *,
+        found: str = "",
+        expected: str = "",
+        suggestion: str = "",
+        follows: bool = False,
     ) -> None:
         """Note one finding; the same finding at the same place is noted once."""
         if len(self.items) > limits.MAX_FINDINGS:
@@ -126,6 +136,7 @@ class Findings:
             found=shorten(found),
             expected=shorten(expected),
             suggestion=shorten(suggestion, _SENTENCE),
+            follows=follows,
         )
         if item not in self._seen:
             self._seen.add(item)
@@ -144,6 +155,14 @@ class Findings:
     def errors(self) -> int:
         """How many findings stop the tool."""
         return sum(item.severity == "error" for item in self.items)
+
+
+def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Faults first, then what was decided, then advice; what only follows from another fault after all that do not.
+
+    Within each, passes come in their order, and so a cause before its consequences.
+    """
+    return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
 
 
 def format_path(path: Path) -> str:

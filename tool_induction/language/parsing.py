@@ -8,6 +8,7 @@ constants such as ``'a' * 1000000000``; its parser does neither.)
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+_INNER_BRACES = re.compile(r"(?P<quote>['\"]?)\{\{\s*(?P<inner>[^{}]*?)\s*\}\}(?P=quote)")
+
+
 class ExpressionFault(Exception):
     """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
 
@@ -65,7 +69,7 @@ def parse_value(text: str) -> Expr:
     meaningful = [part for part in parts if not (isinstance(part, Const) and str(part.value).isspace())]
     if len(meaningful) == 1 and not _is_literal(text, meaningful[0]):
         return meaningful[0]
-    return Text(tuple(parts))
+    return Text(parts)
 
 
 def parse_expression(text: str) -> Expr:
@@ -83,13 +87,25 @@ def parse_expression(text: str) -> Expr:
             "E_EXPR_SYNTAX",
             "text around '{{ }}' makes a string, but one expression is wanted here",
             found=stripped,
-            suggestion="put the whole expression inside one pair of '{{ }}'",
+            suggestion=_in_one_pair(stripped),
         )
     return value
 
 
+def _in_one_pair(text: str) -> str:
+    """How an expression with braces inside it is written, where taking them away makes it one."""
+    bare = _INNER_BRACES.sub(r"\g<inner>", text)
+    try:
+        _parts(f"{{{{ {bare} }}}}")
+    except ExpressionFault:
+        return "put the whole expression inside one pair of '{{ }}'"
+    return f'write "{{{{ {bare} }}}}"'
+
+
 def within_bounds(expr: Expr) -> bool:
     """Whether a tree could be written down and read again."""
+    if isinstance(expr, Name) or (isinstance(expr, Const) and not isinstance(expr.value, str)):
+        return True
     try:
         text = to_json(expr)
         return not isinstance(text, str) or "{{" not in text or bool(_parts(text))
@@ -108,7 +124,9 @@ def _environment() -> Environment:
     return Environment(keep_trailing_newline=True, autoescape=True)
 
 
-def _parts(text: str) -> list[Expr]:
+@lru_cache(maxsize=1024)
+def _parts(text: str) -> tuple[Expr, ...]:
+    """The parts of a text, as trees; trees are immutable, and the same few texts come again and again."""
     _check_text(text)
     from jinja2 import TemplateSyntaxError
 
@@ -127,7 +145,7 @@ def _parts(text: str) -> list[Expr]:
         _check_tree(part)
     if sum(sum(1 for _ in walk(part)) for part in parts) > limits.MAX_EXPRESSION_NODES:
         raise ExpressionFault("E_EXPR_SIZE", _too_many_nodes(), suggestion=_SPLIT)
-    return parts
+    return tuple(parts)
 
 
 def _check_text(text: str) -> None:
@@ -222,7 +240,11 @@ def _constant(value: object) -> Const:
     if isinstance(value, str):
         _check_unicode(value)
     if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
-        raise ExpressionFault("E_EXPR_SIZE", f"a number is larger than {limits.MAX_NUMBER:g}")
+        raise ExpressionFault(
+            "E_EXPR_SIZE",
+            f"a number is larger than {limits.MAX_NUMBER:g}",
+            suggestion="times are in seconds, counts are small: no such number is needed",
+        )
     return Const(cast("str | int | float | bool | None", value))
 
 

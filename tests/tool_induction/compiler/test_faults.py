@@ -223,6 +223,7 @@ def test_a_planted_fault_is_named_at_its_place_with_a_suggestion(
     assert (code, where) in codes(compilation)
     said = [item for item in compilation.diagnostics if (item.code, item.json_path) == (code, where)]
     assert any(suggestion in item.suggestion + item.message for item in said)
+    assert (compilation.diagnostics[0].code, compilation.diagnostics[0].json_path) == (code, where)
     assert not compilation.tools
 
 

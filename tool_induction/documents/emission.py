@@ -1,0 +1,221 @@
+"""What a model may be made to write: the language as a schema for structured outputs, and back to a document.
+
+``loose`` is the language itself in the keywords that constrained decoders know (``anyOf`` and ``$ref`` in place of ``if`` /
+``then``). ``strict`` keeps to the rules of OpenAI's strict mode, which has no maps with free keys: there, what is a map in a
+document is a list of ``{name, value}``, and ``document_from_emission`` makes the document of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tool_induction.aggregates import AGGREGATES
+from tool_induction.documents.schema import LOOPING, language_schema, tool_schema
+from tool_induction.documents.steps import STEP_MODELS
+from world_api.exposure.schemas import strict_schema
+from world_api.operations import OPERATIONS
+
+Schema = dict[str, Any]
+
+#: what the strict form cannot say, for the page and for who reads a log
+STRICT_CANNOT_SAY = (
+    "Maps with free keys: inputs, outputs, params and fields are lists of entries with a name.",
+    "Which key goes with which other: loop keys may stand on a step without loop_over; the compiler says so.",
+    "Blocks inside blocks: the steps of do, then and else are plain steps.",
+    "Values inside values: a record or a list among params is written with dotted names (time_range.start_time, labels.0).",
+    "Records and lists as the value of a set or of an output: an expression has to give them.",
+    "Inputs of an aggregate that are records of other names than a and b.",
+    "Lengths of texts and what a name may be called: told in descriptions, checked by the compiler.",
+)
+
+_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+_BLOCKS = ("do", "then", "else")
+#: maps of a document that are lists of entries in the strict form
+_ENTRY_KEYS = ("params", "fields")
+
+
+@lru_cache(maxsize=2)
+def emission_schema(*, strict: bool) -> Schema:
+    """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
+
+    Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out.
+    """
+    return strict_schema(_entries_form()) if strict else _loose_form()
+
+
+def document_from_emission(emission: Any) -> Any:
+    """The document that an emission in the strict form stands for; any other value comes back as it is."""
+    if not isinstance(emission, Mapping) or not isinstance(emission.get("tools"), Sequence):
+        return emission
+    return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
+
+
+def _kinds() -> list[str]:
+    return [kind for kind in STEP_MODELS if kind != "judge"]
+
+
+def _loose_form() -> Schema:
+    whole = language_schema()["$defs"]
+    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind) for kind in _kinds()}
+    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
+    parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in _kinds()]}
+    file = {
+        "type": "object",
+        "required": ["tools"],
+        "additionalProperties": False,
+        "properties": {"tools": whole["tools"]},
+    }
+    made: Schema = _decodable({**file, "$defs": {**parts, **steps}})
+    return made
+
+
+def _named(step: Schema, kind: str) -> Schema:
+    """A step that says its type, and calls only what there is."""
+    properties = dict(step["properties"])
+    properties["type"] = {"description": properties["type"]["description"], "enum": [kind]}
+    for key, words in (("api", list(OPERATIONS)), ("operation", list(AGGREGATES))):
+        if key in properties:
+            properties[key] = {"description": properties[key]["description"], "enum": words}
+    return {**step, "required": ["type", *step["required"]], "properties": properties}
+
+
+def _decodable(node: Any) -> Any:
+    """Without what constrained decoders do not know; the compiler checks it all the same."""
+    if isinstance(node, list):
+        return [_decodable(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept: Schema = {}
+    for key, value in node.items():
+        if key in ("properties", "$defs"):
+            kept[key] = {name: _decodable(part) for name, part in value.items()}
+        elif key == "pattern":
+            kept[key] = value.replace(r"(?!\n)", "")
+        elif key not in ("not", "dependentRequired", "propertyNames", "examples"):
+            kept[key] = _decodable(value)
+    return kept
+
+
+def _entries_form() -> Schema:
+    tool = tool_schema()
+    plain = [_closed(kind, tool["$defs"], inner=None) for kind in _kinds() if kind not in ("loop", "if")]
+    inner = {"type": "array", "items": {"anyOf": plain}}
+    every = [_closed(kind, tool["$defs"], inner=inner) for kind in _kinds()]
+    words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
+    properties = words | {
+        "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
+        "outputs": _declared(tool["$defs"]["output"], tool["properties"]["outputs"]["description"]),
+        "steps": {"type": "array", "items": {"anyOf": every}},
+    }
+    return _record({"tools": {"type": "array", "items": _record(properties)}})
+
+
+def _record(properties: Schema, required: Sequence[str] | None = None) -> Schema:
+    needed = list(properties) if required is None else list(required)
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def _declared(declaration: Schema, description: str) -> Schema:
+    properties: Schema = {"name": {"type": "string", "description": "Its name."}}
+    for key, part in declaration["properties"].items():
+        properties[key] = _decodable(part) if "type" in part else {**part, **_SCALAR}
+    return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
+
+
+def _closed(kind: str, definitions: Schema, *, inner: Schema | None) -> Schema:
+    step = _named(definitions[f"{kind}_step"], kind)
+    properties: Schema = {}
+    for key, part in step["properties"].items():
+        described = {"description": part["description"]} if "description" in part else {}
+        if key in _BLOCKS:
+            properties[key] = {**described, **(inner or {})}
+        elif key in _ENTRY_KEYS:
+            entry = _record({"name": {"type": "string"}, "value": _SCALAR})
+            properties[key] = {**described, "type": "array", "items": entry}
+        elif kind == "aggregate" and key == "inputs":
+            pair = _record({"a": {"type": "string"}, "b": {"type": "string"}})
+            names = {"type": "array", "items": {"type": "string"}}
+            properties[key] = {**described, "anyOf": [{"type": "string"}, names, pair]}
+        elif "enum" in part or part.get("type") == "integer":
+            properties[key] = _decodable(part)
+        else:
+            properties[key] = {**described, **(_SCALAR if key == "value" else {"type": "string"})}
+    needed = [*step["required"], *(("loop_over",) if kind == "loop" else ())]
+    return _record(properties, [key for key in properties if key in needed])
+
+
+def _tool(tool: Any) -> Any:
+    if not isinstance(tool, Mapping):
+        return tool
+    whole = dict(tool)
+    for key in ("inputs", "outputs"):
+        if isinstance(whole.get(key), list):
+            whole[key] = _by_name(whole[key])
+    if isinstance(whole.get("steps"), list):
+        whole["steps"] = [_step(step) for step in whole["steps"]]
+    return whole
+
+
+def _by_name(entries: list[Any]) -> Any:
+    """Declarations by name; entries that are none, or share a name, stay a list for the compiler to refuse."""
+    named = {
+        entry["name"]: entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
+    }
+    if len(named) < len(entries):
+        return entries
+    return {
+        name: {key: value for key, value in entry.items() if key != "name" and value is not None}
+        for name, entry in named.items()
+    }
+
+
+def _step(step: Any) -> Any:
+    if not isinstance(step, Mapping):
+        return step
+    whole = {key: value for key, value in step.items() if value is not None or key == "value"}
+    for key in _BLOCKS:
+        if isinstance(whole.get(key), list):
+            whole[key] = [_step(inner) for inner in whole[key]]
+    if isinstance(whole.get("params"), list):
+        whole["params"] = _nested(whole["params"])
+    if isinstance(whole.get("fields"), list):
+        whole["fields"] = _flat(whole["fields"])
+    if whole.get("type") in LOOPING and "loop_over" not in whole:
+        whole.pop("as", None)  # strict mode makes a model say it; without a loop it says nothing
+    return whole
+
+
+def _flat(entries: list[Any]) -> Any:
+    pairs = [(entry["name"], entry["value"]) for entry in entries if _is_entry(entry)]
+    return dict(pairs) if len(dict(pairs)) == len(entries) else entries
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and "value" in entry
+
+
+def _nested(entries: list[Any]) -> Any:
+    """Parameters with dotted names as records and lists."""
+    flat = _flat(entries)
+    if not isinstance(flat, dict):
+        return entries
+    made: Schema = {}
+    for name, value in flat.items():
+        holder, parts = made, name.split(".")
+        for part in parts[:-1]:
+            inner = holder.setdefault(part, {})
+            if not isinstance(inner, dict):
+                return flat  # one name is a value and holds values: the compiler will not know it
+            holder = inner
+        holder[parts[-1]] = value
+    return {name: _lists(value) for name, value in made.items()}
+
+
+def _lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    whole = {key: _lists(inner) for key, inner in value.items()}
+    is_list = bool(whole) and list(whole) == [str(place) for place in range(len(whole))]
+    return list(whole.values()) if is_list else whole
