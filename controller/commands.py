@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
-import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +20,6 @@ from world_api.exposure.cli import (
     note,
     show,
 )
-
-if TYPE_CHECKING:
-    from world_api.core.ports import ChatModel, Clock
 
 MAX_QUESTION_CHARACTERS = 20_000
 
@@ -61,6 +55,7 @@ def ask(
     from controller.summary import summarise, tell
     from tool_induction.library import load_library
     from world_api.backends.clocks import SystemClock
+    from world_api.exposure.models import chat_model
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
 
@@ -107,24 +102,3 @@ def checked_question(question: str) -> str:
             hint=f"ask in 1 to {MAX_QUESTION_CHARACTERS} characters",
         )
     return text
-
-
-def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
-    """The model that was named, on the configured endpoint; the rule-based one where none was.
-
-    An endpoint is used only when a model is named, never because a key happens to be set.
-
-    Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
-    """
-    from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
-
-    if name is None or name == RULE_BASED:
-        if name is None:
-            note("no --model given: the rule-based model answers, which sends nothing anywhere")
-        return RuleBasedChatModel()
-    from world_api.backends.chat.endpoint import Endpoint
-    from world_api.backends.chat.openai_chat import OpenAIChatModel
-
-    endpoint = Endpoint.from_environment(environment)
-    return OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)

@@ -13,9 +13,10 @@ from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.budgets import Budget, Usage
+from controller.budgets import Budget
 from controller.conversation.answers import CitedSpan
 from controller.conversation.replies import Problem
+from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.budgets import Budget, Meter, usage_of
+from controller.budgets import Budget, Meter
 from controller.conversation.answers import (
     SUBMIT_ANSWER,
     SubmittedAnswer,
@@ -25,6 +25,7 @@ from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
 from controller.toolsets import Toolset, split_result
 from world_api.backends.chat.completions import checked_reply
+from world_api.backends.chat.usage import usage_of
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import as_stored, internal_fault, observed

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.budgets import usage_of
 from controller.conversation.prompting import Prompts
 from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
 from controller.journal import Entry, Journal, label_for
@@ -20,6 +19,7 @@ from controller.systems import ToolUser
 from controller.toolsets import TRACE
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
+from world_api.backends.chat.usage import usage_of
 from world_api.backends.clocks import RecordingClock, ReplayClock
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, VideoWorldError

@@ -73,11 +73,11 @@ def previous_before(items: Sequence[Item], time: float) -> Json:
 
 
 def _sortable(value: Json) -> tuple[int, float, str] | None:
-    if isinstance(value, bool):
-        return (0, float(value), "")
-    if isinstance(value, int | float):
-        return (0, float(value), "")
-    return (1, 0.0, value) if isinstance(value, str) else None
+    """Numbers come before texts; true and false are 1 and 0."""
+    if isinstance(value, str):
+        return (1, 0.0, value)
+    number = float(value) if isinstance(value, bool) else number_at(value, None)
+    return None if number is None else (0, float(number), "")
 
 
 def sort_by(items: Sequence[Item], key: str | None = None, descending: bool = False) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeGuard
@@ -27,15 +28,17 @@ def value_at(item: Item, key: str | None) -> Json:
 
 
 def number_at(item: Item, key: str | None) -> float | int | None:
-    """The number under a key, or None."""
+    """The number under a key; None where there is none, or none that can be computed with."""
     value = value_at(item, key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def span_of(item: Item) -> TimeSpan | None:
     """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
-    if isinstance(item, int | float) and not isinstance(item, bool):
-        return TimeSpan(start=item, end=item)
+    if (moment := number_at(item, None)) is not None:
+        return TimeSpan(start=moment, end=moment)
     start = number_at(item, "start_time") if isinstance(item, dict) else None
     moment = number_at(item, "timestamp") if isinstance(item, dict) else None
     start = moment if start is None else start

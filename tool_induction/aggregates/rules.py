@@ -17,7 +17,9 @@ from tool_induction.language.types import (
     TIME,
     ListType,
     RecordType,
+    ScalarType,
     Type,
+    is_numeric,
     join,
     optional,
     plain,
@@ -102,8 +104,16 @@ def evidence_list() -> ListType:
 
 
 def intervals(given: Lists, _: Given) -> Type:
-    """Joined stretches with their evidence."""
-    return replace(thin(given[0]), item=with_field(LONG_INTERVAL, "evidence", evidence_list()))
+    """Joined stretches with their evidence; none of items that stand for no stretch."""
+    item = with_field(LONG_INTERVAL, "evidence", evidence_list())
+    return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
+
+
+def surely_timed(item: Type) -> bool:
+    """Whether every item of this type stands for a stretch of video, or for a moment."""
+    if isinstance(item, RecordType) and not item.is_open:
+        return any(isinstance(item.get(key), ScalarType) for key in ("start_time", "timestamp"))
+    return isinstance(item, ScalarType) and is_numeric(item)
 
 
 def thin(one: ListType) -> ListType:

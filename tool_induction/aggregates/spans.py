@@ -9,6 +9,7 @@ from itertools import accumulate, islice, pairwise
 from tool_induction.aggregates.items import Item, evidence_of, goodness, rank_key, span_of, times, value_at, with_span
 from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text
+from world_api.core.canonical import canonical
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan, merge_spans, round_time
 
@@ -98,21 +99,31 @@ class _Near:
 
 def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
     """Stretches that overlap or lie at most ``gap`` seconds apart, joined; in time order, with their evidence."""
-    timed = [(span, item) for item in items if (span := span_of(item))]
+    timed = [(_rounded(span), item) for item in items if (span := span_of(item))]
     spans = merge_spans((span for span, _ in timed), gap=max(0.0, gap))
     starts = [span.start for span in spans]
     inside: list[list[Item]] = [[] for _ in spans]
     for own, item in timed:
         inside[bisect_right(starts, own.start) - 1].append(item)
     return [
-        times(span) | {"duration": round_time(span.duration), "evidence": evidence_of(members)}
+        times(span) | {"duration": round_time(span.duration), "evidence": _in_time_order(evidence_of(members))}
         for span, members in zip(spans, inside, strict=True)
     ]
 
 
+def _in_time_order(evidence: list[Json]) -> list[Json]:
+    """Evidence by time, so that it does not depend on the order of the items that carried it."""
+    return sorted(evidence, key=lambda piece: (_start(piece), canonical(piece)))
+
+
+def _rounded(span: TimeSpan) -> TimeSpan:
+    """The span as it is written down, so that merging what was merged changes nothing."""
+    return TimeSpan(start=round_time(span.start), end=round_time(span.end))
+
+
 def total_duration(items: Sequence[Item]) -> float:
     """Seconds covered by the items; what overlaps counts once."""
-    spans = [span for item in items if (span := span_of(item))]
+    spans = [_rounded(span) for item in items if (span := span_of(item))]
     return round_time(sum(span.duration for span in merge_spans(spans)))
 
 

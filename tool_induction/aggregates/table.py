@@ -29,7 +29,8 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must stand for stretches of video.
+    count); or nothing. ``times`` says that items must stand for stretches of video. ``order_free`` promises that the
+    result does not depend on the order of the items; a pick from a list is that only where no two items tie.
     """
 
     name: str
@@ -38,6 +39,7 @@ class AggregateSpec:
     run: Callable[..., Json]
     params: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
+    order_free: bool = False
 
 
 def _key(role: Role = "key", *, required: bool = False) -> Parameter:
@@ -78,17 +80,30 @@ _SPECS = (
         params={"time": _value(TIME, required=True)},
         times=True,
     ),
-    AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count),
+    AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count, order_free=True),
     AggregateSpec(
-        name="count_distinct", takes="list", result=rules.always(INT), run=lists.count_distinct, params={"key": _key()}
+        name="count_distinct",
+        takes="list",
+        result=rules.always(INT),
+        run=lists.count_distinct,
+        params={"key": _key()},
+        order_free=True,
     ),
-    AggregateSpec(name="any", takes="list", result=rules.always(BOOL), run=lists.any_, params={"where": _CONDITION}),
+    AggregateSpec(
+        name="any",
+        takes="list",
+        result=rules.always(BOOL),
+        run=lists.any_,
+        params={"where": _CONDITION},
+        order_free=True,
+    ),
     AggregateSpec(
         name="all",
         takes="list",
         result=rules.always(BOOL),
         run=lists.all_,
         params={"where": replace(_CONDITION, required=True)},
+        order_free=True,
     ),
     AggregateSpec(name="concat_lists", takes="lists", result=rules.concatenated, run=lists.concat_lists),
     AggregateSpec(
@@ -140,9 +155,15 @@ _SPECS = (
         run=spans.merge_intervals,
         params={"gap": _value(FLOAT)},
         times=True,
+        order_free=True,
     ),
     AggregateSpec(
-        name="total_duration", takes="list", result=rules.always(FLOAT), run=spans.total_duration, times=True
+        name="total_duration",
+        takes="list",
+        result=rules.always(FLOAT),
+        run=spans.total_duration,
+        times=True,
+        order_free=True,
     ),
     AggregateSpec(
         name="clamp", takes="list", result=rules.some, run=spans.clamp, params={"interval": _INTERVAL}, times=True
@@ -179,7 +200,12 @@ _SPECS = (
     ),
     AggregateSpec(name="ordered_pair", takes="pair", result=rules.pair, run=spans.ordered_pair, times=True),
     AggregateSpec(
-        name="sum", takes="list", result=rules.always(FLOAT), run=lists.sum_, params={"key": _key("number_key")}
+        name="sum",
+        takes="list",
+        result=rules.always(FLOAT),
+        run=lists.sum_,
+        params={"key": _key("number_key")},
+        order_free=True,
     ),
     AggregateSpec(
         name="avg",
@@ -187,9 +213,24 @@ _SPECS = (
         result=rules.always(optional(FLOAT)),
         run=lists.avg,
         params={"key": _key("number_key")},
+        order_free=True,
     ),
-    AggregateSpec(name="min", takes="list", result=rules.at_key, run=lists.min_, params={"key": _key("number_key")}),
-    AggregateSpec(name="max", takes="list", result=rules.at_key, run=lists.max_, params={"key": _key("number_key")}),
+    AggregateSpec(
+        name="min",
+        takes="list",
+        result=rules.at_key,
+        run=lists.min_,
+        params={"key": _key("number_key")},
+        order_free=True,
+    ),
+    AggregateSpec(
+        name="max",
+        takes="list",
+        result=rules.at_key,
+        run=lists.max_,
+        params={"key": _key("number_key")},
+        order_free=True,
+    ),
     AggregateSpec(name="mode", takes="list", result=rules.at_key, run=lists.mode, params={"key": _key()}),
     AggregateSpec(
         name="concat_text",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type
+from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment
@@ -63,7 +63,7 @@ def _learn(step: Aggregate, result: Type, lists: list[ListType], environment: En
             after = after.imply(("filled", source), ("present", name)).imply(("present", name), ("filled", source))
     elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
         after = after.imply(("filled", source), ("filled", name)).imply(("filled", name), ("filled", source))
-    elif isinstance(result, ListType) and step.operation == "merge_intervals":
+    elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
         after = after.imply(("filled", source), ("filled", name))
     return after
 

@@ -1,0 +1,114 @@
+"""A domain of questions, as the rest of the project sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+SplitName = Literal["induction", "admission", "development", "test"]
+SPLITS: tuple[SplitName, ...] = get_args(SplitName)
+AnswerType = Literal["interval", "time", "count", "duration", "yes_no", "order", "choice", "text"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """One wording of a question, with ``{placeholders}``; ``zh`` is empty where there is no Chinese wording."""
+
+    id: str  #: unique in the domain: ``first_appearance/induction/0``
+    split: SplitName
+    en: str
+    zh: str = ""
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The wordings there are."""
+        return (self.en, self.zh) if self.zh else (self.en,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionType:
+    """What is asked for, the type of its answer, and its templates, each of one split."""
+
+    id: str
+    about: str
+    answer: AnswerType
+    templates: tuple[Template, ...]
+
+    def of(self, split: SplitName) -> tuple[Template, ...]:
+        """The templates of one split."""
+        return tuple(item for item in self.templates if item.split == split)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkedExample:
+    """A question with its answer and how it would be found with the operations. ``template`` is its template's id."""
+
+    type: str
+    template: str
+    question: str
+    answer: str
+    found_by: str
+    video: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entities:
+    """Who and what the worked examples are about, and others of the same kinds to try tools on. Disjoint."""
+
+    examples: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolKind:
+    """A kind of tool that is wanted of an induction."""
+
+    id: str
+    about: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """The videos of one split: ids, or beginnings of ids that end in ``*``."""
+
+    name: SplitName
+    videos: tuple[str, ...]
+
+    def holds(self, video_id: str) -> bool:
+        """Whether a video belongs to it."""
+        return any(matches(pattern, video_id) for pattern in self.videos)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """A domain. ``hash`` is the SHA-256 of its file's bytes, in hexadecimal."""
+
+    name: str
+    title: str
+    description: str
+    question_types: tuple[QuestionType, ...]
+    examples: tuple[WorkedExample, ...]
+    entities: Entities
+    tool_kinds: tuple[ToolKind, ...]
+    splits: tuple[Split, ...]
+    hash: str
+
+    def templates(self, split: SplitName) -> tuple[Template, ...]:
+        """All templates of one split."""
+        return tuple(item for kind in self.question_types for item in kind.of(split))
+
+    def split_of_video(self, video_id: str) -> SplitName | None:
+        """The split that a video belongs to, if any."""
+        return next((split.name for split in self.splits if split.holds(video_id)), None)
+
+
+def matches(pattern: str, video_id: str) -> bool:
+    """Whether an id is the one named, or begins as the pattern before its ``*`` does."""
+    return video_id.startswith(pattern[:-1]) if pattern.endswith("*") else video_id == pattern
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether some id matches both patterns."""
+    if one.endswith("*") and other.endswith("*"):
+        return one[:-1].startswith(other[:-1]) or other[:-1].startswith(one[:-1])
+    return matches(one, other) or matches(other, one)

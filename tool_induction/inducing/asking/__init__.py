@@ -1,0 +1,1 @@
+"""Asking the model: what it is told, what it answers, and what was answered before."""

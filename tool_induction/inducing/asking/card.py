@@ -1,0 +1,185 @@
+"""The language on one card: what a model must know to write a tool, made from the tables the compiler itself uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
+from tool_induction.documents.schema import LOOP_KEYS, LOOPING, step_keys
+from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.language.schemas import operation_types
+from tool_induction.language.typenames import world_types
+from tool_induction.language.types import (
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    show,
+)
+from world_api.operations import OPERATIONS
+from world_api.operations.declaring.registry import BESIDE
+
+_MOST_WORDS = 4  #: of an enumeration that is written out where it is used
+_STRETCH = ("start_time", "end_time", "center_time")
+
+#: what each aggregate gives, in a few words
+GIVES: Mapping[str, str] = {
+    "pick_earliest": "item or null",
+    "pick_latest": "item or null",
+    "pick_longest": "item or null",
+    "pick_best": "item with the highest key (default confidence, else score), or null",
+    "first": "first item, or null",
+    "nth": "item at n (from 0; negative from the end), or null",
+    "next_after": "first item that starts after the time, or null",
+    "previous_before": "last item that is over before the time, or null",
+    "count": "int",
+    "count_distinct": "int: different values of the key",
+    "any": "bool",
+    "all": "bool",
+    "concat_lists": "the lists joined",
+    "sort_by": "list",
+    "top_k": "the first k; with a key, the highest k",
+    "filter_by_score": "list; not for search scores, which only order one search's hits",
+    "filter_in_interval": "items inside the interval",
+    "clamp": "items cut to the interval",
+    "dedupe_by": "the first item of each value of the key",
+    "dedupe_overlaps": "of overlapping items the better one",
+    "intersect_by": "items of a whose key is in b",
+    "difference_by": "items of a whose key is not in b",
+    "merge_intervals": "joined stretches, evidence kept",
+    "total_duration": "seconds covered",
+    "sample_times": "moments",
+    "group_by": "list of {key, items}",
+    "join_nearest_in_time": "list of {a, b, dt}",
+    "order_check": "{ordered: bool?, missing}; ordered is null while one is missing",
+    "ordered_pair": "{a, b} or null: the last a before the first b that follows one",
+    "sum": "float",
+    "avg": "float or null",
+    "min": "value or null",
+    "max": "value or null",
+    "mode": "value or null",
+    "concat_text": "one text of at most max_chars",
+    "collect_evidence": "list<Evidence>",
+}
+_TAKES = {
+    "list": "list",
+    "lists": "[list, list, ...]",
+    "pair": '{"a": list, "b": list}',
+    "mix": "anything",
+    "slots": "[item?, item?, ...]",
+    "nothing": "",
+}
+
+
+def operation_lines() -> Iterator[tuple[str, str]]:
+    """Each operation's signature, and what it does."""
+    for name, operation in OPERATIONS.items():
+        types = operation_types(name)
+        properties = types.parameters_schema.get("properties", {})
+        parameters = ", ".join(
+            _parameter(key, type_, properties[key], required=key in types.required)
+            for key, type_ in types.parameters.items()
+            if key != "video_id"
+        )
+        given = f"video_id{', ' if parameters else ''}{parameters}"
+        mark = " (writes)" if operation.state == "writes" else ""
+        yield f"{name}({given}) -> {_result(types.result)}{mark}", operation.description
+
+
+def record_lines() -> Iterator[str]:
+    """The records that operations return, field by field, and the words of their longer enumerations."""
+    used = {name for operation in OPERATIONS for name in _named(operation_types(operation).result)}
+    words: dict[str, tuple[str, ...]] = {}
+    for name, type_ in world_types().items():
+        if name in used | {"Evidence"} and isinstance(type_, RecordType):
+            yield f"{name} {{{_fields(type_)}}}"
+            words |= {key: value.values for key, value in type_.fields if isinstance(value, EnumType) and _long(value)}
+    for key, values in words.items():
+        yield f"{key.capitalize()}: {' | '.join(values)}"
+
+
+def step_lines() -> Iterator[str]:
+    """Each step type with its keys, optional ones marked with ``?``, and what it does."""
+    for kind, model in STEP_MODELS.items():
+        if kind != "judge":
+            keys = [key + ("" if needed else "?") for key, needed in step_keys(kind).items()]
+            loop = " + loop keys" if kind in LOOPING else ""
+            what = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+            yield f"{kind}: {', '.join(keys)}{loop}. {what}"
+
+
+def loop_keys() -> tuple[str, ...]:
+    """The keys that a step may have to be done for each item of a list."""
+    return LOOP_KEYS
+
+
+def aggregate_lines() -> Iterator[str]:
+    """Each aggregate with its input, its parameters and what it gives."""
+    for name, spec in AGGREGATES.items():
+        parameters = ", ".join(_aggregate_parameter(key, item) for key, item in spec.params.items())
+        yield f"{name}({_inputs(spec, parameters)}) -> {GIVES[name]}"
+
+
+def _inputs(spec: AggregateSpec, parameters: str) -> str:
+    return "; ".join(part for part in (_TAKES[spec.takes], parameters) if part)
+
+
+def _aggregate_parameter(key: str, item: Parameter) -> str:
+    kind = {"value": show(item.type), "condition": "expression on item"}.get(item.role, "field name")
+    return f"{key}{'' if item.required else '?'}: {kind}"
+
+
+def _parameter(key: str, type_: Type, schema: Mapping[str, Any], *, required: bool) -> str:
+    most, least = schema.get("maximum"), schema.get("minimum")
+    bounds = f" {least}..{most}" if schema.get("type") == "integer" and most is not None and least is not None else ""
+    return f"{key}{'' if required else '?'}: {_short(type_ if required else _plain(type_))}{bounds}"
+
+
+def _plain(type_: Type) -> Type:
+    return type_.item if isinstance(type_, OptionalType) else type_
+
+
+def _short(type_: Type) -> str:
+    match type_:
+        case OptionalType(item):
+            return f"({_short(item)})?" if isinstance(item, EnumType) else f"{_short(item)}?"
+        case EnumType(values):
+            return "|".join(values)
+        case ListType():
+            return type_.name or f"list<{_short(type_.item)}>"
+        case RecordType() if not type_.name:
+            return f"{{{_fields(type_)}}}"
+    return show(type_)
+
+
+def _long(type_: EnumType) -> bool:
+    return len(type_.values) > _MOST_WORDS
+
+
+def _result(type_: Type) -> str:
+    return f"{{{_fields(type_, without=BESIDE)}}}" if isinstance(type_, RecordType) else _short(type_)
+
+
+def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:
+    told = [(key, value) for key, value in type_.fields if key not in without]
+    stretch = all(key in type_.keys for key in _STRETCH)
+    parts = [", ".join(_STRETCH) + ": Time"] if stretch else []
+    for key, value in told:
+        if not (stretch and key in _STRETCH):
+            parts.append(
+                f"{key}: {key.capitalize() if isinstance(value, EnumType) and _long(value) else _short(value)}"
+            )
+    return "; ".join(parts)
+
+
+def _named(type_: Type) -> set[str]:
+    """The names of the records inside a type."""
+    match type_:
+        case OptionalType() | ListType():
+            return _named(type_.item)
+        case RecordType():
+            inside = {name for _, value in type_.fields for name in _named(value)}
+            return inside | ({type_.name} if type_.name else set())
+    return set()

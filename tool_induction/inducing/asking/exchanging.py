@@ -1,0 +1,79 @@
+"""Asking the model, with what was asked before as the checkpoint: a finished exchange is never asked again."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from world_api.backends.chat.recording import Exchange, RecordingChatModel
+from world_api.core.canonical import content_hash
+from world_api.core.faults import BackendFault
+from world_api.core.ports import ChatModel, Clock
+
+
+class Exchanges:
+    """Exchanges with a model, recorded ones first.
+
+    A recorded fault is no answer: it is asked again. ``done`` holds the exchanges of this run, faults included;
+    ``resumed`` counts those that came from the recording.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        clock: Clock,
+        recorded: Iterable[Exchange] = (),
+        keep: Callable[[Exchange], None] = lambda _: None,
+    ) -> None:
+        self.model_name = model.name
+        self.done: list[Exchange] = []
+        self.resumed = 0
+        self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
+        for exchange in recorded:
+            if exchange.reply is not None:
+                self._recorded[exchange.request_hash].append(exchange)
+        self._model = RecordingChatModel(model, clock=clock, keep=self._kept(keep))
+
+    def ask(self, request: dict[str, Any]) -> Exchange:
+        """The exchange that a request makes.
+
+        Raises:
+            BackendFault: the model's; ``bad_model_reply`` where its reply cannot be stored.
+        """
+        waiting = self._recorded[content_hash(request)]
+        if waiting:
+            self.done.append(waiting.popleft())
+            self.resumed += 1
+        else:
+            self._model.complete(request)
+        return self.done[-1]
+
+    @property
+    def unused(self) -> int:
+        """Recorded replies that no request of this run asked for."""
+        return sum(len(waiting) for waiting in self._recorded.values())
+
+    def _kept(self, keep: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
+        def both(exchange: Exchange) -> None:
+            keep(exchange)
+            self.done.append(exchange)
+
+        return both
+
+
+class NoModel:
+    """Stands where no model was named: only a document that somebody brings can be worked on."""
+
+    name = ""
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Never answers.
+
+        Raises:
+            BackendFault: ``no_model``.
+        """
+        raise BackendFault(
+            "no_model", "no model was named", hint="give --model, or bring a document with --document FILE"
+        )

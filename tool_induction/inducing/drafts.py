@@ -1,0 +1,195 @@
+"""The tools of one draw, each with the versions it went through, and which version is the best so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from tool_induction.admission import Admission, ExampleWorld, Verdict, admit
+from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
+from tool_induction.inducing.reading import WrittenTool
+from tool_induction.language import limits
+from tool_induction.language.diagnostics import Diagnostic, format_path
+
+#: unreadable: no JSON; faulty: does not compile; refused: not admitted; duplicate: admitted but for another that does the same
+Standing = Literal["unreadable", "faulty", "refused", "duplicate", "admitted"]
+_RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "duplicate": 3, "admitted": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something wrong with a tool: the compiler's code or admission's reason, where (from the tool's root), what to do."""
+
+    code: str
+    path: str
+    message: str
+    suggestion: str = ""
+
+    def line(self) -> str:
+        """As it is handed back."""
+        told = f"{self.code} at {self.path}: {self.message.rstrip('.')}."
+        return f"{told} Suggestion: {self.suggestion}" if self.suggestion else told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A tool as it was written in one round (0: the first emission), and what was found out about it."""
+
+    round: int
+    written: WrittenTool
+    standing: Standing = "unreadable"
+    diagnostics: tuple[Diagnostic, ...] = ()
+    depth: int = 0  #: how many parts of a diagnostic's path lead to the tool
+    verdict: Verdict | None = None
+
+    @property
+    def name(self) -> str:
+        """The tool's name as it was written."""
+        return self.written.name
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is handed back. A duplicate is not: it works, and belongs into the unpruned library."""
+        return self.standing in ("unreadable", "faulty", "refused")
+
+    def is_worse_than(self, other: Version) -> bool:
+        """Whether it came less far; or as far, with all the other's faults and more.
+
+        The number of faults does not tell: a mended name lets the compiler see the types behind it.
+        """
+        if self.standing != other.standing and _RANK[self.standing] != _RANK[other.standing]:
+            return _RANK[self.standing] < _RANK[other.standing]
+        return set(self.faults()) > set(other.faults())
+
+    def faults(self) -> tuple[Fault, ...]:
+        """What is wrong with it."""
+        if self.standing == "unreadable":
+            return (Fault(code="E_JSON", path="$", message=self.written.fault),)
+        if self.standing == "faulty":
+            told = tuple(self._fault(item) for item in self.diagnostics if item.severity == "error")
+            return told or (Fault(code="E_SHAPE", path="$", message="the compiler cannot take this tool"),)
+        verdict = self.verdict
+        if verdict is None or verdict.admitted:
+            return ()
+        message = f"refused when it was tried: {verdict.explanation}"
+        return (Fault(code=verdict.reason, path="$", message=message, suggestion=verdict.suggestion),)
+
+    def reason(self) -> str:
+        """Why it is not in the library, as codes; empty where it is."""
+        return ", ".join(dict.fromkeys(item.code for item in self.faults()))
+
+    def _fault(self, item: Diagnostic) -> Fault:
+        path = format_path(item.path[self.depth :])
+        return Fault(code=item.code, path=path, message=item.message, suggestion=item.suggestion)
+
+
+@dataclass(kw_only=True)
+class Slot:
+    """One tool of the draw, whatever it is called from round to round."""
+
+    number: int
+    versions: list[Version] = field(default_factory=list)
+    best: int = 0
+
+    @property
+    def current(self) -> Version:
+        """The version that counts."""
+        return self.versions[self.best]
+
+    @property
+    def name(self) -> str:
+        """The name of the version that counts."""
+        return self.current.name or f"(tool {self.number + 1})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trying:
+    """What tools are tried on and linted by. ``worlds`` opens the example worlds afresh for every examination."""
+
+    worlds: Callable[[], tuple[ExampleWorld, ...]] = tuple
+    entities: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """What came of examining all tools together."""
+
+    versions: tuple[Version, ...]
+    tools: Mapping[str, CompiledTool]
+    admission: Admission
+
+
+class Draft:
+    """The slots of a draw and what is known of them; every change is examined as a whole, because tools may call tools."""
+
+    def __init__(self, written: Sequence[WrittenTool], trying: Trying) -> None:
+        self._trying = trying
+        self.slots = [
+            Slot(number=number, versions=[Version(round=0, written=item)])
+            for number, item in enumerate(written[: limits.MAX_TOOLS])
+        ]
+        self.examined = self._examine([slot.current for slot in self.slots])
+        self._take(self.examined)
+
+    def failing(self) -> list[Slot]:
+        """The slots that are handed back."""
+        return [slot for slot in self.slots if slot.current.fails]
+
+    def state(self) -> frozenset[tuple[int, Fault]]:
+        """What is wrong with what: by it a round that changed nothing is known."""
+        return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
+
+    def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
+        """Put new versions in their slots, keep each only if it is no worse; the slots where it was worse."""
+        wanted = [
+            Version(round=round_number, written=rewritten[slot.number]) if slot.number in rewritten else slot.current
+            for slot in self.slots
+        ]
+        tried = self._examine(wanted)
+        worse = []
+        for slot, version in zip(self.slots, tried.versions, strict=True):
+            if slot.number not in rewritten:
+                continue
+            slot.versions.append(version)
+            if version.is_worse_than(slot.current):
+                worse.append(slot)
+            else:
+                slot.best = len(slot.versions) - 1
+        self.examined = self._examine([slot.current for slot in self.slots]) if worse else tried
+        self._take(self.examined)
+        return worse
+
+    def _take(self, examined: Examined) -> None:
+        for slot, version in zip(self.slots, examined.versions, strict=True):
+            slot.versions[slot.best] = version
+
+    def _examine(self, versions: Sequence[Version]) -> Examined:
+        readable = [place for place, item in enumerate(versions) if item.written.value is not None]
+        values: list[Any] = [versions[place].written.value for place in readable]
+        compilation = compile_document({"tools": values}, entities=self._trying.entities)
+        admission = admit(
+            compilation.tools,
+            examples=self._trying.worlds(),
+            entities=self._trying.entities,
+            others=self._trying.others,
+        )
+        verdicts = {item.tool: item for item in admission.verdicts}
+        found = [replace(item, standing="unreadable", diagnostics=(), verdict=None) for item in versions]
+        for index, place in enumerate(readable):
+            found[place] = _judged(versions[place], index, compilation, verdicts)
+        return Examined(versions=tuple(found), tools=compilation.tools, admission=admission)
+
+
+def _judged(version: Version, index: int, compilation: Compilation, verdicts: Mapping[str, Verdict]) -> Version:
+    """A version with what the compiler and admission say of it; ``index`` is its place in the compiled document."""
+    own = tuple(item for item in compilation.diagnostics if item.path[:2] == ("tools", index))
+    whole = tuple(item for item in compilation.diagnostics if item.severity == "error" and len(item.path) < 2)
+    if whole or any(item.severity == "error" for item in own):
+        return replace(version, standing="faulty", diagnostics=(*whole, *own), depth=2, verdict=None)
+    verdict = verdicts.get(compilation.names[index])
+    if verdict is None:
+        return replace(version, standing="faulty", diagnostics=own, depth=2, verdict=None)
+    standing: Standing = "admitted" if verdict.admitted else "duplicate" if verdict.reason == "duplicate" else "refused"
+    return replace(version, standing=standing, diagnostics=own, depth=2, verdict=verdict)

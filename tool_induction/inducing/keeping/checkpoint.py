@@ -1,0 +1,145 @@
+"""The folder in which an induction is at work: ``OUT.induction`` beside the library it is to become.
+
+::
+
+    OUT.induction/asked.json       what the induction was asked for; another question does not go on with these answers
+    OUT.induction/recording.jsonl  every exchange with the model, a line each, written as soon as it is over
+    OUT.induction/lock             held while somebody works here
+
+A process may be killed at any moment: the next one with the same question takes the finished exchanges from the recording.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from world_api.backends.chat.recording import Exchange, append_line, read_exchanges
+from world_api.core.canonical import parse_json
+from world_api.core.faults import ToolFault
+from world_api.core.identifiers import is_name
+
+_ASKED, RECORDING, _LOCK = "asked.json", "recording.jsonl", "lock"
+_SUFFIX = ".induction"
+
+
+class Checkpoint:
+    """The work folder of one induction."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.folder = out.with_name(out.name + _SUFFIX)
+
+    @contextmanager
+    def held(self, asked: Mapping[str, Any]) -> Iterator[list[Exchange]]:
+        """Hold the folder for as long as the block runs; the exchanges that are there already.
+
+        Raises:
+            ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``, ``induction_running``,
+                ``other_induction``.
+            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        """
+        from filelock import FileLock, Timeout
+
+        check_out(self.out)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / _LOCK, timeout=0)
+            lock.acquire()
+        except Timeout:
+            raise ToolFault(
+                "induction_running",
+                f"another process is at work on {self.out}",
+                hint="wait for it, or choose another --out",
+            ) from None
+        except OSError as error:
+            raise self._not_writable(error) from None
+        try:
+            self._agree(asked)
+            yield self._recorded()
+        finally:
+            lock.release()
+
+    def keep(self, exchange: Exchange) -> None:
+        """Write down an exchange.
+
+        Raises:
+            ToolFault: ``out_not_writable``.
+        """
+        try:
+            append_line(self.folder / RECORDING, exchange.record())
+        except OSError as error:
+            raise self._not_writable(error) from None
+
+    def _recorded(self) -> list[Exchange]:
+        path = self.folder / RECORDING
+        if not path.exists():
+            return []
+        _drop_torn_line(path)
+        return read_exchanges(path)
+
+    def _not_writable(self, error: OSError) -> ToolFault:
+        return ToolFault(
+            "out_not_writable",
+            f"{self.folder} cannot be written: {error.strerror or error}",
+            hint="give --out a folder that can be made",
+        )
+
+    def _agree(self, asked: Mapping[str, Any]) -> None:
+        """Refuse to go on with the answers to another question."""
+        path = self.folder / _ASKED
+        wanted = json.loads(json.dumps(asked))
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            partial.write_text(json.dumps(wanted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(path)
+            return
+        try:
+            found = parse_json(path.read_text(encoding="utf-8"))
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise ToolFault("other_induction", f"{path} is damaged", hint=self._hint())
+        keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+        if keys:
+            told = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
+            raise ToolFault(
+                "other_induction", f"{self.folder} holds the answers to another induction: {told}", hint=self._hint()
+            )
+
+    def _hint(self) -> str:
+        return f"choose another --out; or remove {self.folder} to ask everything again"
+
+
+def check_out(out: Path) -> None:
+    """Refuse a place where no library can come to be.
+
+    Raises:
+        ToolFault: ``bad_library_name``, ``library_exists``.
+    """
+    if not is_name(out.name.lower()):
+        raise ToolFault(
+            "bad_library_name", f"{out.name[:64]!r} cannot name a library", hint="use letters, digits, . _ -"
+        )
+    if out.exists():
+        raise ToolFault(
+            "library_exists",
+            f"{out} is there already",
+            hint="a frozen library is immutable; choose another --out, one for each seed",
+        )
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Take away what follows the last whole line: a crash left it, and it is never read."""
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(content.rfind(b"\n") + 1)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

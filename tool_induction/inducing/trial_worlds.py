@@ -1,0 +1,93 @@
+"""The real worlds that tools are tried on before they are admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tool_induction.admission import ExampleWorld
+from tool_induction.domains import Domain
+from world_api.core.faults import StoreFault, ToolFault, VideoWorldError
+from world_api.world.sessions.session import Session
+
+#: the world that is taken where none is named: the film that the project draws itself
+SAMPLE = "sample"
+_HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialWorlds:
+    """Worlds by id and content hash; ``open`` gives each of them with a session that nobody wrote to and nobody keeps."""
+
+    hashes: dict[str, str]
+    open: Callable[[], tuple[ExampleWorld, ...]]
+
+
+NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
+
+
+def trial_worlds(domain: Domain, names: Sequence[str], *, store: Path) -> TrialWorlds:
+    """The named worlds of a store; where none is named, that of the sample film.
+
+    Raises:
+        ToolFault: ``no_example_world``, where none is named and the sample film's is not there; ``split_leak``, where a
+            world's video belongs to another split than admission.
+        StoreFault: a named world cannot be opened.
+    """
+    wanted = tuple(names) or (SAMPLE,)
+    for name in wanted:
+        owner = domain.split_of_video(name)
+        if owner not in (None, "admission"):
+            raise ToolFault(
+                "split_leak",
+                f"the video {name!r} belongs to the {owner} split of {domain.name}",
+                hint="tools are tried on videos of the admission split, or on ones that no split names",
+            )
+    try:
+        sessions = [_opened(name, store) for name in wanted]
+    except StoreFault as fault:
+        if names:
+            raise
+        raise ToolFault(
+            "no_example_world",
+            f"{store} holds no world of the sample film, and no other world was named ({fault.message})",
+            hint="name one with --example-world ID; or make it: `videoworld sample DIR`, then `videoworld build "
+            "DIR/sample.mp4`; or try tools on made worlds alone with --schema-worlds-only",
+        ) from None
+    return TrialWorlds(
+        hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
+        open=lambda: tuple(_example(name, _opened(name, store)) for name in wanted),
+    )
+
+
+def _opened(name: str, store: Path) -> Session:
+    from world_api.profiles import open_session
+
+    return open_session(store, name, name=None)
+
+
+def _example(name: str, session: Session) -> ExampleWorld:
+    from world_api.operations import run
+
+    call = partial(run, session)
+    return ExampleWorld(name=name, call=call, world=session, video_id=session.video_id, texts=_texts(session))
+
+
+def _texts(session: Session) -> tuple[str, ...]:
+    """What there is to look for in a world: the looks of its entities, and what its scenes are about."""
+    from world_api.operations import run
+
+    found: list[str] = []
+    for operation, key, text, most in (
+        ("list_entities", "entities", "hint", _HINTS),
+        ("list_scenes", "scenes", "brief_caption", _CAPTIONS),
+    ):
+        try:
+            items = run(session, operation, {"video_id": session.video_id})[key]
+        except VideoWorldError:  # a world without it has nothing of the kind to look for
+            continue
+        texts = dict.fromkeys(str(item[text])[:_LONGEST] for item in items if str(item[text]).strip())
+        found.extend(list(texts)[:most])
+    return tuple(found)

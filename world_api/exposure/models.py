@@ -1,0 +1,43 @@
+"""The chat models that commands are given by name."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from world_api.exposure.cli import note
+
+if TYPE_CHECKING:
+    from world_api.core.ports import ChatModel, Clock
+
+
+def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
+    """The model that was named, on the configured endpoint; the rule-based one where none was.
+
+    An endpoint is used only when a model is named, never because a key happens to be set.
+
+    Raises:
+        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+    """
+    from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
+
+    if name is None or name == RULE_BASED:
+        if name is None:
+            note("no --model given: the rule-based model answers, which sends nothing anywhere")
+        return RuleBasedChatModel()
+    return endpoint_model(name, clock=clock, environment=environment)
+
+
+def endpoint_model(name: str, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
+    """The model of that name on the endpoint that the environment configures.
+
+    Raises:
+        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+    """
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
+
+    endpoint = Endpoint.from_environment(environment)
+    return OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
