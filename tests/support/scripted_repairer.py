@@ -197,7 +197,7 @@ def _drop(tool: Tool, fault: Told) -> bool:
 def _reword(tool: Tool, fault: Told) -> bool:
     """A suggestion that names aggregates: the first takes the place of the unknown one, a second one follows it."""
     named = [word for word in re.findall(r"[a-z_]+", fault.suggestion) if word in AGGREGATES and "_" in word]
-    if not named or not fault.path or fault.path[-1] != "operation" and fault.code != "E_UNKNOWN_PARAM":
+    if not named or not fault.path or (fault.path[-1] != "operation" and fault.code != "E_UNKNOWN_PARAM"):
         return False
     place = next((n for n in range(len(fault.path), 0, -1) if _is_step(tool, fault.path[:n])), None)
     if place is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tool_induction.checking.results import STATUSES, evidence_list
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language.model import Call, Tool, walk_steps
+from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from tool_induction.language.schemas import type_to_schema
 from tool_induction.language.types import STRING, ListType, OptionalType, RecordType, Type, optional, plain, show
 from world_api.exposure.schemas import mcp_tool, openai_tool
@@ -99,6 +99,13 @@ def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
         OPERATIONS[step.target].state == "writes" if step.kind == "api" else writes_of(step.target, tools)
         for step in calls
     )
+
+
+def asks_judge(name: str, tools: Mapping[str, CompiledTool]) -> bool:
+    """Whether a tool, or one it calls, has a judge step."""
+    steps = [*walk_steps(tools[name].tool.steps)]
+    called = {step.target for step in steps if isinstance(step, Call) and step.kind == "tool"}
+    return any(isinstance(step, JudgeStep) for step in steps) or any(asks_judge(one, tools) for one in called)
 
 
 def description_of(compiled: CompiledTool) -> str:

@@ -10,6 +10,7 @@ from tool_induction.language.model import (
     Call,
     Filter,
     If,
+    JudgeStep,
     Loop,
     Project,
     Require,
@@ -49,6 +50,9 @@ def _step(step: Step, depth: int) -> Iterator[str]:
         case Aggregate():
             inputs = "" if step.inputs == Const(None) else written(step.inputs)
             yield f"{indent}{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
+        case JudgeStep():
+            asked = f"{written(step.question)}, answers {' / '.join(step.answers)}"
+            yield f"{indent}{step.save_as} = judge each item of {written(step.inputs)} (at most {step.bound}): {asked}"
         case Set():
             yield f"{indent}{step.save_as} = {written(step.value)}"
         case Require():
