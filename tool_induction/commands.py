@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.libraries import commands as library_commands
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
@@ -39,17 +41,19 @@ Source = Annotated[
 
 
 @app.command()
-def check(source: Source, as_json: JsonOption = False) -> None:
+def check(source: Source, allow_judge: AllowJudgeOption = False, as_json: JsonOption = False) -> None:
     """Check a tool document or library: every fault with its place and a suggestion. Exit status 1 with faults."""
     from tool_induction.compiler.compiling import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
-        load_library(source)  # hashes first: a changed library is refused whatever its tools are like
+        load_library(
+            source, allow_judge=allow_judge
+        )  # hashes first: a changed library is refused whatever its tools are like
         found = found / TOOLS_FILE
     content = read_bytes(found)
-    compilation = compile_document(content)
+    compilation = compile_document(content, allow_judge=allow_judge)
     text = content.decode("utf-8-sig", errors="replace")
     show(compilation.record(), as_json=as_json, text=lambda: _report(compilation, text))
     if not compilation.ok:
@@ -73,20 +77,26 @@ def run(
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
     ] = CONCURRENCY,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
+    from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.running import run_tool
     from tool_induction.runtime.trace import Trace
     from tool_induction.runtime.tree import tree_lines
+    from world_api.backends.clocks import SystemClock
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source, wanted=tool)
+    library = load_library(source, wanted=tool, allow_judge=allow_judge)
+    judge = judge_of(allow_judge, judge_model, judge_record, clock=SystemClock(), environment=os.environ)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
@@ -102,6 +112,7 @@ def run(
         world=opened,
         limits=RunLimits(concurrency=concurrency),
         trace=recorded if trace else None,
+        judge=judge,
     )
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(

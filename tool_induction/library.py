@@ -71,10 +71,12 @@ class Origin:
     details: Mapping[str, Any] = field(default_factory=dict)  #: model, prompt hash, examples, split, yields, cost
 
 
-def load_library(named: str | Path, *, wanted: str | None = None) -> ToolLibrary:
+def load_library(named: str | Path, *, wanted: str | None = None, allow_judge: bool = False) -> ToolLibrary:
     """Load a library by folder, by file, or by the name of a packaged one.
 
     Of a file that is still being written, one sound tool may be ``wanted``; faults of others are then no matter.
+
+    A library with judge steps loads only where they are allowed.
 
     Raises:
         ToolFault: ``no_such_library``, ``bad_tools``, ``bad_library``, ``other_schema_version``, ``library_changed``,
@@ -82,8 +84,8 @@ def load_library(named: str | Path, *, wanted: str | None = None) -> ToolLibrary
     """
     source = find_library(named)
     if source.is_dir():
-        return _load_folder(source)
-    compilation = compile_document(read_bytes(source))
+        return _load_folder(source, allow_judge=allow_judge)
+    compilation = compile_document(read_bytes(source), allow_judge=allow_judge)
     tools = compilation.tools if wanted in compilation.tools else compilation.require()
     return ToolLibrary(name=Path(source.name).stem, hash=_tools_hash(tools), tools=tools)
 
@@ -125,14 +127,14 @@ def packaged_libraries() -> list[str]:
     )
 
 
-def _load_folder(folder: Traversable) -> ToolLibrary:
+def _load_folder(folder: Traversable, *, allow_judge: bool) -> ToolLibrary:
     manifest = read_manifest(folder)
     _check_operations(manifest)
     document, text = read_json(folder, TOOLS_FILE)
     check_tools(folder, manifest, document, text)
     if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
         raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
-    tools = compile_document(document).require()
+    tools = compile_document(document, allow_judge=allow_judge).require()
     _check_reading(folder, tools, document["tools"])
     _check_vouched(folder, tools, manifest)
     return ToolLibrary(name=manifest["name"], hash=manifest["content_hash"], tools=tools, manifest=manifest)

@@ -128,9 +128,9 @@ def _judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None
             findings.add(
                 "E_SHAPE",
                 (*path, "type"),
-                "the step type 'judge' is switched off: a tool asks no language model",
+                "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
                 found="judge",
-                suggestion="return the ordered material and leave the judgement to the caller (or switch it on: --allow-judge)",
+                suggestion="return the ordered material and leave the judgement to the caller",
             )
         for key in _BLOCKS:
             for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):

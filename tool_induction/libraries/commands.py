@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tool_induction.judging.options import AllowJudgeOption
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, note, show, to_json
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def review(
         typer.Option("--args", metavar="JSON", help='Arguments of the examples, {"TOOL": {...}}; others are made up.'),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page there instead.")] = None,
+    allow_judge: AllowJudgeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a library to a person: each tool with its plan, its price, notes and an example run.
@@ -46,8 +48,10 @@ def review(
     from tool_induction.libraries.reviewing import review_library
     from tool_induction.library import load_library
 
-    library = load_library(source)
-    seen = review_library(library, _notes(source), _examples(video, store, args, set(library.tools)))
+    library = load_library(source, allow_judge=allow_judge)
+    seen = review_library(
+        library, _notes(source, allow_judge=allow_judge), _examples(video, store, args, set(library.tools))
+    )
     if html is not None:
         html.write_text(review_html(seen), encoding="utf-8")
         note(f"written to {html}")
@@ -56,12 +60,13 @@ def review(
     show(seen.record(), as_json=as_json, text=lambda: review_text(seen))
 
 
-def _notes(source: str) -> tuple[Diagnostic, ...]:
+def _notes(source: str, *, allow_judge: bool) -> tuple[Diagnostic, ...]:
     from tool_induction.compiler.compiling import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)
-    return compile_document(read_bytes(found / TOOLS_FILE if found.is_dir() else found)).diagnostics
+    content = read_bytes(found / TOOLS_FILE if found.is_dir() else found)
+    return compile_document(content, allow_judge=allow_judge).diagnostics
 
 
 def _examples(video: str, store: Path, args: str | None, tools: set[str]) -> ExampleRuns:
@@ -96,6 +101,7 @@ def fork(
     name: Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")] = None,
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
     why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
+    allow_judge: AllowJudgeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Edit a library: the result is a new one with its own hash, which says what it came from. Faults stop it."""
@@ -104,7 +110,7 @@ def fork(
     from tool_induction.library import load_library, read_bytes
 
     made = fork_library(
-        load_library(source),
+        load_library(source, allow_judge=allow_judge),
         Edits(
             edit=None if edit is None else read_bytes(edit),
             add=None if add is None else read_bytes(add),
@@ -116,6 +122,7 @@ def fork(
         date=datetime.now(UTC).date().isoformat(),
         by=by,
         note=why,
+        allow_judge=allow_judge,
     )
     show(
         made.record(),
@@ -127,13 +134,14 @@ def fork(
 def diff(
     before: Library,
     after: Annotated[str, typer.Argument(metavar="OTHER", help="The library or document to compare it with.")],
+    allow_judge: AllowJudgeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two libraries: tools that went, came and changed, and at which places."""
     from tool_induction.libraries.comparing import compared, comparison_text
     from tool_induction.library import load_library
 
-    record = compared(load_library(before), load_library(after))
+    record = compared(load_library(before, allow_judge=allow_judge), load_library(after, allow_judge=allow_judge))
     show(record, as_json=as_json, text=lambda: comparison_text(record))
 
 
@@ -142,13 +150,14 @@ def schemas(
     wanted: Annotated[
         Format, typer.Option("--format", help="OpenAI function tools, loose or strict; MCP tools; signature cards.")
     ] = "openai",
+    allow_judge: AllowJudgeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a library's tools as other programs want them, or as cards for people."""
     from tool_induction.libraries.faces import faces
     from tool_induction.library import load_library
 
-    made = faces(load_library(source).tools, wanted)
+    made = faces(load_library(source, allow_judge=allow_judge).tools, wanted)
     if wanted == "openai-strict":
         for loose in [tool["function"]["name"] for tool in made if isinstance(tool, dict) and not _is_strict(tool)]:
             note(f"{loose}: strict mode cannot say its inputs; offered without it")

@@ -52,7 +52,15 @@ class Fork:
 
 
 def fork_library(
-    parent: ToolLibrary, edits: Edits, folder: Path, *, name: str, date: str, by: str = "", note: str = ""
+    parent: ToolLibrary,
+    edits: Edits,
+    folder: Path,
+    *,
+    name: str,
+    date: str,
+    by: str = "",
+    note: str = "",
+    allow_judge: bool = False,
 ) -> Fork:
     """Freeze an edited copy of a library; the parent stays as it is.
 
@@ -61,7 +69,7 @@ def fork_library(
             ``same_tools``: the edits change nothing; and what freezing raises.
     """
     before = {item.name: item.frozen for item in parent.tools.values()}
-    tools = _compiled(_edited(before, edits))
+    tools = _compiled(_edited(before, edits), allow_judge=allow_judge)
     changes = tool_changes(before, {item.name: item.frozen for item in tools.values()})
     if changes.none:
         raise ToolFault(
@@ -81,8 +89,8 @@ def fork_library(
     return Fork(library=freeze_library(tools, folder, name=name, origin=origin), parent=parent, changes=changes)
 
 
-def _compiled(documents: Mapping[str, Any]) -> Mapping[str, CompiledTool]:
-    compilation = compile_document({"tools": [*documents.values()]})
+def _compiled(documents: Mapping[str, Any], *, allow_judge: bool) -> Mapping[str, CompiledTool]:
+    compilation = compile_document({"tools": [*documents.values()]}, allow_judge=allow_judge)
     faults = [item for item in compilation.diagnostics if item.severity == "error"]
     if faults:
         shown = "; ".join(
