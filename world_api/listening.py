@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class Listening:
     language: str = ""
 
 
-def speech_stage(video: Path, listening: Listening) -> Stage:
-    """The stage that writes what is said.
+def speech_stage(video: Path, listening: Listening, *, limits: Limits = DEFAULT_LIMITS) -> Stage:
+    """The stage that writes what is said; the video is looked into within ``limits``.
 
     Raises:
         BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``subtitles_or_speech``.
@@ -54,7 +55,7 @@ def speech_stage(video: Path, listening: Listening) -> Stage:
                 hint="leave out one of the two",
             )
         return _recognised(listening)
-    subtitles = choose_subtitles(video, listening.subtitles)
+    subtitles = choose_subtitles(video, listening.subtitles, limits=limits)
     if subtitles.source is not None or listening.speech == OFF:
         return SubtitleLines(subtitles)
     try:
@@ -62,7 +63,7 @@ def speech_stage(video: Path, listening: Listening) -> Stage:
     except BackendFault as fault:
         if listening.model:
             raise
-        return SubtitleLines(subtitles, losses=_unheard(video, fault))
+        return SubtitleLines(subtitles, losses=_unheard(video, fault, limits))
 
 
 def _recognised(listening: Listening) -> Stage:
@@ -99,12 +100,12 @@ def _detector() -> Callable[[], VoiceDetector]:
     return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
 
 
-def _unheard(video: Path, fault: BackendFault) -> list[LossNote]:
+def _unheard(video: Path, fault: BackendFault, limits: Limits) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
     from world_api.build.media.losses import LossNote
     from world_api.build.media.subtitles.apart import SubtitleReader
 
-    with closing(SubtitleReader()) as reader:
+    with closing(SubtitleReader(limits)) as reader:
         if not reader.look_into(video).has_sound:
             return []
     message = f"what is said was not written down: there are no subtitles, and {fault.message}"

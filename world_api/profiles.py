@@ -18,6 +18,7 @@ from world_api.world.disk.stored import World, open_world
 from world_api.world.search import catalogue
 from world_api.world.search.prepare import prepare, prepare_all
 from world_api.world.sessions.commits import open_overlay
+from world_api.world.sessions.on_demand import FOLDER as ON_DEMAND
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
 from world_api.world.sessions.session import Backends, Session
@@ -25,11 +26,6 @@ from world_api.world.view import open_view
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
-
-#: Where answers that were computed on demand are kept, inside the store and outside every world.
-ON_DEMAND = ".on-demand"
-#: Where streams are recorded that were followed.
-RECORDINGS = ".recordings"
 
 
 def build_world(
@@ -50,6 +46,7 @@ def build_world(
     """
     from world_api import recipes
     from world_api.build import builder
+    from world_api.build.beside import recording_of
     from world_api.build.growing import following, streams
 
     chosen = options or BuildOptions()
@@ -57,12 +54,12 @@ def build_world(
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
     name = video_id if video_id is not None else video_id_from_file_name(path.stem)
     if address is not None:
-        path = chosen.record or store / RECORDINGS / f"{name}.mkv"
+        path = chosen.record or recording_of(store, name)
     job = builder.Job(
         video=path,
         store=store,
         name=name,
-        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
+        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits),
         force=chosen.force,
         progress=progress,
         clock=clock,
@@ -151,7 +148,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.worker import VideoFrames
+    from world_api.build.media.apart.worker import VideoFrames
 
     return FrameLooker(
         frames=VideoFrames(source),

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.recipe import Recipe, leave_out
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
@@ -17,8 +18,16 @@ if TYPE_CHECKING:
     from world_api.backends.classical.ocr import RapidOcrReader
 
 
-def recipe_for(profile: str, listening: Listening | None = None, *, without: Collection[str] = ()) -> Recipe:
+def recipe_for(
+    profile: str,
+    listening: Listening | None = None,
+    *,
+    without: Collection[str] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> Recipe:
     """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
+
+    ``limits`` bound what a video may ask of the machine that is looked into while its stages are made.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
@@ -28,7 +37,7 @@ def recipe_for(profile: str, listening: Listening | None = None, *, without: Col
         said = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video: leave_out(_classical(video, listening=said), without),
+            stages=lambda video: leave_out(_classical(video, listening=said, limits=limits), without),
             load=_load_classical,
         )
     if profile == "oracle":
@@ -49,7 +58,7 @@ def _load_classical() -> None:
     import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
 
 
-def _classical(video: Path, *, listening: Listening) -> list[Stage]:
+def _classical(video: Path, *, listening: Listening, limits: Limits) -> list[Stage]:
     from world_api.build.linking.look_links import LookLinks
     from world_api.build.linking.stitches import Stitches
     from world_api.build.stages.cuts import Cuts
@@ -68,7 +77,7 @@ def _classical(video: Path, *, listening: Listening) -> list[Stage]:
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening),
+        speech_stage(video, listening, limits=limits),
     ]
 
 

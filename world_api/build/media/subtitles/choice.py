@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
@@ -49,15 +50,17 @@ class Subtitles:
         return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
 
 
-def choose_subtitles(video: Path, wanted: str = AUTO) -> Subtitles:
+def choose_subtitles(video: Path, wanted: str = AUTO, *, limits: Limits = DEFAULT_LIMITS) -> Subtitles:
     """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
+
+    ``limits`` are those of the process that reads streams inside the video.
 
     Raises:
         MediaFault: ``no_such_subtitles``, where the named file or language is not there; as probing names it.
     """
     if wanted == NONE:
         return Subtitles(source=None, cues=(), why="none were wanted")
-    with closing(SubtitleReader()) as reader:
+    with closing(SubtitleReader(limits)) as reader:
         return _chosen(video, wanted, reader)
 
 
