@@ -48,6 +48,7 @@ imports: $(READY)
 docs: $(READY)
 	$(BIN)/python -m world_api.exposure.pages docs
 	$(BIN)/python docs/write_commands.py
+	$(BIN)/python -m tool_induction.reference docs
 
 clean:
 	rm -rf demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

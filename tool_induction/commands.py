@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +30,6 @@ from world_api.exposure.cli import (
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
-    from tool_induction.language.diagnostics import Diagnostic
 
 #: calls of one run that are under way at a time
 CONCURRENCY = 4
@@ -38,26 +39,75 @@ app = command_app("Check, run, review, edit and export high-level tools.")
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
 ]
+Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE_OR_LIBRARY...", help="Tool documents, library folders, or packaged libraries."),
+]
 
 
 @app.command()
-def check(source: Source, allow_judge: AllowJudgeOption = False, as_json: JsonOption = False) -> None:
-    """Check a tool document or library: every fault with its place and a suggestion. Exit status 1 with faults."""
+def check(
+    sources: Sources,
+    as_json: JsonOption = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Only count codes: a table of all files.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Show what was decided about tools with faults too.")] = False,
+    entity: Annotated[
+        list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
+    ] = None,
+    allow_judge: AllowJudgeOption = False,
+) -> None:
+    """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults."""
+    from tool_induction.report import counted, report
+    from tool_induction.report import summary as table_text
+
+    checked = {source: _checked(source, entity or (), allow_judge=allow_judge) for source in dict.fromkeys(sources)}
+    compilations = {source: compilation for source, (compilation, _) in checked.items()}
+    if summary:
+        from tool_induction.reference.recordings_page import codes_table
+
+        counts = counted(compilations)
+        record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
+        show(record, as_json=as_json, text=lambda: table_text(codes_table(_by_stem(counts))))
+    else:
+        records = {source: one.record() for source, one in compilations.items()}
+        record = next(iter(records.values())) if len(records) == 1 else {"files": records}
+        texts = [
+            (f"{source}\n" if len(checked) > 1 else "") + report(one, text, notes=notes)
+            for source, (one, text) in checked.items()
+        ]
+        show(record, as_json=as_json, text=lambda: "\n\n".join(texts))
+    if not all(one.ok for one in compilations.values()):
+        raise typer.Exit(1)
+
+
+def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tuple[Compilation, str]:
     from tool_induction.compiler.compiling import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
-        load_library(
-            source, allow_judge=allow_judge
-        )  # hashes first: a changed library is refused whatever its tools are like
+        # hashes first: a changed library is refused whatever its tools are like
+        load_library(source, allow_judge=allow_judge)
         found = found / TOOLS_FILE
     content = read_bytes(found)
-    compilation = compile_document(content, allow_judge=allow_judge)
-    text = content.decode("utf-8-sig", errors="replace")
-    show(compilation.record(), as_json=as_json, text=lambda: _report(compilation, text))
-    if not compilation.ok:
-        raise typer.Exit(1)
+    return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(
+        "utf-8-sig", errors="replace"
+    )
+
+
+def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Files by their short names, where these differ."""
+    stems = {source: Path(source).stem for source in counts}
+    return {stems[source] if len(set(stems.values())) == len(stems) else source: one for source, one in counts.items()}
+
+
+@app.command()
+def language(as_json: JsonOption = False) -> None:
+    """Print the tool language: its reference, or with --json its JSON Schema."""
+    from tool_induction.documents.schema import language_schema
+    from tool_induction.reference.language_page import language_page
+
+    show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
 
 
 @app.command()
@@ -120,63 +170,6 @@ def run(
     )
     if result["status"] == "error":
         raise typer.Exit(1)
-
-
-def _report(compilation: Compilation, text: str) -> str:
-    lines: list[str] = []
-    for item in _in_document_order(compilation, text):
-        lines.extend(_explained(item, text))
-    for name in compilation.names:
-        tool = compilation.tools.get(name)
-        if tool is None:
-            faults = sum(item.severity == "error" and item.tool == name for item in compilation.diagnostics)
-            lines.append(f"{name}: {_number(faults, 'fault')}")
-        else:
-            price = tool.price
-            lines.append(
-                f"{name}: ok, {price.least.calls} to {price.most.calls} calls (usually {price.expected.calls})"
-            )
-    total = sum(item.severity == "error" for item in compilation.diagnostics)
-    notes = len(compilation.diagnostics) - total
-    lines.append(
-        f"{len(compilation.tools)} of {len(compilation.names)} tools can run; {_number(total, 'fault')}, {_number(notes, 'note')}"
-    )
-    return "\n".join(lines)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
-def _in_document_order(compilation: Compilation, text: str) -> list[Diagnostic]:
-    """Findings as they come down the page; of one place, faults first."""
-    from tool_induction.compiler.positions import locate
-
-    if len(text) > 200_000:
-        return list(compilation.diagnostics)
-    places = {item.path: locate(text, item.path) for item in compilation.diagnostics}
-
-    def order(item: Diagnostic) -> tuple[int, int, bool]:
-        place = places[item.path]
-        return (0, 0, False) if place is None else (place.line, place.column, item.severity != "error")
-
-    return sorted(compilation.diagnostics, key=order)
-
-
-def _explained(item: Diagnostic, text: str) -> list[str]:
-    from tool_induction.compiler.positions import locate
-
-    about = f" ({item.tool})" if item.tool else ""
-    lines = [f"{item.code} {item.json_path}{about}: {item.message}"]
-    place = locate(text, item.path) if item.severity == "error" and item.path else None
-    if place is not None:
-        lines.extend(
-            f"  {place.line:>4} | {line}" if line.strip() != "^" else f"       | {line}"
-            for line in place.caret().split("\n")
-        )
-    if item.suggestion:
-        lines.append(f"  -> {item.suggestion}")
-    return lines
 
 
 library_commands.register(app)

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,61 @@ def test_check_for_people_shows_the_line_a_mark_and_a_suggestion(cli: Any, seed_
     status, out, _ = cli("tools", "check", seed_file)
 
     assert status == 1
-    assert "E_UNKNOWN_API $.steps[1].api (locate_first_appearance): there is no operation 'detect_object'" in out
+    assert "E_UNKNOWN_API $.steps[1].api: there is no operation 'detect_object'" in out
     lines = out.splitlines()
     shown = next(place for place, line in enumerate(lines) if '"api": "detect_object"' in line)
     assert lines[shown].index('"api": "detect_object"') == lines[shown + 1].index("^")
     assert "-> did you mean 'detect_objects'?" in out
+
+
+def test_check_shows_what_was_decided_about_sound_tools_and_hides_it_behind_faults(cli: Any, seed_file: Any) -> None:
+    sound = cli("tools", "check", seed_file)[1]
+    seed_file.write_text(seed_file.read_text().replace('"query"', '"qery"'))
+    broken, whole = cli("tools", "check", seed_file)[1], cli("tools", "check", seed_file, "--notes")[1]
+
+    assert "  W_ALIAS line 11, $.steps[2].operation: the aggregate" in sound
+    assert "W_ALIAS" not in broken
+    assert re.search(r"and \d+ notes \(--notes shows them\)", broken)
+    assert "W_ALIAS line 11" in whole
+
+
+def test_check_of_many_files_names_each_and_counts_codes(cli: Any, seed_file: Any, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(seed_file.read_text().replace("detect_objects", "detect_object"))
+
+    status, out, _ = cli("tools", "check", seed_file, other)
+    record = json.loads(cli("tools", "check", seed_file, other, "--json")[1])
+    table = cli("tools", "check", "--summary", seed_file, other)[1].splitlines()
+    counts = json.loads(cli("tools", "check", "--summary", seed_file, other, "--json")[1])
+
+    assert status == 1
+    assert [line for line in out.splitlines() if line in (str(seed_file), str(other))] == [str(seed_file), str(other)]
+    assert [one["ok"] for one in record["files"].values()] == [True, False]
+    assert table[0].split() == ["code", "seed", "other", "all"]
+    assert next(line for line in table if line.startswith("E_UNKNOWN_API")).split() == ["E_UNKNOWN_API", "1", "1"]
+    assert counts[str(other)]["E_UNKNOWN_API"] == 1
+
+
+def test_check_shows_where_a_text_stops_being_json(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{\n "a": [1,}')
+
+    status, out, _ = cli("tools", "check", file)
+
+    assert status == 1
+    assert '       2 |  "a": [1,}\n         |          ^' in out
+
+
+def test_check_notes_an_entity_of_the_examples(cli: Any, seed_file: Any) -> None:
+    status, out, _ = cli("tools", "check", seed_file, "--entity", "Person")
+
+    assert status == 0
+    assert re.search(r"L_CONSTANT_ENTITY line \d+, \$\.steps\[1\]\.params\.category: ", out)
+
+
+def test_language_prints_the_reference_and_the_schema(cli: Any) -> None:
+    assert cli("tools", "language")[1].startswith("# Tool language: reference")
+    assert json.loads(cli("tools", "language", "--json")[1])["$defs"]["step"]
 
 
 def test_check_of_what_is_no_json_is_a_diagnostic(cli: Any, tmp_path: Path) -> None:

@@ -36,13 +36,23 @@ def test_the_example_compiles_and_runs(page: Any, world: Any) -> None:
     assert result["outputs"]["captions"][0]["caption"] == "what happens from 34.0"
 
 
-def test_the_page_names_every_aggregate_with_its_parameters(page: Any) -> None:
-    rows = dict(re.findall(r"^\| (`.+?`) \|(.*?)\|", section(page, "Aggregates"), re.MULTILINE))
-    told = {name: params for names, params in rows.items() for name in re.findall(r"`(\w+)`", names)}
+def test_the_tool_written_in_python_compiles(page: Any) -> None:
+    example = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    names: dict[str, Any] = {}
 
-    assert set(told) == set(AGGREGATES)
+    exec(compile(example[1], "example", "exec"), names)  # noqa: S102 - the page is ours
+
+    assert list(names["tools"]) == ["find_first_mention"]
+
+
+def test_the_reference_names_every_aggregate_with_its_parameters() -> None:
+    reference = (PAGE.parent / "tool-language-reference.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", section(reference, "Aggregates"), re.MULTILINE))
+
+    assert set(rows) == set(AGGREGATES)
     for name, spec in AGGREGATES.items():
-        assert set(re.sub(r"\(.*?\)", "", told[name]).replace(" ", "").split(",")) - {""} == set(spec.params), name
+        assert all(parameter in rows[name] for parameter in spec.params), name
 
 
 def test_the_page_names_every_step_type_filter_and_type(page: Any) -> None:

@@ -26,13 +26,13 @@ _SPACED = rf"[^\W_{_RANGES}]"
 
 def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> None:
     """Note each constant that is, or holds, one of the entities."""
-    patterns = [(entity, pattern) for entity in entities if (pattern := _pattern(entity)) is not None]
+    patterns = [(entity, fold(entity), pattern) for entity in entities if (pattern := _pattern(entity)) is not None]
     if not patterns:
         return
     for path, text in _texts(tool):
         folded = fold(text)
-        for entity, pattern in patterns:
-            if pattern.search(folded):
+        for entity, plain, pattern in patterns:
+            if plain in folded and pattern.search(folded):
                 findings.add(
                     "L_CONSTANT_ENTITY",
                     path,

@@ -58,8 +58,11 @@ PARAMETERS_INSTEAD: dict[str, str] = {
 }
 #: parameters that one aggregate has not -> what has them
 PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
-    ("pick_latest", "key"): 'use pick_best with "key": the item with the highest value of that field',
-    ("pick_earliest", "key"): 'use sort_by with "key", then first',
+    ("pick_latest", "key"): "leave it out: pick_latest takes the item that ends last; for another field use pick_best",
+    (
+        "pick_earliest",
+        "key",
+    ): "leave it out: pick_earliest takes the item that starts first; for another field sort_by, first",
     ("pick_longest", "key"): 'use pick_best with "key"',
     ("first", "key"): 'use sort_by with "key", then first',
     ("count", "where"): "filter first, then count",

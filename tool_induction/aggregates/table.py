@@ -8,6 +8,7 @@ from typing import Literal
 
 from tool_induction.aggregates import choosing, lists, rules, spans
 from tool_induction.aggregates.rules import Given, Lists
+from tool_induction.aggregates.sayings import SAYINGS
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type, optional
 
@@ -40,6 +41,11 @@ class AggregateSpec:
     params: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
     order_free: bool = False
+
+    @property
+    def says(self) -> str:
+        """What it gives, in one line."""
+        return SAYINGS[self.name]
 
 
 def _key(role: Role = "key", *, required: bool = False) -> Parameter:

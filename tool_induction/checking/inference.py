@@ -11,7 +11,7 @@ from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
-from tool_induction.language.diagnostics import Code, Findings, Path, did_you_mean
+from tool_induction.language.diagnostics import Code, Findings, Path
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -155,7 +155,7 @@ class Inference:
                 f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
             )
         else:
-            suggestion = did_you_mean(expr.key, inner.keys if isinstance(inner, RecordType) else ())
+            suggestion = self.findings.near(expr.key, inner.keys if isinstance(inner, RecordType) else ())
         expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
         self.note(
             "E_TYPE",

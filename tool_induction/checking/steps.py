@@ -237,18 +237,20 @@ class StepChecker:
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
         inside = self._at(environment.shadow("item", type_.item), step)
         item = plain(type_.item)
-        made = RecordType(fields=())
+        made: dict[str, Type] = {}
         for key in (*TIMES, "evidence"):
             have = item.get(key) if isinstance(item, RecordType) else None
             if have is not None:
-                made = with_field(made, key, have)
+                made[key] = have
         fields: list[tuple[str, Expr]] = []
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
             fields.append((key, typed.expr))
-            made = with_field(made, key, STRING if isinstance(typed.type, EnumType) else typed.type)
-        after = environment.bind(step.save_as, replace(type_, item=made, name=""))
+            made.pop(key, None)
+            made[key] = STRING if isinstance(typed.type, EnumType) else typed.type
+        record = RecordType(fields=tuple(made.items()))
+        after = environment.bind(step.save_as, replace(type_, item=record, name=""))
         return replace(step, inputs=rows.expr, fields=tuple(fields)), after
 
     def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:

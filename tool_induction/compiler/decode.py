@@ -32,7 +32,7 @@ def decode(source: str | bytes | object, findings: Findings) -> Any:
         return None
     if not isinstance(source, str) and not _fits(value, findings):
         return None
-    _check(value, (), findings, depth=0)
+    _Walk(findings).check(value, (), depth=0)
     return value
 
 
@@ -103,24 +103,39 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _check(value: Any, path: Path, findings: Findings, *, depth: int) -> None:
-    if depth > limits.MAX_JSON_DEPTH:
-        findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
-    elif isinstance(value, dict):
+class _Walk:
+    """Looks at every value of a document once; stops where there are too many."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._parts = 0
+
+    def check(self, value: Any, path: Path, *, depth: int) -> None:
+        """Note what is no JSON value, and what is too deep or too much."""
+        self._parts += 1
+        if self._parts > limits.MAX_JSON_PARTS:
+            if self._parts == limits.MAX_JSON_PARTS + 1:
+                self._findings.add("E_SIZE", path, f"the document holds more than {limits.MAX_JSON_PARTS} values")
+        elif depth > limits.MAX_JSON_DEPTH:
+            self._findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
+        elif isinstance(value, dict):
+            self._members(value, path, depth)
+        elif isinstance(value, list):
+            for place, item in enumerate(value):
+                self.check(item, (*path, place), depth=depth + 1)
+        else:
+            _check_scalar(value, path, self._findings)
+
+    def _members(self, value: dict[Any, Any], path: Path, depth: int) -> None:
         for key in getattr(value, "repeated", ()):
-            findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
+            self._findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
             if not isinstance(key, str):
-                findings.add("E_JSON", path, f"a key is not a string: {key!r}")
+                self._findings.add("E_JSON", path, f"a key is not a string: {key!r}")
             elif not _is_unicode(key):
-                findings.add("E_JSON", path, "a key is not valid Unicode")
+                self._findings.add("E_JSON", path, "a key is not valid Unicode")
             else:
-                _check(item, (*path, key), findings, depth=depth + 1)
-    elif isinstance(value, list):
-        for place, item in enumerate(value):
-            _check(item, (*path, place), findings, depth=depth + 1)
-    else:
-        _check_scalar(value, path, findings)
+                self.check(item, (*path, key), depth=depth + 1)
 
 
 def _check_scalar(value: Any, path: Path, findings: Findings) -> None:

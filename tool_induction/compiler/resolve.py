@@ -58,7 +58,7 @@ def _resolve_block(
 
 def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> Call:
     if step.target not in OPERATIONS:
-        suggestion = did_you_mean(step.target, OPERATIONS)
+        suggestion = findings.near(step.target, OPERATIONS)
         if step.target in tools:
             suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
         elif step.target in AGGREGATES:
@@ -72,7 +72,7 @@ def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> 
 def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> Call:
     target = tools.get(step.target)
     if target is None:
-        suggestion = did_you_mean(step.target, tools)
+        suggestion = findings.near(step.target, tools)
         if step.target in OPERATIONS:
             suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
         _unknown("E_UNKNOWN_TOOL", "tool", step.target, (*step.path, "tool"), tools, suggestion, findings)
@@ -98,14 +98,14 @@ def _check_parameters(step: Call, known: list[str], required: frozenset[str], fi
     missing = [name for name in known if name in required and name not in given]
     for name in given:
         if name not in known:
-            meant = closest(name, missing)
+            meant = closest(name, missing) if missing else None
             findings.add(
                 "E_UNKNOWN_PARAM",
                 (*step.path, "params", name),
                 f"{step.target} has no parameter {name!r}",
                 found=name,
                 expected=", ".join(known),
-                suggestion=did_you_mean(name, missing) or did_you_mean(name, known),
+                suggestion=findings.near(name, missing) or findings.near(name, known),
             )
             missing = [name for name in missing if name != meant]  # misspelt, not missing
     for name in missing:
@@ -148,7 +148,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
 
 
 def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
-    suggestion = INSTEAD.get(step.operation) or did_you_mean(step.operation, AGGREGATES)
+    suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
     path = (*step.path, "operation")
     _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
 

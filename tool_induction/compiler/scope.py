@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.language.diagnostics import Findings, Path, did_you_mean
+from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -231,7 +231,7 @@ class _Checker:
                 f"{name!r} is not bound",
                 found=name,
                 expected=", ".join(sorted(known)),
-                suggestion=hint or did_you_mean(name, known),
+                suggestion=hint or self.findings.near(name, known),
             )
 
     def _item_outside(self, path: Path, leaf: Expr, loop_names: frozenset[str]) -> None:

@@ -72,7 +72,7 @@ def _validator() -> Any:
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings):
+    if _is_too_long(tool, path, findings) or _is_too_large(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings, allowed=allow_judge)
     refused = _refused(tool)
@@ -118,6 +118,27 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
 
 
 _BLOCKS = ("steps", "do", "then", "else")
+
+
+def _is_too_large(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a tool has more steps than is allowed, or a record or list of it more members."""
+    steps = 0
+    rest: list[tuple[Path, Any]] = [(path, tool)]
+    while rest:
+        where, value = rest.pop()
+        if not isinstance(value, dict | list):
+            continue
+        if len(value) > limits.MAX_MEMBERS:
+            message = f"{len(value)} members are more than the {limits.MAX_MEMBERS} allowed in one record or list"
+            findings.add("E_SIZE", where, message, found=str(len(value)), expected=f"at most {limits.MAX_MEMBERS}")
+            return True
+        steps += isinstance(value, dict) and "type" in value and "tool_name" not in value
+        if steps > limits.MAX_TOOL_STEPS:
+            findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
+            return True
+        inside = value.items() if isinstance(value, dict) else enumerate(value)
+        rest.extend(((*where, key), item) for key, item in inside)
+    return False
 
 
 def _judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:

@@ -142,6 +142,10 @@ class Findings:
             self._seen.add(item)
             self.items.append(item)
 
+    def near(self, word: str, words: Iterable[str]) -> str:
+        """``did you mean 'x'?`` for the first findings; looking for near words is what costs most."""
+        return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
+
     def _original(self, path: Path) -> Path:
         """A path as the document has it."""
         if self.moves:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.positions import locate
+from tool_induction.compiler.positions import at_line, locate, locate_all
 from tool_induction.language.diagnostics import format_path
 
 TEXT = """{
@@ -40,3 +40,52 @@ def test_a_path_that_is_not_there_has_no_position(path: Any) -> None:
 
 def test_odd_keys_are_quoted_in_paths() -> None:
     assert format_path(("a", 0, "it's b")) == "$.a[0]['it\\'s b']"
+
+
+def test_many_paths_are_found_in_one_reading() -> None:
+    paths = [("a b",), ("a b", 1, "e"), ("f",), (), ("nowhere",), ("a b", 1, 'c"d')]
+
+    found = locate_all(TEXT, paths)
+
+    assert found == {path: place for path in paths if (place := locate(TEXT, path)) is not None}
+    assert len(found) == 5
+
+
+def test_a_mark_reaches_to_the_end_of_what_it_marks_or_of_the_line() -> None:
+    one, all_of_it = locate(TEXT, ("a b", 1, "e")), locate(TEXT, ())
+
+    assert one is not None
+    assert all_of_it is not None
+    assert one.caret().split("\n")[1].strip() == "^~~~~~~~"
+    assert all_of_it.caret() == "{\n^"
+
+
+def test_a_mark_stands_under_letters_of_double_width() -> None:
+    text = '{"描述": "红色", "x": 1}'
+    place = locate(text, ("x",))
+
+    assert place is not None
+    assert place.caret().split("\n")[1] == " " * (len('{"描述": "红色", ') + 4) + "^~~~~~"
+
+
+def test_in_a_long_line_the_mark_is_still_seen() -> None:
+    text = "[" + ", ".join(["12345"] * 200) + "]"
+    place = locate(text, (150,))
+
+    assert place is not None
+    shown, mark = place.caret().split("\n")
+    assert len(shown) <= 110
+    assert shown[mark.index("^") :].startswith("12345")
+
+
+@pytest.mark.parametrize("text", ["", "[1,", '{"a" 1}', "\u00e9", '{"a": [}', "[" * 50])
+def test_a_text_that_is_no_json_gives_what_can_be_found(text: Any) -> None:
+    assert locate_all(text, [("a", 0), (7,)]) == {}
+
+
+def test_a_line_as_a_parser_tells_it() -> None:
+    place = at_line("ab\r\ncd", 1, 2)
+
+    assert place is not None
+    assert (place.text, place.caret()) == ("ab", "ab\n ^")
+    assert at_line("ab", 9, 1) is None
