@@ -122,6 +122,7 @@ def signature_card(compiled: CompiledTool) -> str:
     outputs = ", ".join(f"{item.name}: {_short(item.type)}" for item in tool.outputs)
     price = compiled.price
     cost = f"{price.least.calls} to {price.most.calls} calls, usually {price.expected.calls}"
+    cost += f", up to {price.most.tokens} tokens" if price.most.tokens else ""
     return f"{tool.name}({inputs}) -> {{{outputs}}}\n  {tool.description}\n  cost: {cost}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pytest
@@ -12,8 +12,13 @@ from jsonschema import Draft202012Validator
 from tool_induction.admission import admit
 from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.compiler.emit import result_schema
-from tool_induction.libraries.examples import ExampleRuns
+from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
 from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.running import run_tool
+from world_api.core.canonical import canonical
+from world_api.operations import run
+from world_api.profiles import open_session
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]
@@ -73,6 +78,19 @@ def test_a_tool_finds_something_in_the_film_with_evidence_and_keeps_to_its_schem
     errors = list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result))
     assert [error.message for error in errors] == []
     assert result["cost"]["calls"] <= tools[name].price.most.calls
+
+
+@pytest.mark.parametrize(("library", "name"), TOOLS)
+def test_many_calls_at_a_time_give_the_same_to_the_letter(sample_film: Any, library: str, name: str) -> None:
+    tools = load_library(library).tools
+    session = open_session(sample_film.store, sample_film.video_id, name=None)
+    call = partial(run, session)
+    arguments = example_arguments(tools[name].tool, material_of(call, sample_film.video_id))
+    told = [
+        canonical(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
+        for most in (1, 6)
+    ]
+    assert told[0] == told[1]
 
 
 def visits(film: Any, track: str) -> list[tuple[float, float]]:
