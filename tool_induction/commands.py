@@ -12,6 +12,7 @@ import typer
 
 from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.libraries import commands as library_commands
+from tool_induction.runtime.budget import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -30,9 +31,6 @@ from world_api.exposure.cli import (
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
-
-#: calls of one run that are under way at a time
-CONCURRENCY = 4
 
 app = command_app("Check, run, review, edit and export high-level tools.")
 
@@ -126,7 +124,7 @@ def run(
     ] = False,
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
-    ] = CONCURRENCY,
+    ] = AT_A_TIME,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,

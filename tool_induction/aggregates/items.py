@@ -87,9 +87,15 @@ def is_evidence(item: Item) -> TypeGuard[Record]:
 
 def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]:
     """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
+    pieces = list(islice(_pieces(items), most))
+    if len(pieces) < 2:
+        return pieces
     found: dict[str, Json] = {}
-    for piece in islice(_pieces(items), most):
-        found.setdefault(canonical(piece), piece)
+    seen: dict[int, Json] = {}  # items that came from one call carry the very same pieces; each is written out once
+    for piece in pieces:
+        if id(piece) not in seen:
+            seen[id(piece)] = piece
+            found.setdefault(canonical(piece), piece)
     return list(found.values())
 
 

@@ -33,6 +33,7 @@ class OperationCalls:
         self._trace = trace
         self._ahead = ahead
         self._asked: Counter[str] = Counter()
+        self._writes: list[int] = []
         self.logical = 0
         self.physical = 0
 
@@ -58,7 +59,7 @@ class OperationCalls:
         with self._trace.call(name, arguments) as node:
             self.logical += 1
             self._asked[name] += 1
-            node.number, node.made_from = self.logical, tuple(made_from)
+            node.number, node.made_from = self.logical, self._behind(name, made_from)
             key = self._world.key(name, arguments)
             answer = None if key is None else self._memo.get(key)
             if answer is not None:
@@ -92,10 +93,17 @@ class OperationCalls:
                 ahead.flights.closed(key)
         return answer
 
+    def _behind(self, name: str, made_from: Sequence[int]) -> tuple[int, ...]:
+        """What was written before bears on what a session remembers."""
+        if not OPERATIONS[name].depends_on_session or not self._writes:
+            return tuple(made_from)
+        return tuple(sorted({*made_from, *self._writes}))
+
     def _written(self, name: str, arguments: Mapping[str, Json]) -> Answer:
         if self._ahead is not None:
             self._ahead.settle()
         self._world.writes += 1
+        self._writes.append(self.logical)
         answer = self._world.ask(name, arguments)
         self._meter.result(answer.size)
         return answer

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from world_api.core.colours import COLOURS
@@ -128,9 +129,14 @@ def unseen_words(text: str) -> list[str]:
     return [_stem(word) for word in latin] + runs
 
 
+#: A stemmer works on a word it holds itself, so threads take turns.
+_STEMMING = Lock()
+
+
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+    with _STEMMING:
+        return str(_stemmer().stemWord(word))
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -20,6 +19,7 @@ from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.joining import BREAK
+from world_api.world.once import made_once
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]
@@ -67,12 +67,12 @@ class Track:
         """The same for Chinese search: ``黑色 蓝色 人``."""
         return hint_in_chinese(self.category, self.colours)
 
-    @cached_property
+    @made_once
     def confidence(self) -> float:
         """Mean confidence of the sightings, 0 to 1."""
         return round(float(self.confidences.mean()), 2)
 
-    @cached_property
+    @made_once
     def appearances(self) -> tuple[TimeSpan, ...]:
         """The unbroken stretches in which it was seen, without the slivers at their ends."""
         bounds = [0, *(np.flatnonzero(np.diff(self.times) > BREAK) + 1).tolist(), len(self.times)]
@@ -83,7 +83,7 @@ class Track:
             found.append(TimeSpan(start=float(self.times[a]), end=float(self.times[b])))
         return tuple(found)
 
-    @cached_property
+    @made_once
     def size(self) -> Size:
         """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +25,13 @@ from world_api.world.camera import CameraMovement, camera_movements
 from world_api.world.disk.stored import World
 from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
 from world_api.world.likeness import Likeness, Likenesses
+from world_api.world.once import OnceEach, made_once
 from world_api.world.screen_texts import ScreenText, join_readings, quiet_before, stretch_table, stretches
 from world_api.world.segments import segment
 from world_api.world.tracks import Track
 
 Item = TypeVar("Item")
+Kept = TypeVar("Kept")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
@@ -51,13 +52,18 @@ class View:
         # Where all of the video has been seen, all that follows from it is known.
         self.complete = as_of is None or as_of >= world.manifest.video.duration
         self._whole = world.once(Whole)
+        self._once: OnceEach[object, object] = OnceEach()
+
+    def once(self, kind: Callable[[View], Kept]) -> Kept:
+        """What ``kind`` makes of this view, made when it is first asked for and shared by all its readers."""
+        return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     @property
     def video_id(self) -> str:
         """The video's id."""
         return self.world.manifest.video_id
 
-    @cached_property
+    @made_once
     def duration(self) -> float:
         """Seconds that are visible."""
         whole = self.world.manifest.video.duration
@@ -78,12 +84,12 @@ class View:
         known = self.world.rows(name).column("known_at").to_numpy()
         return bool(len(known)) and (self.complete or bool(known.min() <= self.duration))
 
-    @cached_property
+    @made_once
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
         return self._whole.shots if self.complete else tile(self._times("cuts"), self.span)
 
-    @cached_property
+    @made_once
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
         times = self._times("scene_cuts")
@@ -102,7 +108,7 @@ class View:
         """The scene a visible time lies in (the last one for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
-    @cached_property
+    @made_once
     def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
         whole = self._whole.segments
@@ -118,7 +124,7 @@ class View:
             np.append(whole.ends[:same], [span.end for span in found]),
         )
 
-    @cached_property
+    @made_once
     def unchanged_segments(self) -> int:
         """How many of the first segments are those of the whole world, with all that is said and seen in them."""
         if self.complete:
@@ -126,7 +132,7 @@ class View:
         restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.screen_texts, self.duration))
         return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
 
-    @cached_property
+    @made_once
     def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible stretch."""
         rows = self.world.rows("speech")
@@ -159,7 +165,7 @@ class View:
             for row in rows
         )
 
-    @cached_property
+    @made_once
     def _words(self) -> tuple[NDArray[np.int64], Times]:
         """The visible words, as rows in order of their lines, and when those start."""
         rows = np.flatnonzero(self._known("words"))
@@ -167,7 +173,7 @@ class View:
         order = np.argsort(starts, kind="stable")
         return rows[order], starts[order]
 
-    @cached_property
+    @made_once
     def screen_texts(self) -> Items[ScreenText]:
         """Texts read off the screen, one entry for each stretch in which a text stood there.
 
@@ -183,17 +189,17 @@ class View:
         again = stretch_table(join_readings(rows.filter(pa.array(fresh)), self.shots, self.span))
         return stretches(pa.concat_tables([whole.slice(0, kept), again]).combine_chunks(), kept=kept)
 
-    @cached_property
+    @made_once
     def captions(self) -> Items[Said]:
         """Stored captions."""
         return self._said("captions", "text")
 
-    @cached_property
+    @made_once
     def actions(self) -> Items[Said]:
         """Stored actions."""
         return self._said("actions", "label")
 
-    @cached_property
+    @made_once
     def tracks(self) -> Tracks:
         """What was followed, in order of first sighting."""
         whole = self._whole.tracks
@@ -215,7 +221,7 @@ class View:
             else ()
         )
 
-    @cached_property
+    @made_once
     def camera_movements(self) -> Items[CameraMovement]:
         """What the camera does beyond standing still, in time order."""
         return camera_movements(self.rows("camera"), self.shots)

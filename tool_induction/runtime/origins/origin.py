@@ -68,6 +68,10 @@ class Origin:
             return self.items
         return (Origin(calls=self.made_of()),) * count
 
+    def membership(self) -> Calls:
+        """Of a list: the calls that decided which items there are."""
+        return self.decided | self.calls
+
     def also_decided_by(self, calls: Calls) -> Origin:
         """The same, decided by these calls too."""
         if calls <= self.decided:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ class ClassicalDetector:
     """Knows ``person`` and ``face``. Confidence follows the detector's own score and is not calibrated."""
 
     producer = "opencv-hog-haar/1"
+
+    def __init__(self) -> None:
+        self._looking_for_faces = Lock()  # OpenCV's cascade keeps the picture it looks at
 
     def categories(self) -> frozenset[str]:
         """The category words this detector knows."""
@@ -128,9 +132,10 @@ class ClassicalDetector:
         import cv2
 
         gray = cv2.equalizeHist(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
-        boxes, _, weights = self._cascade.detectMultiScale3(
-            gray, scaleFactor=1.1, minNeighbors=4, minSize=(20, 20), outputRejectLevels=True
-        )
+        with self._looking_for_faces:
+            boxes, _, weights = self._cascade.detectMultiScale3(
+                gray, scaleFactor=1.1, minNeighbors=4, minSize=(20, 20), outputRejectLevels=True
+            )
         found = []
         for (x, y, w, h), weight in zip(boxes, np.ravel(weights), strict=True):
             box = Box(x1=float(x), y1=float(y), x2=float(x + w), y2=float(y + h))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from world_api.world.arrays.items import Items, Positions, Times, ranges
 from world_api.world.arrays.joining import BREAK, Joined, join_tracks
 from world_api.world.disk.columns import one
+from world_api.world.once import made_once
 from world_api.world.tracks import Track, hint_in_chinese, hint_in_words
 
 #: So many tracks are kept put together.
@@ -40,12 +40,12 @@ class JoinedTracks:
         self._confidences = rows.column("confidence").to_numpy()
         self._sightings = sightings
 
-    @cached_property
+    @made_once
     def place_of(self) -> dict[str, int]:
         """Where each track stands, by its name."""
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
-    @cached_property
+    @made_once
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """Of all tracks all appearances."""
         return self.appearances(np.arange(self.count))
@@ -71,7 +71,7 @@ class JoinedTracks:
         found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
         return found
 
-    @cached_property
+    @made_once
     def place_of_part(self) -> dict[str, int]:
         """Which track each of those belongs to."""
         names = one(self._sightings.column("track")).dictionary_encode()
@@ -169,7 +169,7 @@ class Tracks(Items[Track]):
         found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
         return [self[int(i)] for i in found]
 
-    @cached_property
+    @made_once
     def appearances(self) -> tuple[Positions, Times, Times]:
         """Every appearance, track after track: whose (position), from, to."""
         owners, starts, ends = self.whole.all_appearances
@@ -184,7 +184,7 @@ class Tracks(Items[Track]):
         at = np.searchsorted(owners, whose)
         return np.insert(owners, at, whose), np.insert(starts, at, begins), np.insert(ends, at, finishes)
 
-    @cached_property
+    @made_once
     def categories(self) -> frozenset[str]:
         """The categories of all of them."""
         found = set(self.whole.categories.take(pa.array(self.settled)).unique().to_pylist())

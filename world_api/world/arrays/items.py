@@ -7,13 +7,13 @@ search, and only that becomes objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.spans import TimeSpan
+from world_api.world.once import made_once
 
 Times = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -63,7 +63,7 @@ class Items(Sequence[Item], Generic[Item]):
         shared = (int(i) for i in self.touching(span) if self.ends[i] > span.start)
         return [self._make(i) for i in shared]
 
-    @cached_property
+    @made_once
     def _reach(self) -> Times:
         """How far everything up to each position reaches."""
         reach: Times = np.maximum.accumulate(self.ends) if len(self.ends) else self.ends

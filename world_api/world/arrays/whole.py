@@ -6,8 +6,6 @@ it changes; no operation reads it directly.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 
@@ -16,6 +14,7 @@ from world_api.world.arrays.followed import JoinedTracks
 from world_api.world.arrays.items import Items, Times, spans, tile
 from world_api.world.arrays.joining import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.disk.stored import World
+from world_api.world.once import OnceEach, made_once
 from world_api.world.screen_texts import STRETCHES, ScreenText, join_readings, stretch_table, stretches
 from world_api.world.segments import SILENCE, segment, talks
 
@@ -33,18 +32,18 @@ class Whole:
     def __init__(self, world: World) -> None:
         self._world = world
         self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
-        self._unseen: dict[str, tuple[Times, Times]] = {}
+        self._unseen: OnceEach[str, tuple[Times, Times]] = OnceEach()
 
     def read_all(self) -> None:
         """Read or make all that is kept beside the world."""
         _ = (self.tracks, self.readings, self.segments)
 
-    @cached_property
+    @made_once
     def shots(self) -> Items[TimeSpan]:
         """The shots."""
         return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
 
-    @cached_property
+    @made_once
     def tracks(self) -> JoinedTracks:
         """What was followed."""
         video, derived = self._world.manifest.video, self._world.derived
@@ -71,7 +70,7 @@ class Whole:
             picture=(video.width, video.height),
         )
 
-    @cached_property
+    @made_once
     def readings(self) -> pa.Table:
         """The stretches in which texts stay on screen."""
         return self._world.derived.table(
@@ -80,12 +79,12 @@ class Whole:
             schema=STRETCHES,
         )
 
-    @cached_property
+    @made_once
     def screen_texts(self) -> Items[ScreenText]:
         """The same, one by one."""
         return stretches(self.readings)
 
-    @cached_property
+    @made_once
     def segments(self) -> Items[TimeSpan]:
         """The segments."""
 
@@ -96,7 +95,7 @@ class Whole:
         table = self._world.derived.table("segments", make, schema=_SEGMENTS)
         return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
-    @cached_property
+    @made_once
     def _lines(self) -> Items[TimeSpan]:
         rows = self._world.rows("speech")
         starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
@@ -104,7 +103,7 @@ class Whole:
         starts = starts[inside]
         return spans(np.maximum(starts, 0.0), np.minimum(np.maximum(ends[inside], starts), self.span.end))
 
-    @cached_property
+    @made_once
     def _restarts(self) -> tuple[Times, Times]:
         """Where cutting into segments begins anew whatever came before: at which time, and until when rows decide it."""
         shots = self.shots.starts
@@ -123,14 +122,16 @@ class Whole:
 
     def first_unseen(self, table: str, as_of: float) -> float:
         """Where the earliest row of a table begins that a cut hides or shortens; infinite where there is none."""
-        if table not in self._unseen:
-            rows = self._world.rows(table)
-            begins = rows.column(BEGINS[table]).to_numpy()
-            settled = rows.column("known_at").to_numpy()
-            if "end" in rows.column_names:
-                settled = np.maximum(settled, rows.column("end").to_numpy())
-            order = np.argsort(settled, kind="stable")
-            earliest = np.minimum.accumulate(begins[order][::-1])[::-1]
-            self._unseen[table] = (settled[order], np.append(earliest, np.inf))
-        settled, earliest = self._unseen[table]
+        settled, earliest = self._unseen.get(table, lambda: self._begins(table))
         return float(earliest[np.searchsorted(settled, as_of, side="right")])
+
+    def _begins(self, table: str) -> tuple[Times, Times]:
+        """When the rows of a table are settled, rising, and where the earliest begins of each and those after it."""
+        rows = self._world.rows(table)
+        begins = rows.column(BEGINS[table]).to_numpy()
+        settled = rows.column("known_at").to_numpy()
+        if "end" in rows.column_names:
+            settled = np.maximum(settled, rows.column("end").to_numpy())
+        order = np.argsort(settled, kind="stable")
+        earliest = np.minimum.accumulate(begins[order][::-1])[::-1]
+        return settled[order], np.append(earliest, np.inf)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar, cast
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from world_api.world.disk.hashing import canonical, hash_file, hash_rows
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.tables import SESSION_TABLES, TABLES
+from world_api.world.once import OnceEach
 
 Kept = TypeVar("Kept")
 
@@ -31,8 +32,8 @@ class World:
         self.folder = folder
         self.manifest = manifest
         self.derived = derived or Derived(derived_folder(folder.parent, manifest))
-        self._rows = cache(self._read)
-        self._once: dict[object, object] = {}
+        self._rows: OnceEach[str, pa.Table] = OnceEach()
+        self._once: OnceEach[object, object] = OnceEach()
 
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in key order. Operations read through a view, never here.
@@ -40,8 +41,7 @@ class World:
         Raises:
             StoreFault: ``world_damaged``.
         """
-        table: pa.Table = self._rows(name)
-        return table
+        return self._rows.get(name, lambda: self._read(name))
 
     def verify(self) -> None:
         """Read every table now, so that damage is met before anything rests on the world.
@@ -54,9 +54,7 @@ class World:
 
     def once(self, kind: Callable[[World], Kept]) -> Kept:
         """What ``kind`` makes of this world, made when it is first asked for and shared by all its readers."""
-        if kind not in self._once:
-            self._once[kind] = kind(self)
-        return cast(Kept, self._once[kind])
+        return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     def _read(self, name: str) -> pa.Table:
         if name in SESSION_TABLES:
@@ -72,6 +70,7 @@ class World:
 #: Worlds that were opened last, with the state of their manifests then.
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
+_OPENING = Lock()
 
 
 def world_folder(store: Path, video_id: str) -> Path:
@@ -96,6 +95,11 @@ def open_world(store: Path, video_id: str) -> World:
     """
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
+    with _OPENING:
+        return _opened(folder, video_id, state)
+
+
+def _opened(folder: Path, video_id: str, state: State) -> World:
     known = _OPEN.get(folder)
     if known is None or state is None or known[0] != state or not known[1].derived.is_current():
         # A folder may have been copied under another name; what it is called here is its id here.

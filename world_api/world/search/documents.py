@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from importlib import import_module
 from inspect import getsource
 
@@ -15,6 +14,7 @@ from world_api.core.ports import TextEmbedder, Vectors
 from world_api.world.arrays.items import Positions, ranges
 from world_api.world.disk.columns import matrix
 from world_api.world.disk.stored import World
+from world_api.world.once import OnceEach, made_once
 from world_api.world.search.looks import Looks
 from world_api.world.search.passages import Passages, passages_of
 from world_api.world.search.texts import Texts
@@ -31,13 +31,13 @@ class WholeDocuments:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._vectors: dict[str, VectorIndex] = {}
+        self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
         """Read or make all that is kept beside the world."""
         _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
 
-    @cached_property
+    @made_once
     def lengths(self) -> NDArray[np.int64]:
         """How many terms each document has."""
         return _column(self._world.derived.table("postings.lengths", lambda: self._made[2], schema=_LENGTHS), "length")
@@ -52,16 +52,17 @@ class WholeDocuments:
 
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
         """The documents' vectors."""
-        if embedder.producer not in self._vectors:
-            name = f"vectors.{embedder_key(embedder)}"
-            schema = _vectors(self._count)
-            table = self._world.derived.table(
-                name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
-            )
-            self._vectors[embedder.producer] = VectorIndex(_columns(table, self._count))
-        return self._vectors[embedder.producer]
+        return self._vectors.get(embedder.producer, lambda: self._embedded(embedder))
 
-    @cached_property
+    def _embedded(self, embedder: TextEmbedder) -> VectorIndex:
+        name = f"vectors.{embedder_key(embedder)}"
+        schema = _vectors(self._count)
+        table = self._world.derived.table(
+            name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
+        )
+        return VectorIndex(_columns(table, self._count))
+
+    @made_once
     def look_index(self) -> VectorIndex:
         """The mean look of each segment, zero where no frame of it was described."""
         view = open_view(self._world, None)
@@ -81,27 +82,27 @@ class WholeDocuments:
         passages = passages_of(view)
         return document_texts(passages, *passages.in_each(view.segments), count=len(view.segments))
 
-    @cached_property
+    @made_once
     def _number(self) -> dict[str, int]:
         return {term: number for number, term in enumerate(self._world.once(Texts).terms.to_pylist())}
 
-    @cached_property
+    @made_once
     def _ends(self) -> Positions:
         return _column(self._world.derived.table("postings.ends", lambda: self._made[0], schema=_ENDS), "end")
 
-    @cached_property
+    @made_once
     def _documents(self) -> Positions:
         return _column(self._postings, "document")
 
-    @cached_property
+    @made_once
     def _frequencies(self) -> Positions:
         return _column(self._postings, "frequency")
 
-    @cached_property
+    @made_once
     def _postings(self) -> pa.Table:
         return self._world.derived.table("postings", lambda: self._made[1], schema=_POSTINGS)
 
-    @cached_property
+    @made_once
     def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
         view, texts = open_view(self._world, None), self._world.once(Texts)
         passages = passages_of(view)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,15 +194,9 @@ class Passages(Items[Passage]):
         )
 
 
-_PASSAGES: WeakKeyDictionary[View, Passages] = WeakKeyDictionary()
-
-
 def passages_of(view: View) -> Passages:
     """The passages of a view."""
-    found = _PASSAGES.get(view)
-    if found is None:
-        found = _PASSAGES[view] = Passages(view)
-    return found
+    return view.once(Passages)
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from world_api.core.lexicon import concepts, words
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions
+from world_api.world.once import made_once
 from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit
@@ -90,24 +91,24 @@ class Searcher:
         """How many segments, from the first on, say and look what they do in the whole world."""
         return self._view.unchanged_segments
 
-    @cached_property
+    @made_once
     def _rest(self) -> list[str]:
         """What the segments after those say."""
         passages, count = passages_of(self._view), len(self._segments) - self._same
         inside = passages.in_each(self._segments, self._same)
         return document_texts(passages, *inside, count=count, first=self._same)
 
-    @cached_property
+    @made_once
     def _lexical(self) -> LexicalIndex:
         rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
         return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
 
-    @cached_property
+    @made_once
     def _text_rows(self) -> list[Rows]:
         rest = VectorIndex(self._embedder.embed(self._rest).T)
         return self._parts(self._whole.text_vectors(self._embedder), rest)
 
-    @cached_property
+    @made_once
     def _look_rows(self) -> list[Rows]:
         segments, looks = self._segments, self._looks
         rest = looks.means(segments.starts[self._same :], segments.ends[self._same :])
@@ -116,7 +117,7 @@ class Searcher:
     def _parts(self, whole: VectorIndex, rest: VectorIndex) -> list[Rows]:
         return [Rows(index=whole, count=self._same, offset=0), Rows(index=rest, count=len(rest), offset=self._same)]
 
-    @cached_property
+    @made_once
     def _looks(self) -> Looks:
         return Looks(self._view)
 

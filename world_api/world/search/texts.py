@@ -7,7 +7,6 @@ words once.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -20,6 +19,7 @@ from world_api.world.arrays.joining import coded
 from world_api.world.arrays.whole import Whole
 from world_api.world.disk.columns import one
 from world_api.world.disk.stored import World
+from world_api.world.once import made_once
 from world_api.world.search.lexical import index_terms
 from world_api.world.tracks import hint_in_chinese, hint_in_words
 
@@ -57,23 +57,23 @@ class Texts:
         """The numbers of the descriptions of all tracks."""
         return self._numbers["tracks"]
 
-    @cached_property
+    @made_once
     def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
         return self._world.derived.table("terms", lambda: self._bags[0], schema=_TERMS).column("term")
 
-    @cached_property
+    @made_once
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
         """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
         ends = self._world.derived.table("texts.ends", lambda: self._bags[1], schema=_ENDS)
         content = self._world.derived.table("texts.terms", lambda: self._bags[2], schema=_BAGS)
         return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
-    @cached_property
+    @made_once
     def _texts(self) -> pa.ChunkedArray:
         return self._world.derived.table("texts", lambda: self._made[0], schema=_TEXTS).column("text")
 
-    @cached_property
+    @made_once
     def _numbers(self) -> dict[str, Positions]:
         numbers = (
             self._world.derived.table("texts.numbers", lambda: self._made[1], schema=_NUMBERS)
@@ -84,7 +84,7 @@ class Texts:
         parts = np.split(numbers, list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
 
-    @cached_property
+    @made_once
     def _made(self) -> tuple[pa.Table, pa.Table]:
         said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
         encoded = pa.concat_arrays([*said, _descriptions(self._world.once(Whole).tracks)]).dictionary_encode()
@@ -94,7 +94,7 @@ class Texts:
     def _rows(self, table: str) -> pa.Table:
         return self._world.once(Whole).readings if table == "screen_texts" else self._world.rows(table)
 
-    @cached_property
+    @made_once
     def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:
         numbers: dict[str, int] = {}
         ends: list[int] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
 from world_api.world.arrays.items import Positions
+from world_api.world.once import made_once
 from world_api.world.search.ranking import best_first
 
 #: A query that uses at most this share of the dimensions is answered from its own columns.
@@ -33,7 +33,7 @@ class VectorIndex:
     def __len__(self) -> int:
         return int(self._columns.shape[1])
 
-    @cached_property
+    @made_once
     def _index(self) -> Any:
         import faiss
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
@@ -47,10 +48,11 @@ class FrameLooker:
         place = self._place(time, category)
         if place is not None and place.is_file() and (kept := _load(place)) is not None:
             return kept
-        found = list(self._detector.detect(self._frames.frame_played_at(time), category))
+        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        records = [_record(item) for item in found]
         if place is not None:
-            _keep(place, found)
-        return found
+            _keep(place, records)
+        return [_restored(record) for record in records]  # as whoever asks next will read it
 
     def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
@@ -59,11 +61,17 @@ class FrameLooker:
         return self._cache / self._world_hash[:16] / f"{key[:32]}.json"
 
 
-def _keep(place: Path, found: Sequence[DetectedObject]) -> None:
-    records = [
-        {"category": item.category, "box": item.box.rounded(), "confidence": round(item.confidence, 4)}
-        for item in found
-    ]
+def _record(found: DetectedObject) -> dict[str, Any]:
+    return {"category": found.category, "box": found.box.rounded(), "confidence": round(found.confidence, 4)}
+
+
+def _restored(record: dict[str, Any]) -> DetectedObject:
+    x1, y1, x2, y2 = record["box"]
+    box = Box(x1=x1, y1=y1, x2=x2, y2=y2)
+    return DetectedObject(category=record["category"], box=box, confidence=record["confidence"])
+
+
+def _keep(place: Path, records: list[dict[str, Any]]) -> None:
     try:
         write_atomically(place, json.dumps(records).encode())
     except StoreFault:
@@ -72,14 +80,6 @@ def _keep(place: Path, found: Sequence[DetectedObject]) -> None:
 
 def _load(place: Path) -> list[DetectedObject] | None:
     try:
-        records = json.loads(place.read_bytes())
-        return [
-            DetectedObject(
-                category=record["category"],
-                box=Box(x1=record["box"][0], y1=record["box"][1], x2=record["box"][2], y2=record["box"][3]),
-                confidence=record["confidence"],
-            )
-            for record in records
-        ]
+        return [_restored(record) for record in json.loads(place.read_bytes())]
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return None

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -67,6 +68,7 @@ class Overlay:
         self.path = path
         self._read: list[Event] = []
         self._read_from: tuple[int, int] = (0, 0)  # inode of the log, bytes read of it
+        self._own = RLock()  # for the threads of this process; ``locked`` is for other processes
 
     def events(self) -> list[Event]:
         """All events so far, in order.
@@ -74,9 +76,10 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        if self.path is not None:
-            self._read_on(self.path)
-        return list(self._read)
+        with self._own:
+            if self.path is not None:
+                self._read_on(self.path)
+            return list(self._read)
 
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
@@ -84,6 +87,10 @@ class Overlay:
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
         """
+        with self._own:
+            return self._append(make)
+
+    def _append(self, make: Callable[[int], Event]) -> Event:
         if self.path is None:
             event = make(len(self._read) + 1)
             self._read.append(event)
@@ -121,9 +128,10 @@ class Overlay:
 
     def drop(self) -> None:
         """Forget everything, also what cannot be read."""
-        self._read, self._read_from = [], (0, 0)
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
+        with self._own:
+            self._read, self._read_from = [], (0, 0)
+            if self.path is not None:
+                self.path.unlink(missing_ok=True)
 
     def _read_on(self, path: Path) -> None:
         try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
+from world_api.world.once import made_once
 from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
@@ -91,7 +91,7 @@ class Session:
         """What results that do not depend on the session may be kept under."""
         return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}"
 
-    @cached_property
+    @made_once
     def searcher(self) -> Searcher:
         """Search over the visible part."""
         return Searcher(self.view, self.backends.text_embedder)

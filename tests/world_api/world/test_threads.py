@@ -1,0 +1,150 @@
+"""Sessions, and all they are put together from, are asked by several threads at once: answers are those of one thread."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.operation_calls import CASES, Draws
+from eval.sandbox.worlds import Plan, write_world
+from tests.support.hammer import hammered
+from world_api.core.faults import OperationFault
+from world_api.core.lexicon import content_words
+from world_api.core.spans import TimeSpan
+from world_api.operations import OPERATIONS, run
+from world_api.profiles import open_session
+from world_api.world.once import OnceEach, made_once
+from world_api.world.sessions.overlay import Overlay
+from world_api.world.sessions.session import Session
+
+READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
+
+
+def answer(session: Session, name: str, arguments: dict[str, Any]) -> str:
+    try:
+        return json.dumps(run(session, name, arguments), sort_keys=True)
+    except OperationFault as fault:
+        return fault.code
+
+
+def calls(session: Session, seed: int) -> list[tuple[str, dict[str, Any]]]:
+    """Two drawn calls of every operation that reads."""
+    return [
+        (case.operation, {"video_id": session.video_id, **case.draw(Draws(session, seed + again))})
+        for again in range(2)
+        for case in READING
+    ]
+
+
+@pytest.mark.parametrize("cut", [None, 0.61], ids=["whole", "cut"])
+def test_a_session_answers_many_threads_as_it_answers_one(tmp_path: Path, cut: float | None) -> None:
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    for store in (alone, shared):
+        write_world(store, "made", Plan.of_segments(60, seed=3))
+    whole = open_session(alone, "made", name=None).view.duration
+    as_of = None if cut is None else round(whole * cut, 2)
+    first = open_session(alone, "made", as_of=as_of, name=None)
+    asked = calls(first, seed=5)
+    expected = [answer(first, *call) for call in asked]
+
+    session = open_session(shared, "made", as_of=as_of, name=None)
+    found = hammered([partial(answer, session, *call) for call in asked])
+
+    assert all(answers == expected for answers in found)
+
+
+def test_threads_write_to_one_session_without_losing_or_doubling_anything(tmp_path: Path) -> None:
+    write_world(tmp_path, "made", Plan.of_segments(20, seed=3))
+    session = open_session(tmp_path, "made", name="shared")
+
+    def write(number: int) -> int:
+        session.write_memory(level="event", span=TimeSpan(start=0, end=1), content=f"memory {number}")
+        return session.revision
+
+    hammered([partial(write, number) for number in range(6)], threads=4)
+
+    ids = [memory.memory_id for memory in session.memories()]
+    assert len(ids) == len(set(ids)) == session.revision == 24
+    assert len(open_session(tmp_path, "made", name="shared").memories()) == 24
+
+
+def test_a_log_that_is_read_while_it_grows_is_read_once(tmp_path: Path) -> None:
+    write_world(tmp_path, "made", Plan.of_segments(20, seed=3))
+    writer = open_session(tmp_path, "made", name="log")
+    for number in range(40):
+        writer.write_memory(level="event", span=TimeSpan(start=0, end=1), content=str(number))
+    assert writer.overlay.path is not None
+    for _ in range(20):
+        reader = Overlay(writer.overlay.path)
+
+        assert {len(events) for found in hammered([reader.events] * 3) for events in found} == {40}
+
+
+def test_words_have_the_same_stems_whoever_asks() -> None:
+    texts = [
+        f"{word}{end}" for word in ("walk", "runn", "nation", "relat", "hop") for end in ("ing", "ed", "ational", "s")
+    ]
+    fresh = [[f"{text} {text}x{turn}ing" for text in texts] for turn in range(40)]
+
+    found = hammered([lambda some=some: [content_words(text) for text in some] for some in fresh])
+
+    assert all(answers == found[0] for answers in found)
+    assert content_words("walking")[0] == "walk"
+
+
+class Thing:
+    """Counts how often its property is made."""
+
+    def __init__(self) -> None:
+        self.made = count()
+
+    @made_once
+    def value(self) -> list[int]:
+        """A new list each time it is made."""
+        return [next(self.made)]
+
+
+def test_a_property_is_made_once_for_all_threads_and_for_each_object_apart() -> None:
+    for _ in range(50):
+        thing, other = Thing(), Thing()
+        found = hammered([lambda thing=thing: thing.value, lambda other=other: other.value], threads=4)
+
+        assert all(pair[0] is thing.value and pair[1] is other.value for pair in found)
+        assert (thing.value, other.value) == ([0], [0])
+
+
+def test_a_property_that_could_not_be_made_is_tried_again() -> None:
+    class Moody:
+        def __init__(self) -> None:
+            self.tries = 0
+
+        @made_once
+        def value(self) -> int:
+            self.tries += 1
+            if self.tries == 1:
+                raise ValueError("not today")
+            return self.tries
+
+    moody = Moody()
+    with pytest.raises(ValueError, match="today"):
+        _ = moody.value
+    assert (moody.value, moody.value) == (2, 2)
+
+
+def test_values_by_key_are_made_once_and_may_be_made_of_one_another() -> None:
+    for _ in range(50):
+        each: OnceEach[str, object] = OnceEach()
+
+        def inner(each: OnceEach[str, object] = each) -> object:
+            return each.get("inner", object)
+
+        def outer(each: OnceEach[str, object] = each, inner: Callable[[], object] = inner) -> object:
+            return each.get("outer", lambda: (inner(), object()))
+
+        found = hammered([inner, outer], threads=4)
+
+        assert all(pair[0] is found[0][0] and pair[1] is found[0][1] for pair in found)
