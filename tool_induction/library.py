@@ -197,7 +197,8 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
     """Write compiled tools as a library folder, the manifest last.
 
     Raises:
-        ToolFault: ``bad_library_name``; ``bad_origin``; ``library_exists``: a frozen library is never overwritten.
+        ToolFault: ``bad_library_name``; ``bad_origin``; ``secret_in_library``; ``library_exists``: a frozen library is
+            never overwritten.
     """
     if not is_name(name.lower()):
         raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from typing import Any
 
+from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path
 
@@ -62,7 +63,7 @@ def _from_text(text: str, findings: Findings) -> Any:
             "E_JSON",
             (),
             f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
-            found=text[max(0, error.pos - 20) : error.pos + 20],
+            found="" if holds_secret(text) else text[max(0, error.pos - 20) : error.pos + 20],
         )
     except ValueError as error:
         findings.add("E_JSON", (), f"not JSON: {error}")
@@ -127,13 +128,15 @@ class _Walk:
             _check_scalar(value, path, self._findings)
 
     def _members(self, value: dict[Any, Any], path: Path, depth: int) -> None:
-        for key in getattr(value, "repeated", ()):
+        for key in (key for key in getattr(value, "repeated", ()) if not holds_secret(key)):
             self._findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
             if not isinstance(key, str):
                 self._findings.add("E_JSON", path, f"a key is not a string: {key!r}")
             elif not _is_unicode(key):
                 self._findings.add("E_JSON", path, "a key is not valid Unicode")
+            elif holds_secret(key):
+                _secret(path, self._findings)
             else:
                 self.check(item, (*path, key), depth=depth + 1)
 
@@ -142,12 +145,23 @@ def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
     if isinstance(value, str):
         if not _is_unicode(value):
             findings.add("E_JSON", path, "the text is not valid Unicode")
+        elif holds_secret(value):
+            _secret(path, findings)
     elif isinstance(value, float) and not math.isfinite(value):
         findings.add("E_JSON", path, "the number is not finite")
-    elif isinstance(value, int) and abs(value) > limits.MAX_NUMBER:
+    elif isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
         findings.add("E_SIZE", path, f"the number is larger than {limits.MAX_NUMBER:g}")
     elif value is not None and not isinstance(value, bool | int | float):
         findings.add("E_JSON", path, f"not a JSON value: {type(value).__name__}")
+
+
+def _secret(path: Path, findings: Findings) -> None:
+    findings.add(
+        "E_SECRET",
+        path,
+        "this looks like a key, a token or a password",
+        suggestion="leave it out: no operation takes one; if it is real, it should be revoked",
+    )
 
 
 def _is_unicode(text: str) -> bool:

@@ -17,6 +17,7 @@ from tool_induction.documents.tools import read_tool_document
 from tool_induction.judging.answers import plain_answer
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.language.weighing import weight
 
 _JSON_KINDS = {
     "object": "a JSON object",
@@ -72,7 +73,7 @@ def _validator() -> Any:
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings) or _is_too_large(tool, path, findings):
+    if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     _judges(tool, path, findings, allowed=allow_judge)
     refused = _refused(tool)
@@ -100,16 +101,21 @@ def _refused(tool: Any) -> ValidationError | None:
 
 
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a block holds more steps, or a tool more inputs or outputs, than is allowed."""
+    """Whether a block holds more steps, a tool more inputs or outputs, or a step more entries, than is allowed."""
     if not isinstance(tool, dict):
         return False
     sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS)
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
     for key, most in sizes.items():
         inside = tool.get(key)
         if isinstance(inside, list | dict) and len(inside) > most:
             message = f"{len(inside)} is more than the {most} allowed here"
             findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+            return True
+    for key, inside in tool.items():
+        if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            message = f"this holds more than {limits.MAX_VALUES} values"
+            findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_VALUES}")
             return True
     blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
     return any(
@@ -120,24 +126,20 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
 _BLOCKS = ("steps", "do", "then", "else")
 
 
-def _is_too_large(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a tool has more steps than is allowed, or a record or list of it more members."""
+def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
+    """Whether a tool has more steps than is allowed, those in blocks counted."""
     steps = 0
-    rest: list[tuple[Path, Any]] = [(path, tool)]
+    rest = [tool]
     while rest:
-        where, value = rest.pop()
-        if not isinstance(value, dict | list):
-            continue
-        if len(value) > limits.MAX_MEMBERS:
-            message = f"{len(value)} members are more than the {limits.MAX_MEMBERS} allowed in one record or list"
-            findings.add("E_SIZE", where, message, found=str(len(value)), expected=f"at most {limits.MAX_MEMBERS}")
-            return True
-        steps += isinstance(value, dict) and "type" in value and "tool_name" not in value
+        one = rest.pop()
+        inside = [
+            step for key in _BLOCKS if isinstance(one, dict) and isinstance(one.get(key), list) for step in one[key]
+        ]
+        steps += len(inside)
         if steps > limits.MAX_TOOL_STEPS:
             findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
             return True
-        inside = value.items() if isinstance(value, dict) else enumerate(value)
-        rest.extend(((*where, key), item) for key, item in inside)
+        rest.extend(inside)
     return False
 
 

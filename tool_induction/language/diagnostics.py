@@ -38,6 +38,7 @@ ErrorCode = Literal[
     "E_UNBOUNDED",
     "E_BUDGET",
     "E_SIZE",
+    "E_SECRET",
 ]
 WarningCode = Literal["W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_ALIAS", "W_UNUSED", "W_SHADOW"]
 LintCode = Literal[

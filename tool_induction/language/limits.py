@@ -8,7 +8,6 @@ from __future__ import annotations
 MAX_DOCUMENT_BYTES = 1_000_000
 MAX_JSON_DEPTH = 40
 MAX_JSON_PARTS = 30_000  #: values of one document, inner ones counted
-MAX_MEMBERS = 2_000  #: members of one record or list of a tool
 MAX_TOOLS = 64
 MAX_STEPS = 60  #: steps of one block
 MAX_TOOL_STEPS = 300  #: steps of one tool, those in blocks counted
@@ -16,6 +15,8 @@ MAX_FINDINGS = 300  #: findings told of one tool
 MAX_SUGGESTIONS = 60  #: findings of one tool for which a near word is looked for
 MAX_INPUTS = 16
 MAX_OUTPUTS = 24
+MAX_FIELDS = 100  #: parameters of one call, fields of one projection
+MAX_VALUES = 5_000  #: values (and text by the line) under one key of a tool or a step
 MAX_TEXT = 4_000  #: characters of one literal string of a document
 
 MAX_EXPRESSION_CHARACTERS = 512

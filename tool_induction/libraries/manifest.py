@@ -12,10 +12,11 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from tool_induction.compiler.decode import decode
+from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from tool_induction.runtime.values import Unfit, check_json
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import ToolFault
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
@@ -40,7 +41,8 @@ def sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str,
     """The manifest with what a library knows of its origin, and with its own hashes.
 
     Raises:
-        ToolFault: ``bad_origin``: details that would change what the manifest vouches for, or are no JSON.
+        ToolFault: ``bad_origin``: details that would change what the manifest vouches for, or are no JSON;
+            ``secret_in_library``.
     """
     own = {*manifest, "key_hashes", "manifest_hash"}
     taken = sorted(details.keys() & own)
@@ -53,6 +55,8 @@ def sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str,
         check_json(whole)
     except Unfit as why:
         raise ToolFault("bad_origin", f"the details of a library cannot be written down: {why}") from None
+    if holds_secret(canonical(whole)):
+        raise ToolFault("secret_in_library", "the details of a library hold what looks like a key", hint="leave it out")
     whole["key_hashes"] = {key: _short(value) for key, value in whole.items()}
     return whole | {"manifest_hash": content_hash(whole)}
 

@@ -230,4 +230,10 @@ FAULTS: tuple[Case, ...] = (
         example=tool(description="Finds. " * 400),
         mended=((("description",), "Finds when something that is said or described comes first."),),
     ),
+    Case(
+        code="E_SECRET",
+        when="A text looks like a key, a token or a password. No operation needs one, and documents are kept and shown.",
+        example=tool({"type": "set", "value": "Bearer 0123456789abcdef0123456789abcdef", "save_as": "key"}, EARLIEST),
+        mended=((("steps", 1), {"type": "set", "value": "a caption", "save_as": "key"}),),
+    ),
 )
