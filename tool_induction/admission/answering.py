@@ -141,7 +141,11 @@ class Answering:
             return int(self.amount == "one")
         if self._seeks():
             return self.question.most or 0
-        return _IN_A_STRETCH if self.question.about is not None or self.question.ids else _IN_THE_FILM
+        return _IN_A_STRETCH if self._is_narrow() else _IN_THE_FILM
+
+    def _is_narrow(self) -> bool:
+        """Whether the question is about something, and not about the film."""
+        return bool(self.question.about or self.question.ids or self.question.words)
 
     def _places(self) -> list[int]:
         """The moments the answer may speak of, in the order in which it would name them."""
@@ -153,7 +157,7 @@ class Answering:
             return places[:1]
         if self._seeks():
             return sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
-        if self.question.ids:
+        if self._is_narrow():
             chosen = sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
             return sorted(chosen[:_IN_A_STRETCH])
         return places[:: max(1, len(places) // _IN_THE_FILM)]
@@ -164,7 +168,7 @@ class Answering:
         if name in _TECHNICAL:
             return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
-            return own_id(name, entry.place % _REFERRED if refers else self._own_place(entry))
+            return own_id(name, self._referred(entry) if refers else self._own_place(entry))
         if "enum" in part:
             return part["enum"][0 if self.amount == "none" else entry.place % len(part["enum"])]
         if kind == "boolean":
@@ -173,6 +177,10 @@ class Answering:
             text = "" if self.amount == "none" else self.film.text(name, entry.place, self.question.words)
             return text.ljust(int(part.get("minLength", 0)), ".")
         return self._number(name, kind, part, entry)
+
+    def _referred(self, entry: _Entry) -> int:
+        """One of a few things; of two that were asked for at one moment, not always the same."""
+        return (entry.place + draw(self.film.seed, self.question.words) % _REFERRED) % _REFERRED
 
     def _own_place(self, entry: _Entry) -> int:
         """Entries of a list nobody narrowed are numbered as they come, so that others can refer to the first of them."""

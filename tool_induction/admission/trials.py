@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.admission.arguments import Offer, arguments_for, found_ids, length_of, made_up_ids
+from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
@@ -84,7 +84,7 @@ def schema_trials(
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     film = worlds["many"].film
     offer = Offer(
-        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, ids=made_up_ids(tool)
+        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
     )
     for turn in turns:
         for name, world in worlds.items():
@@ -98,9 +98,9 @@ def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = 
     """A real world, with what it has to offer; none where it lacks an id that the tool needs."""
     offer = Offer(
         video_id=example.video_id,
-        texts=example.texts,
+        texts=tuple(dict.fromkeys(example.texts)),
         duration=length_of(example.call, example.video_id),
-        ids=found_ids(tool, example.call, example.video_id),
+        named=found_words(tool, example.call, example.video_id),
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
