@@ -185,13 +185,11 @@ def _rename(tool: Tool, fault: Told) -> bool:
 def _drop(tool: Tool, fault: Told) -> bool:
     """What is not known, or is to be left out, goes."""
     parent = _at(tool, fault.path[:-1])
-    if fault.suggestion.startswith("leave it out") or (
-        fault.code == "E_UNKNOWN_PARAM" and "use " not in fault.suggestion
-    ):
-        if isinstance(parent, dict):
-            parent.pop(fault.path[-1], None)
-            return True
-    return False
+    unknown = fault.code == "E_UNKNOWN_PARAM" and "use " not in fault.suggestion
+    if not isinstance(parent, dict) or not (unknown or fault.suggestion.startswith("leave it out")):
+        return False
+    parent.pop(fault.path[-1], None)
+    return True
 
 
 def _reword(tool: Tool, fault: Told) -> bool:

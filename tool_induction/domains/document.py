@@ -117,8 +117,9 @@ def _explained(error: Mapping[str, Any], value: Any) -> str:
     if error["type"] == "missing":
         return f"{path} is missing"
     if error["type"] == "extra_forbidden" or "[key]" in error["loc"]:
-        hint = did_you_mean(str(place[-1]), known)
-        return f"{path} is not a key here" + (f"; {hint}" if hint else f"; the keys are {', '.join(known)}")
+        hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
+        quote = "; quote a text that holds a comma" if " " in str(place[-1]) else ""
+        return f"{path} is not a key here; {hint}{quote}"
     if error["type"] == "literal_error":
         hint = did_you_mean(str(error["input"]), known := get_args(AnswerType))
         return f"{path}: {str(error['input'])[:40]!r} is not a type of answer; " + (

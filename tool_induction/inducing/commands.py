@@ -59,6 +59,9 @@ def induce(
     prices: Annotated[
         Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models per million tokens, as JSON.")
     ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
+    ] = 900,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -93,6 +96,7 @@ def induce(
         worlds=None if schema_worlds_only else example_world or [],
         store=store,
         prices=prices,
+        timeout=timeout,
     )
     record = _summary(library, induction, cost, out)
     show(record, as_json=as_json, text=lambda: _text(record))
@@ -111,6 +115,7 @@ def _induced(
     worlds: list[str] | None,
     store: Path,
     prices: Path | None,
+    timeout: float,
 ) -> tuple[ToolLibrary, Induction, Spent]:
     from tool_induction.inducing.asking.exchanging import Exchanges
     from tool_induction.inducing.asking.requests import Asker
@@ -124,7 +129,7 @@ def _induced(
 
     check_out(out)
     clock = SystemClock()
-    chat = _model(model, brought=document is not None)
+    chat = _model(model, brought=document is not None, timeout=timeout)
     price = price_of(chat.name, prices) if chat is not None else None
     text = None if document is None else _read(document)
     tried_on = NO_WORLDS if worlds is None else trial_worlds(domain, worlds, store=store)
@@ -151,12 +156,15 @@ def _induced(
             document=text,
             tell=note,
         )
-        cost = spent(exchanges.done if exchanges is not None else (), price)
+        unused = exchanges.unused() if exchanges is not None else []
+        if unused:
+            note(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
+        cost = spent([*exchanges.done, *unused] if exchanges is not None else (), price)
         library = freeze_induction(induction, asked, cost, checkpoint=checkpoint, date=clock.now())
     return library, induction, cost
 
 
-def _model(name: str | None, *, brought: bool) -> ChatModel | None:
+def _model(name: str | None, *, brought: bool, timeout: float) -> ChatModel | None:
     """The model on the configured endpoint; none where a document is brought and nobody is to mend it.
 
     Raises:
@@ -176,7 +184,7 @@ def _model(name: str | None, *, brought: bool) -> ChatModel | None:
             hint="give --model NAME and set OPENAI_BASE_URL; or bring a document with --document FILE; or see the prompt "
             "with --dry-run",
         )
-    return endpoint_model(name, clock=SystemClock(), environment=os.environ)
+    return endpoint_model(name, clock=SystemClock(), environment=os.environ, timeout=timeout)
 
 
 def _read(document: Path) -> str:

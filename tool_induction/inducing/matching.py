@@ -19,8 +19,8 @@ def notes_of(written: WrittenTools, answer: Answer | None) -> list[Note]:
             notes.append(
                 Note(problem="structured_ignored", message="the reply is not the one JSON value that was asked for")
             )
-        elif written.left_out:
-            size = sum(len(item.text) for item in written.left_out)
+        elif prose := [item for item in written.left_out if not item.is_wrapping]:
+            size = sum(len(item.text) for item in prose)
             notes.append(Note(problem="prose_around", message=f"{size} characters of the reply belong to no tool"))
     if not written.tools:
         notes.append(Note(problem="no_tools", message="the reply holds no tool"))

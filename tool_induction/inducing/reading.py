@@ -22,6 +22,8 @@ MAX_SCANNED = 8_000_000  #: characters that are looked at in one reply, over all
 
 _NAME = re.compile(r'"tool_name"\s*:\s*"((?:[^"\\]|\\.){0,200})"')
 _HOLDS = re.compile(r'"tools"\s{0,40}:')  #: the one key that holds tools together
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
 _TOOL_KEYS = ("tool_name", "steps")
 
 
@@ -49,6 +51,11 @@ class LeftOut:
     start: int
     end: int
     text: str
+
+    @property
+    def is_wrapping(self) -> bool:
+        """Whether it is no more than a fence around JSON, with the brackets in it."""
+        return not _FENCE.sub("", self.text).strip(" \t\r\n,[]{}")
 
 
 @dataclass(kw_only=True)
@@ -193,41 +200,20 @@ def _own_name(reply: str, start: int, end: int) -> bool:
 
 
 def _depth(text: str, start: int, end: int) -> int:
-    depth = 0
-    for character, inside in _marks(text, start, end):
-        if not inside:
-            depth += (character in "[{") - (character in "]}")
-    return depth
+    """How many brackets are open at ``end``, from ``start`` on."""
+    return sum(1 if mark[0] in "[{" else -1 for mark in _brackets(text, start, end))
 
 
 def _end_of(text: str, start: int) -> int | None:
     """Where the bracket at ``start`` is closed (one past it), strings left aside; none where it never is."""
     depth = 0
-    for place, (character, inside) in enumerate(_marks(text, start, len(text)), start=start):
-        if inside:
-            continue
-        if character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-            if depth == 0:
-                return place + 1
+    for mark in _brackets(text, start, len(text)):
+        depth += 1 if mark[0] in "[{" else -1
+        if depth == 0:
+            return mark.end()
     return None
 
 
-def _marks(text: str, start: int, end: int) -> Iterator[tuple[str, bool]]:
-    """Each character, and whether it stands in a JSON string."""
-    inside = escaped = False
-    for place in range(start, end):
-        character = text[place]
-        if inside:
-            yield character, True
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                inside = False
-        else:
-            yield character, character == '"'
-            inside = character == '"'
+def _brackets(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The brackets that stand outside JSON strings; a string that is not closed runs to the end."""
+    return (mark for mark in _MARK.finditer(text, start, end) if mark[0][0] != '"')

@@ -238,7 +238,12 @@ class _Induction:
         )
         self._rounds.append(done)
         told = ", ".join(f"{count} {name}" for name, count in standings.items() if count)
-        self._tell(f"  {len(written.tools)} tools came; now {told}")
+        price = (
+            ""
+            if answer is None
+            else f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
+        )
+        self._tell(f"  {len(written.tools)} tools came{price}; now {told}")
         for note in notes:
             self._tell(f"  {note.problem}{f' ({note.tool})' if note.tool else ''}: {note.message}")
 
@@ -253,4 +258,6 @@ def _handed_back(slot: Slot) -> FailingTool:
     text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
     if len(text) > MAX_SHOWN:
         text = f"{text[:MAX_SHOWN]}\n... ({len(text) - MAX_SHOWN} characters more)"
-    return FailingTool(name=slot.name, text=text, faults=tuple(item.line() for item in slot.current.faults()))
+    return FailingTool(
+        name=" ".join(slot.name.split())[:80], text=text, faults=tuple(item.line() for item in slot.current.faults())
+    )

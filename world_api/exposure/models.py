@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from world_api.exposure.cli import note
@@ -30,8 +31,13 @@ def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]
     return endpoint_model(name, clock=clock, environment=environment)
 
 
-def endpoint_model(name: str, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
+def endpoint_model(
+    name: str, *, clock: Clock, environment: Mapping[str, str], timeout: float | None = None
+) -> ChatModel:
     """The model of that name on the endpoint that the environment configures.
+
+    ``timeout`` (seconds) bounds one attempt where a longer or shorter time than usual is wanted; all attempts together
+    may take twice as long.
 
     Raises:
         BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
@@ -40,4 +46,6 @@ def endpoint_model(name: str, *, clock: Clock, environment: Mapping[str, str]) -
     from world_api.backends.chat.openai_chat import OpenAIChatModel
 
     endpoint = Endpoint.from_environment(environment)
+    if timeout is not None:
+        endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)
     return OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)

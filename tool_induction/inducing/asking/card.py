@@ -24,45 +24,6 @@ from world_api.operations.declaring.registry import BESIDE
 _MOST_WORDS = 4  #: of an enumeration that is written out where it is used
 _STRETCH = ("start_time", "end_time", "center_time")
 
-#: what each aggregate gives, in a few words
-GIVES: Mapping[str, str] = {
-    "pick_earliest": "item or null",
-    "pick_latest": "item or null",
-    "pick_longest": "item or null",
-    "pick_best": "item with the highest key (default confidence, else score), or null",
-    "first": "first item, or null",
-    "nth": "item at n (from 0; negative from the end), or null",
-    "next_after": "first item that starts after the time, or null",
-    "previous_before": "last item that is over before the time, or null",
-    "count": "int",
-    "count_distinct": "int: different values of the key",
-    "any": "bool",
-    "all": "bool",
-    "concat_lists": "the lists joined",
-    "sort_by": "list",
-    "top_k": "the first k; with a key, the highest k",
-    "filter_by_score": "list; not for search scores, which only order one search's hits",
-    "filter_in_interval": "items inside the interval",
-    "clamp": "items cut to the interval",
-    "dedupe_by": "the first item of each value of the key",
-    "dedupe_overlaps": "of overlapping items the better one",
-    "intersect_by": "items of a whose key is in b",
-    "difference_by": "items of a whose key is not in b",
-    "merge_intervals": "joined stretches, evidence kept",
-    "total_duration": "seconds covered",
-    "sample_times": "moments",
-    "group_by": "list of {key, items}",
-    "join_nearest_in_time": "list of {a, b, dt}",
-    "order_check": "{ordered: bool?, missing}; ordered is null while one is missing",
-    "ordered_pair": "{a, b} or null: the last a before the first b that follows one",
-    "sum": "float",
-    "avg": "float or null",
-    "min": "value or null",
-    "max": "value or null",
-    "mode": "value or null",
-    "concat_text": "one text of at most max_chars",
-    "collect_evidence": "list<Evidence>",
-}
 _TAKES = {
     "list": "list",
     "lists": "[list, list, ...]",
@@ -119,7 +80,7 @@ def aggregate_lines() -> Iterator[str]:
     """Each aggregate with its input, its parameters and what it gives."""
     for name, spec in AGGREGATES.items():
         parameters = ", ".join(_aggregate_parameter(key, item) for key, item in spec.params.items())
-        yield f"{name}({_inputs(spec, parameters)}) -> {GIVES[name]}"
+        yield f"{name}({_inputs(spec, parameters)}) -> {spec.says}"
 
 
 def _inputs(spec: AggregateSpec, parameters: str) -> str:

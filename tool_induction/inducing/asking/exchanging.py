@@ -50,10 +50,9 @@ class Exchanges:
             self._model.complete(request)
         return self.done[-1]
 
-    @property
-    def unused(self) -> int:
-        """Recorded replies that no request of this run asked for."""
-        return sum(len(waiting) for waiting in self._recorded.values())
+    def unused(self) -> list[Exchange]:
+        """Recorded exchanges that no request of this run asked for; they were paid for all the same."""
+        return [exchange for waiting in self._recorded.values() for exchange in waiting]
 
     def _kept(self, keep: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
         def both(exchange: Exchange) -> None:

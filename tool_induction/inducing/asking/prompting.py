@@ -71,12 +71,16 @@ class InducerPrompts:
         )
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
-        """What is asked of one draw: the domain, with its parts in an order that the seed decides."""
-        order = random.Random(seed)  # noqa: S311 - an order, not a secret
+        """What is asked of one draw: the domain and the kinds of tools, in an order that the seed decides."""
+        kinds = _shuffled(domain.tool_kinds, random.Random(f"kinds {seed}"))  # noqa: S311 - an order, not a secret
+        return self._files.render("request", count=count, domain=self.domain(domain, seed=seed), tool_kinds=kinds)
+
+    def domain(self, domain: Domain, *, seed: int) -> str:
+        """The domain alone: what is asked in it, with the templates of induction, and the worked examples."""
+        order = random.Random(f"types {seed}")  # noqa: S311 - an order, not a secret
         kinds = [kind for kind in domain.question_types if kind.of("induction")]
         return self._files.render(
-            "request",
-            count=count,
+            "domain",
             title=domain.title,
             description=domain.description,
             question_types=[
@@ -88,7 +92,6 @@ class InducerPrompts:
                 for kind in _shuffled(kinds, order)
             ],
             examples=examples_of(domain, seed),
-            tool_kinds=_shuffled(domain.tool_kinds, order),
         )
 
     def repair(self, domain: Domain, tools: Sequence[FailingTool], *, usable: Sequence[str], mode: Mode) -> str:

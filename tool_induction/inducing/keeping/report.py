@@ -15,7 +15,7 @@ from tool_induction.inducing.drafts import Fault, Slot, Version
 from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.rounds import Ending, Induction
 
-_ENDINGS: dict[Ending, str] = {
+ENDINGS: dict[Ending, str] = {
     "all_usable": "nothing was left to mend",
     "repeats": "a repair round changed nothing",
     "rounds_used": "the repair rounds were used up",
@@ -24,6 +24,7 @@ _ENDINGS: dict[Ending, str] = {
 }
 _LONGEST_LEFT_OUT = 300
 _LONGEST_DIFF = 120  #: lines
+_LONGEST_TOOL = 20_000
 
 
 def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, domain: Domain) -> str:
@@ -47,12 +48,13 @@ def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, dom
 
 def _in_short(induction: Induction, asked: Mapping[str, Any]) -> str:
     found = induction.yields()
-    by = f"by `{asked['model']}`" if asked["model"] else "without a model"
+    brought = induction.rounds[0].kind == "document"
+    by = "stood in the document that was brought" if brought else f"were written by {_code(asked['model'])}"
     first = f"{found['compiled_first']} compiled and {found['admitted_first']} were admitted at once"
     same = f" {found['duplicates']} more do what another tool does (unpruned library)." if found["duplicates"] else ""
     return (
-        f"{found['written']} tools were written {by}; {first}. After {len(induction.rounds) - 1} repair rounds "
-        f"**{found['admitted']} are admitted**.{same} It ended because {_ENDINGS[induction.ending]}."
+        f"{found['written']} tools {by}; {first}. After {len(induction.rounds) - 1} repair rounds "
+        f"**{found['admitted']} are admitted**.{same} It ended because {ENDINGS[induction.ending]}."
     )
 
 
@@ -74,10 +76,12 @@ def _rounds(induction: Induction) -> Iterator[str]:
         seconds = "" if item.answer is None else f"{item.answer.seconds:.1f}"
         stands = " | ".join(str(item.standings[name]) for name in item.standings)
         yield f"| {item.number} | {asked} | {len(item.written.tools)} | {stands} | {tokens[0]} | {tokens[1]} | {seconds} |"
+    if any(item.notes for item in induction.rounds):
+        yield ""
     for item in induction.rounds:
         for note in item.notes:
             about = f" {_code(note.tool)}" if note.tool else ""
-            yield f"\n- round {item.number}, {note.problem}{about}: {_inline(note.message)}"
+            yield f"- round {item.number}, {note.problem}{about}: {_inline(note.message)}"
 
 
 def _table(induction: Induction) -> Iterator[str]:
@@ -143,7 +147,13 @@ def _history(slot: Slot, induction: Induction) -> Iterator[str]:
         if noted and place == slot.best:
             yield "Notes of the compiler: " + ", ".join(f"{count} {code}" for code, count in noted.items()) + "."
         if before is None:
-            yield _fenced(version.written.text, "json")
+            text = version.written.text
+            cut = (
+                f"\n... {len(text) - _LONGEST_TOOL} characters more; the log has them"
+                if len(text) > _LONGEST_TOOL
+                else ""
+            )
+            yield _fenced(text[:_LONGEST_TOOL] + cut, "json")
         else:
             yield _fenced(_diff(before, version), "diff")
         before = version
@@ -177,7 +187,7 @@ def _lines(version: Version) -> list[str]:
 
 
 def _cut_out(induction: Induction) -> Iterator[str]:
-    parts = [(item, part) for item in induction.rounds for part in item.written.left_out]
+    parts = [(item, part) for item in induction.rounds for part in item.written.left_out if not part.is_wrapping]
     if not parts:
         return
     yield "## What was cut out of the replies"
@@ -196,7 +206,7 @@ def _fenced(text: str, kind: str) -> str:
 
 def _inline(text: str) -> str:
     """Text of a model within a line: on one line, and nothing in it makes Markdown or HTML."""
-    return re.sub(r"([<>\\*_`\[\]|#])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([<>\\*`\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:

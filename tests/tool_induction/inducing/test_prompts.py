@@ -1,0 +1,148 @@
+"""The prompts: made from the compiler's own tables, the same for the same draw, and short."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tool_induction.aggregates import AGGREGATES
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.documents.schema import step_keys
+from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.domains import Domain, load_domain, packaged_domains
+from tool_induction.inducing.asking import card
+from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
+from tool_induction.language import limits
+from tool_induction.language.allowed import FILTERS
+from tool_induction.language.typenames import known_types
+from world_api.backends.chat.usage import estimate_tokens
+from world_api.operations import OPERATIONS
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "induction"
+
+
+@pytest.fixture
+def check_golden() -> Callable[[str, str], None]:
+    """Compares a prompt with the golden of that name, or writes it when UPDATE_GOLDENS=1 is set."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if os.environ.get("UPDATE_GOLDENS") == "1":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text + "\n", f"{name} changed; if on purpose: UPDATE_GOLDENS=1"
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def prompts() -> InducerPrompts:
+    return InducerPrompts()
+
+
+def test_the_prompts_are_the_golden_ones(
+    prompts: InducerPrompts, domain: Domain, check_golden: Callable[[str, str], None]
+) -> None:
+    failing = [
+        FailingTool(name="find_it", text='{"tool_name": "find_it"}', faults=("E_SHAPE at $: it lacks steps.",)),
+        FailingTool(
+            name="count_it", text='{"tool_name": "count_it"}', faults=("constant at $: always 3. Suggestion: look.",)
+        ),
+    ]
+    check_golden("system_plain.txt", prompts.system("plain"))
+    check_golden("request.txt", prompts.request(domain, count=9, seed=1))
+    check_golden("repair.txt", prompts.repair(domain, failing, usable=["locate_it"], mode="structured"))
+
+
+def test_the_system_prompt_tells_every_operation_aggregate_step_filter_and_type(prompts: InducerPrompts) -> None:
+    text = prompts.system("plain")
+    assert all(f"- {name}(" in text for name in (*OPERATIONS, *AGGREGATES))
+    assert all(item.description in text for item in OPERATIONS.values())
+    assert all(re.search(rf"^- {kind}: ", text, re.MULTILINE) for kind in STEP_MODELS if kind != "judge")
+    assert "judge" not in text
+    assert all(key in text for kind in STEP_MODELS if kind != "judge" for key in step_keys(kind))
+    assert all(name in text for name in (*FILTERS, *known_types()))
+    assert all(str(item) in text for item in (limits.MAX_EXPRESSION_CHARACTERS, limits.MAX_LOOP_ITEMS))
+
+
+def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
+    signatures = dict(line.split("(", 1) for line, _ in card.operation_lines())
+    for name, operation in OPERATIONS.items():
+        parameters = signatures[name].split(") -> ")[0]
+        assert [part.split("?")[0].split(":")[0] for part in parameters.split(", ")] == [
+            item.rstrip("?") for item in operation.signature()
+        ]
+    told = dict(line.split("(", 1) for line in card.aggregate_lines())
+    assert set(told) == set(AGGREGATES)
+    assert all(
+        f"{key}{'' if item.required else '?'}:" in told[name]
+        for name, spec in AGGREGATES.items()
+        for key, item in spec.params.items()
+    )
+
+
+def test_the_worked_tool_compiles_uses_what_the_prompt_teaches_and_names_no_example(prompts: InducerPrompts) -> None:
+    compilation = compile_document(prompts.worked_tool)
+    assert compilation.ok
+    assert not [item for item in compilation.diagnostics if item.severity == "lint"]
+    for name in packaged_domains():
+        entities = load_domain(name).entities
+        assert not [item for item in (*entities.examples, *entities.others) if item in prompts.worked_tool]
+
+
+def test_the_worked_tool_is_admitted(prompts: InducerPrompts, domain: Domain) -> None:
+    from tool_induction.admission import admit
+
+    admission = admit(compile_document(prompts.worked_tool).tools, others=domain.entities.others)
+    assert admission.admitted == ("collect_mentions",), admission.text()
+
+
+def test_the_prompt_is_compact(prompts: InducerPrompts) -> None:
+    """About 3,900 tokens of language and 1,450 of domain; a reader of docs/induction.md is told so."""
+    assert estimate_tokens(prompts.system("plain")) < 4_200
+    assert all(
+        estimate_tokens(prompts.request(load_domain(name), count=9, seed=1)) < 1_700 for name in packaged_domains()
+    )
+
+
+@pytest.mark.parametrize("name", ["A_locate_count", "B_order_cause", "C_summary_multihop"])
+def test_the_request_shows_induction_templates_and_no_other(prompts: InducerPrompts, name: str) -> None:
+    domain = load_domain(name)
+    text = prompts.request(domain, count=9, seed=3)
+    for split in ("induction", "development", "test"):
+        shown = [item.en in text for item in domain.templates(split)]  # type: ignore[arg-type]
+        assert all(shown) if split == "induction" else not any(shown)
+    assert not [item for item in domain.entities.others if item in text]
+
+
+def test_a_seed_orders_the_prompt_and_says_so_again(prompts: InducerPrompts, domain: Domain) -> None:
+    one = prompts.request(domain, count=9, seed=1)
+    assert one == prompts.request(domain, count=9, seed=1)
+    others = {prompts.request(domain, count=9, seed=seed) for seed in range(1, 6)}
+    assert len(others) == 5
+    assert len({frozenset(text.splitlines()) for text in others}) == 1
+    assert f"Q: {examples_of(domain, 1)[0].question}" == one.split("Worked examples:\n- ")[1].splitlines()[0]
+
+
+def test_the_domain_can_be_told_without_asking_for_tools(prompts: InducerPrompts, domain: Domain) -> None:
+    told = prompts.domain(domain, seed=2)
+    assert told in prompts.request(domain, count=9, seed=2)
+    assert "tools" not in told
+    assert all(item.question in told for item in domain.examples)
+
+
+def test_the_hash_names_words_and_tables(prompts: InducerPrompts, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompts.hash
+    assert before == InducerPrompts().hash
+    monkeypatch.setattr(limits, "MAX_LOOP_ITEMS", limits.MAX_LOOP_ITEMS + 1)
+    assert InducerPrompts().hash != before
+
+
+def test_text_of_a_model_is_no_template(prompts: InducerPrompts, domain: Domain) -> None:
+    text = "{{ 7 * 7 }} {% for x in y %}"
+    told = prompts.repair(domain, [FailingTool(name="a_b", text=text, faults=(text,))], usable=(), mode="plain")
+    assert told.count(text) == 2

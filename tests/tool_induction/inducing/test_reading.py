@@ -1,0 +1,144 @@
+"""Finding tools in what a model wrote, without changing a character of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tool_induction.inducing.reading import WrittenTools, read_tools
+
+TOOL = {
+    "tool_name": "find_it",
+    "inputs": {"x": "string"},
+    "steps": [{"type": "set", "value": "{{ x }} [", "save_as": "y"}],
+}
+TEXT = json.dumps(TOOL)
+OTHER = TEXT.replace("find_it", "count_it")
+
+
+def names(reply: str) -> list[str]:
+    return [item.name for item in read_tools(reply).tools]
+
+
+def faults(found: WrittenTools) -> list[str]:
+    return [item.fault for item in found.tools]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(f"[{TEXT}, {OTHER}]", id="list"),
+        pytest.param(f'{{"tools": [{TEXT}, {OTHER}]}}', id="file"),
+        pytest.param(f"{TEXT}\n{OTHER}", id="one after the other"),
+        pytest.param(f"```json\n[{TEXT}, {OTHER}]\n```", id="fence"),
+        pytest.param(f"First:\n```json\n{TEXT}\n```\nthen\n```\n{OTHER}\n```", id="two fences"),
+        pytest.param(
+            f'It\'s {{fine}} [1], "ok" {{{{ x }}}}: {TEXT} and: {OTHER}.', id="prose with brackets and quotes"
+        ),
+        pytest.param(f'{{"library": {{"name": "x", "all": [{TEXT}, {OTHER}]}}}}', id="wrapped deeper"),
+        pytest.param(f'<think>[{{"a": 1</think>{TEXT}{OTHER}', id="thought that breaks off"),
+        pytest.param(f"\ufeff[{TEXT},{OTHER}]", id="byte order mark"),
+    ],
+)
+def test_tools_are_found_wherever_they_stand(reply: str) -> None:
+    found = read_tools(reply)
+    assert [item.name for item in found.tools] == ["find_it", "count_it"]
+    assert [item.value["steps"] for item in found.tools] == [TOOL["steps"]] * 2
+    assert (
+        [reply[item.start : item.end] for item in found.tools] == [item.text for item in found.tools] == [TEXT, OTHER]
+    )
+
+
+def test_what_belongs_to_no_tool_is_kept_with_its_place() -> None:
+    reply = f"Here it is:\n```json\n[{TEXT}]\n```\nEnjoy."
+    found = read_tools(reply)
+    assert [part.text for part in found.left_out] == ["Here it is:\n```json\n[", "]\n```\nEnjoy."]
+    pieces = [*((part.start, part.text) for part in found.left_out), *((item.start, item.text) for item in found.tools)]
+    assert "".join(text for _, text in sorted(pieces)) == reply
+    assert not found.is_pure
+
+
+@pytest.mark.parametrize("reply", [f"[{TEXT}]", f'{{"tools": [{TEXT}, {OTHER}]}}\n', TEXT])
+def test_a_reply_that_is_json_alone_leaves_nothing_out(reply: str) -> None:
+    found = read_tools(reply)
+    assert (found.left_out, found.is_pure) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        pytest.param(TEXT.replace("}]}", "},]}"), "not JSON", id="comma too many"),
+        pytest.param(TEXT.replace('"x"', "'x'"), "not JSON", id="single quotes"),
+        pytest.param(TEXT.replace('"set"', "NaN"), "NaN is not a JSON number", id="NaN"),
+        pytest.param(TEXT.replace('"inputs"', '"tool_name": "b", "inputs"'), "more than once", id="key twice"),
+        pytest.param(TEXT.replace('"set"', "9" * 400), "larger than", id="huge number"),
+        pytest.param(TEXT.replace("{{ x }}", "\\ud800"), "not valid Unicode", id="half a character"),
+        pytest.param(TEXT.replace('"set"', "[" * 60 + "]" * 60), "nested more than", id="deep"),
+        pytest.param(TEXT.replace('"inputs"', '// why\n"inputs"'), "not JSON", id="comment"),
+    ],
+)
+def test_a_tool_that_cannot_be_read_is_kept_as_it_stands_and_its_neighbours_are_read(reply: str, told: str) -> None:
+    found = read_tools(f"[{OTHER}, {reply}, {OTHER}]")
+    assert [item.fault == "" for item in found.tools] == [True, False, True]
+    broken = found.tools[1]
+    assert told in broken.fault
+    assert (broken.text, broken.value) == (reply, None)
+
+
+@pytest.mark.parametrize("cut", range(2, len(TEXT), 7))
+def test_wherever_a_reply_breaks_off_whole_tools_are_read_and_no_torn_one_is_taken_for_whole(cut: int) -> None:
+    found = read_tools(f"[{OTHER}, {TEXT[:cut]}")
+    assert found.tools[0].name == "count_it"
+    assert all(item.cut_off and item.value is None for item in found.tools[1:])
+
+
+def test_a_tool_within_a_tool_is_one_tool() -> None:
+    nested = json.dumps({"tool_name": "outer", "steps": [], "helper": TOOL})
+    assert names(nested) == ["outer"]
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "   ", "No.", "[]", "{}", "[1, 2]", '{"a": {"b": []}}', '"tool_name"', "[{]}", "}{"]
+)
+def test_what_holds_no_tool_gives_none(reply: str) -> None:
+    assert read_tools(reply).tools == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param("{" * 300_000, id="open braces"),
+        pytest.param("[{}" * 100_000, id="open lists"),
+        pytest.param('{"' * 150_000, id="open strings"),
+        pytest.param('{"tool_name": "a_b", ' * 30_000, id="open tools"),
+        pytest.param("[" + ", ".join([TEXT] * 2_000) + "]", id="many tools"),
+        pytest.param('"tools" :' * 80_000, id="keys"),
+        pytest.param("x" * 1_200_000, id="too long"),
+        pytest.param("\\" * 200_000 + "{", id="backslashes"),
+    ],
+)
+def test_nothing_takes_long_or_raises(reply: str) -> None:
+    found = read_tools(reply)
+    assert all(reply[item.start : item.end] == item.text for item in found.tools)
+
+
+@given(st.text(alphabet='{}[]",:\\ab \n`', max_size=200), st.text(alphabet='{}[]",:\\ab \n`', max_size=60))
+def test_any_text_around_a_tool_neither_raises_nor_changes_it(before: str, after: str) -> None:
+    reply = f"{before}\n{TEXT}\n{after}"
+    found = read_tools(reply)
+    assert all(reply[item.start : item.end] == item.text for item in found.tools)
+    assert all(item.value is None or item.value == json.loads(item.text) for item in found.tools)
+
+
+def test_the_strict_form_is_turned_into_the_document_it_stands_for() -> None:
+    entries: dict[str, Any] = TOOL | {"inputs": [{"name": "x", "type": "string", "default": None}]}
+    found = read_tools(json.dumps({"tools": [entries]}), strict_form=True)
+    assert found.tools[0].value["inputs"] == {"x": {"type": "string"}}
+    assert found.tools[0].converted
+    assert json.loads(found.tools[0].text) == entries
+    assert not read_tools(json.dumps({"tools": [TOOL]}), strict_form=True).tools[0].converted
+    assert faults(found) == [""]

@@ -1,0 +1,111 @@
+"""The repair loop on documents as a language model wrote them, with a scripted model that does what diagnostics suggest.
+
+This measures the machinery: the recordings are no results of an induction, and no yield is read off them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.scripted_repairer import ScriptedRepairer
+from tool_induction.admission import REASONS
+from tool_induction.domains import load_domain
+from tool_induction.inducing.asking.exchanging import Exchanges
+from tool_induction.inducing.asking.prompting import InducerPrompts
+from tool_induction.inducing.asking.requests import Asker, Settings
+from tool_induction.inducing.drafts import Trying
+from tool_induction.inducing.keeping.emission_log import log_lines
+from tool_induction.inducing.rounds import Induction, Plan, induce
+from tool_induction.language.diagnostics import CODES
+from world_api.backends.clocks import SystemClock
+
+FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
+DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}
+NAMES = ("A_full", "A_minimal", "B_full", "B_minimal", "C_full", "C_minimal")
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here")
+
+
+@cache
+def repaired(name: str) -> Induction:
+    """The induction that goes on from a recording."""
+    domain = load_domain(DOMAINS[name[0]])
+    return induce(
+        Plan(domain=domain, count=9, seed=1),
+        prompts=InducerPrompts(),
+        asker=Asker(Exchanges(ScriptedRepairer(), clock=SystemClock()), Settings()),
+        trying=Trying(entities=domain.entities.examples, others=domain.entities.others),
+        document=(FOLDER / f"{name}.json").read_text(encoding="utf-8"),
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestRecording:
+    def test_every_tool_ends_admitted_or_refused_with_a_reason(self, name: str) -> None:
+        for slot in repaired(name).draft.slots:
+            current = slot.current
+            if current.standing == "admitted":
+                assert (current.reason(), current.faults()) == ("", ())
+            else:
+                codes = current.reason().split(", ")
+                assert codes
+                assert set(codes) <= CODES | REASONS
+                assert all(fault.message and fault.path.startswith("$") for fault in current.faults())
+
+    def test_it_ends_by_name_within_the_rounds(self, name: str) -> None:
+        done = repaired(name)
+        assert done.ending in ("all_usable", "repeats", "rounds_used")
+        assert len(done.rounds) <= 4
+
+    def test_no_tool_is_lost_and_none_is_changed_but_by_the_model(self, name: str) -> None:
+        text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+        written = json.loads(text)
+        written = written["tools"] if isinstance(written, dict) else written
+        first = [slot.versions[0].written for slot in repaired(name).draft.slots]
+        assert [item.value for item in first] == written
+        assert all(text[item.start : item.end] == item.text for item in first)
+        for later in repaired(name).rounds[1:]:
+            assert all(later.text[item.start : item.end] == item.text for item in later.written.tools)
+
+    def test_a_repair_round_never_leaves_fewer_tools_usable(self, name: str) -> None:
+        usable = [item.standings["admitted"] + item.standings["duplicate"] for item in repaired(name).rounds]
+        assert usable == sorted(usable)
+
+    def test_the_log_holds_every_emission_as_it_came(self, name: str) -> None:
+        done = repaired(name)
+        lines = [json.loads(json.dumps(line)) for line in log_lines(done)]
+        assert [line["raw"] for line in lines[:-1]] == [item.text for item in done.rounds]
+        assert [tool["tool"] for tool in lines[-1]["tools"]] == [slot.name for slot in done.draft.slots]
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "induction.md"
+BEGIN, END = "<!-- recordings: begin -->\n", "<!-- recordings: end -->"
+
+
+def test_the_page_tells_what_comes_of_the_recordings() -> None:
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    table, after = rest.split(END)
+    if os.environ.get("UPDATE_GOLDENS") == "1":
+        PAGE.write_text(f"{before}{BEGIN}{_table()}{END}{after}", encoding="utf-8")
+        return
+    assert table == _table(), "docs/induction.md is stale; if on purpose: UPDATE_GOLDENS=1"
+
+
+def _table() -> str:
+    lines = ["| recording | repair rounds | ended | admitted | refused, by reason |", "| --- | --- | --- | --- | --- |"]
+    for name in NAMES:
+        done = repaired(name)
+        slots = [slot for slot in done.draft.slots if slot.current.standing != "admitted"]
+        reasons = Counter(code for slot in slots for code in slot.current.reason().split(", "))
+        told = ", ".join(f"{code} {count}" for code, count in sorted(reasons.items()))
+        refused = f"{len(slots)}: {told}" if slots else "none"
+        lines.append(
+            f"| {name} | {len(done.rounds) - 1} | {done.ending} | {len(done.draft.slots) - len(slots)} | {refused} |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,134 @@
+"""An induction that was broken off is gone on from; one that is asked something else is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from world_api.core.canonical import content_hash
+
+Induce = Callable[..., Any]
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_what_the_model_answered_is_not_asked_again(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    first = chat_server.ok(tools.said([tools.faulty(), tools.counting()]))
+    broken = induce(replies=[first, chat_server.refusal(401, "no such key")])
+    assert (broken.status, out.exists()) == (1, False)
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+    assert (outcome.status, len(chat_server.received)) == (0, 3)
+    assert "going on from" in outcome.err
+    assert outcome.json["cost"]["calls"] == 2
+    assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
+def test_it_comes_to_the_same_as_without_a_break(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    answers = [tools.said([tools.faulty(), tools.counting()]), tools.said([tools.searching()])]
+    induce(replies=answers)
+    whole = (out / "library.json").read_bytes(), _log(out)
+    out.rename(out.with_name("draw0"))
+    induce(replies=[chat_server.ok(answers[0]), chat_server.refusal(401, "no")])
+    induce(replies=[chat_server.ok(answers[1])])
+    assert ((out / "library.json").read_bytes(), _log(out)) == whole
+
+
+def test_a_line_that_a_crash_cut_short_is_asked_again(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    induce(replies=[chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.refusal(401, "no")])
+    recording = out.with_name("draw1.induction") / "recording.jsonl"
+    recording.write_bytes(recording.read_bytes()[:-100])
+    recording.write_bytes(recording.read_bytes() + b'{"schema_version": 1, "requ')
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+    assert outcome.status == 0, outcome.err
+    assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_a_process_that_was_killed_is_gone_on_from(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    chat_server.play(chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.hanging())
+    command = [
+        "induce",
+        "A_locate_count",
+        "--count",
+        "2",
+        "--out",
+        str(out),
+        "--model",
+        "m",
+        "--schema-worlds-only",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "videoworld", *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert any(line.startswith("repair 1") for line in process.stderr)  # waits until the first reply is worked on
+    process.kill()
+    process.communicate()
+    before = len(chat_server.received)
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+    assert outcome.status == 0, outcome.err
+    assert len(chat_server.received) == before + 1
+    assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
+def test_a_recorded_reply_that_no_request_asks_for_any_more_is_told_and_counted(
+    induce: Induce, tools: Any, chat_server: Any, out: Path
+) -> None:
+    induce(replies=[chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.refusal(401, "no")])
+    recording = out.with_name("draw1.induction") / "recording.jsonl"
+    whole = json.loads(recording.read_text(encoding="utf-8").splitlines()[0])
+    whole["request"]["messages"][1]["content"] = "as another version asked"
+    whole["request_hash"] = content_hash(whole["request"])
+    recording.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching(), tools.counting()]))])
+    assert "1 recorded replies fit no request any more" in outcome.err
+    assert outcome.json["cost"]["calls"] == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (("--seed", "2"), "seed was 1, is 2"),
+        (("--temperature", "1"), "temperature was null, is 1.0"),
+        (("--mode", "structured"), "mode was"),
+        (("--repairs", "1"), "repairs was 3, is 1"),
+    ],
+)
+def test_another_question_does_not_go_on_with_these_answers(
+    induce: Induce, chat_server: Any, other: tuple[str, ...], told: str
+) -> None:
+    induce(replies=[chat_server.refusal(401, "no")])
+    outcome = induce(*other)
+    assert (outcome.status, len(chat_server.received)) == (1, 1)
+    assert "other_induction" in outcome.err
+    assert told in outcome.err
+
+
+def test_another_model_or_another_prompt_does_not_either(
+    induce: Induce, chat_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tool_induction.language import limits
+
+    induce(replies=[chat_server.refusal(401, "no")])
+    assert 'model was "m", is "n"' in induce(model="n").err
+    monkeypatch.setattr(limits, "MAX_PLANNED_CALLS", 999)
+    assert "prompt_hash was" in induce().err
+    assert len(chat_server.received) == 1
+
+
+def test_two_at_work_on_one_library_is_one_too_many(induce: Induce, out: Path) -> None:
+    from filelock import FileLock
+
+    folder = out.with_name("draw1.induction")
+    folder.mkdir(parents=True)
+    with FileLock(folder / "lock"):
+        assert "induction_running" in induce().err
+
+
+def _log(out: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]

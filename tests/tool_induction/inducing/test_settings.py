@@ -1,0 +1,96 @@
+"""How the model is asked: seed, temperature, modes, and what happens where a server refuses one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tool_induction.inducing.asking.requests import Settings
+from world_api.core.faults import BackendFault
+
+Induce = Callable[..., Any]
+
+
+def test_the_seed_is_sent_and_what_is_not_set_is_left_to_the_server(run: Induce, tools: Any) -> None:
+    request = run([tools.searching()], settings=Settings(seed=4)).model.requests[0]
+    assert request["seed"] == 4
+    assert {"temperature", "max_tokens", "response_format"} & request.keys() == set()
+
+
+def test_temperature_and_length_are_sent_where_given(run: Induce, tools: Any) -> None:
+    request = run([tools.searching()], settings=Settings(temperature=0.7, max_tokens=9000)).model.requests[0]
+    assert (request["temperature"], request["max_tokens"]) == (0.7, 9000)
+
+
+@pytest.mark.parametrize("mode", ["structured", "strict"])
+def test_structured_modes_send_the_languages_schema(run: Induce, tools: Any, mode: Any) -> None:
+    reply = tools.said(json.dumps({"tools": [tools.searching(), tools.counting()]}))
+    done = run(reply, settings=Settings(mode=mode))
+    sent = done.model.requests[0]["response_format"]["json_schema"]
+    assert (sent["strict"], list(sent["schema"]["properties"])) == (mode == "strict", ["tools"])
+    assert set(done.standings.values()) == {"admitted"}
+    assert done.problems == []
+
+
+def test_the_strict_form_is_read_back_into_a_document(run: Induce, tools: Any) -> None:
+    tool = tools.faulty()
+    entries = [{"name": key, "type": value} for key, value in tool["inputs"].items()]
+    steps = [dict(step) for step in tool["steps"]]
+    steps[0]["params"] = [{"name": key, "value": value} for key, value in tool["steps"][0]["params"].items()]
+    written = {"tools": [tool | {"inputs": entries, "steps": steps}]}
+    done = run(tools.said(json.dumps(written)), [tools.searching()], settings=Settings(mode="strict"), count=1)
+    assert '"video_id": "string"' not in done.result.rounds[0].text
+    assert '"video_id": {\n   "type": "string"' in done.asked(1)
+    assert done.standings == {"find_moments": "admitted"}
+
+
+def test_a_server_that_cannot_do_it_is_asked_in_the_next_simpler_mode_and_it_is_told(run: Induce, tools: Any) -> None:
+    no = BackendFault("endpoint_error", "host answered 400: bad request")
+    done = run(no, no, [tools.searching(), tools.counting()], settings=Settings(mode="strict"))
+    assert [item[1] for item in done.problems] == ["structured_refused", "structured_refused"]
+    assert done.result.rounds[0].answer.mode == done.asker.mode == "plain"
+    systems = [request["messages"][0]["content"] for request in done.model.requests]
+    assert "in the form of the schema" in systems[0]
+    assert "```json block" in systems[2]
+
+
+def test_a_server_that_ignores_the_schema_is_told(run: Induce, tools: Any) -> None:
+    done = run([tools.searching(), tools.counting()], settings=Settings(mode="structured"))
+    assert done.problems == [(0, "structured_ignored", "")]
+    assert set(done.standings.values()) == {"admitted"}
+
+
+@pytest.mark.parametrize(
+    ("told", "gone", "left"),
+    [
+        (
+            "Unsupported value: 'temperature' does not support 0.5 with this model",
+            "temperature",
+            {"seed", "max_tokens"},
+        ),
+        ("unknown field: seed", "seed", {"temperature", "max_tokens"}),
+        (
+            "'max_tokens' is not supported, use 'max_completion_tokens'",
+            "max_tokens",
+            {"seed", "max_completion_tokens"},
+        ),
+    ],
+)
+def test_a_setting_that_the_server_refuses_is_left_out_and_told(
+    run: Induce, tools: Any, told: str, gone: str, left: set[str]
+) -> None:
+    settings = Settings(temperature=0.5, max_tokens=100)
+    no = BackendFault("endpoint_unknown_model" if "not" in told else "endpoint_error", f"host answered 400: {told}")
+    done = run(no, [tools.searching(), tools.counting()], settings=settings)
+    assert [item[1] for item in done.problems] == ["setting_refused"]
+    last = done.model.requests[-1]
+    assert gone not in last
+    assert left <= last.keys()
+
+
+def test_a_refusal_that_names_no_setting_is_the_end(run: Induce) -> None:
+    with pytest.raises(BackendFault, match="too long"):
+        run(BackendFault("endpoint_error", "host answered 400: the prompt is too long"))
