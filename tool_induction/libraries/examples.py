@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.admission.arguments import Offer, arguments_for, found_ids, length_of, made_up_ids
+from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Input, Tool
@@ -120,7 +120,7 @@ class ExampleRuns:
             call, world, material = made_up, made_up, replace(material, video_id=made_up.video_id)
             ids = made_up_ids(tool)
         else:
-            ids = {key: list(value) for key, value in found_ids(tool, call, material.video_id).items()}
+            ids = {key: list(value) for key, value in found_words(tool, call, material.video_id).items()}
         arguments = example_arguments(tool, material, ids=ids) | dict(self._given.get(name, {}))
         try:
             result = run_tool(tools, name, arguments, call=call, world=world, limits=FOR_MODELS)
@@ -133,7 +133,7 @@ class ExampleRuns:
 def example_arguments(tool: Tool, material: Material, *, ids: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
     """The required arguments of a tool, made from the names and types of its inputs."""
     offer = Offer(
-        video_id=material.video_id, texts=material.events, duration=material.duration, ids=ids or made_up_ids(tool)
+        video_id=material.video_id, texts=material.events, duration=material.duration, named=ids or made_up_ids(tool)
     )
     arguments = arguments_for(tool, offer) or {VIDEO: material.video_id}
     used: dict[tuple[str, ...], int] = {}
