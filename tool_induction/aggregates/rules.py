@@ -12,6 +12,7 @@ from tool_induction.language.types import (
     ANY,
     BOOL,
     FLOAT,
+    INT,
     LONG_INTERVAL,
     STRING,
     TIME,
@@ -89,6 +90,11 @@ def field_type(item: Type, key: Scalar) -> Type:
         type_ = plain(type_)
         type_ = (type_.get(part) or ANY) if isinstance(type_, RecordType) else ANY
     return type_
+
+
+def total(given: Lists, constants: Given) -> Type:
+    """A sum; of whole numbers it is one."""
+    return INT if plain(field_type(given[0].item, constants.get("key"))) == INT else FLOAT
 
 
 def at_key(given: Lists, constants: Given) -> Type:

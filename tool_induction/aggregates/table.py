@@ -9,6 +9,7 @@ from typing import Literal
 from tool_induction.aggregates import choosing, lists, rules, spans
 from tool_induction.aggregates.rules import Given, Lists
 from tool_induction.aggregates.sayings import SAYINGS
+from tool_induction.language import limits
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type, optional
 
@@ -23,6 +24,8 @@ class Parameter:
     type: Type = STRING
     required: bool = False
     role: Role = "value"
+    above: float | None = None  #: a number it must be larger than
+    most: float | None = None  #: the largest number it may be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +55,8 @@ def _key(role: Role = "key", *, required: bool = False) -> Parameter:
     return Parameter(role=role, required=required)
 
 
-def _value(type_: Type, *, required: bool = False) -> Parameter:
-    return Parameter(type=type_, required=required)
+def _value(type_: Type, *, required: bool = False, above: float | None = None, most: float | None = None) -> Parameter:
+    return Parameter(type=type_, required=required, above=above, most=most)
 
 
 _CONDITION = Parameter(type=BOOL, role="condition")
@@ -181,8 +184,8 @@ _SPECS = (
         run=spans.sample_times,
         params={
             "interval": _INTERVAL,
-            "step": _value(FLOAT, required=True),
-            "max_items": _value(INT, required=True),
+            "step": _value(FLOAT, required=True, above=0),
+            "max_items": _value(INT, required=True, above=0, most=limits.MAX_SAMPLES),
         },
     ),
     AggregateSpec(
@@ -208,7 +211,7 @@ _SPECS = (
     AggregateSpec(
         name="sum",
         takes="list",
-        result=rules.always(FLOAT),
+        result=rules.total,
         run=lists.sum_,
         params={"key": _key("number_key")},
         order_free=True,

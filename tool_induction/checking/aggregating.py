@@ -8,6 +8,7 @@ from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, fiel
 from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment
+from tool_induction.checking.ranges import check_limits
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.checking.wanting import Wanted, want, want_list
@@ -63,6 +64,10 @@ def _learn(step: Aggregate, result: Type, lists: list[ListType], environment: En
             after = after.imply(("filled", source), ("present", name)).imply(("present", name), ("filled", source))
     elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
         after = after.imply(("filled", source), ("filled", name)).imply(("filled", name), ("filled", source))
+    elif step.operation == "concat_text":
+        after = replace(after, joined=after.joined | {name}).imply(("filled", source), ("filled", name))
+        if lists and lists[0].filled:
+            after = after.assume([("filled", name)])
     elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
         after = after.imply(("filled", source), ("filled", name))
     return after
@@ -211,7 +216,9 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 inside = Inference(at.environment.shadow("item", item), at.findings, at.path)
                 done.append((name, as_condition(inside, value)))
             elif parameter.role == "value":
-                done.append((name, want(at, value, Wanted(type=parameter.type, name=name))))
+                written = want(at, value, Wanted(type=parameter.type, name=name))
+                check_limits(at, name, written, above=parameter.above, most=parameter.most)
+                done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
                     _check_key(value, parameter, rows.item, spec, at)

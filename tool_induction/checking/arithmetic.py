@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.conditions import null_not_handled
+from tool_induction.checking.ranges import check_divisor
 from tool_induction.checking.typed import Typed
 from tool_induction.language.syntax import Arithmetic, Expr, to_text
 from tool_induction.language.types import (
@@ -56,6 +57,8 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
         return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
     left, right = (_number(at, side) for side in sides)
     written = Arithmetic(left.expr, expr.op, right.expr)
+    if expr.op in "/%":
+        check_divisor(at, written)
     if TIME in (left.type, right.type) and expr.op in "+-":
         both = left.type == right.type
         return Typed(written, FLOAT if both and expr.op == "-" else TIME)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.typed import Typed
@@ -58,15 +59,12 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
     root = optional_root(at, typed.expr)
     if root is not None and not way_out:
         if at.demands is not None and not (isinstance(root, Field) and root.key == "confidence"):
-            at.demands.append((at.path, root))
+            at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
             return
         condition = f"{to_text(root)} is not none"
         if isinstance(root, Index):
             condition = f"{to_text(root.base)} | length > 0"
-        suggestion = (
-            f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
-            f'"status": "empty", "reason": "..."}}'
-        )
+        suggestion = _say_before(condition)
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",
@@ -76,10 +74,34 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
     )
 
 
-def implicit_require(root: Expr, path: Path, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
+def _say_before(condition: str) -> str:
+    return (
+        f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
+        f'"status": "empty", "reason": "..."}}'
+    )
+
+
+def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
+    """Note a value that may hold nothing where something is wanted; where the checker may ask for it, it is demanded."""
+    if at.demands is not None:
+        at.demands.append(Demand(path=at.path, of=value, condition=condition))
+        return
+    at.note("E_OPTIONAL", message, found=to_text(value), suggestion=_say_before(to_text(condition)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What a step cannot do without: the value, and the condition that it is there."""
+
+    path: Path
+    of: Expr
+    condition: Expr
+
+
+def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
     """The step that ends a tool as ``empty`` where a value is missing that it cannot do without; it is said."""
-    condition = IsNone(root, negated=True)
-    text = to_text(root)
+    condition, path = demand.condition, demand.path
+    text = to_text(demand.of)
     findings.add(
         "W_IMPLICIT_REQUIRE",
         path,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tool_induction.checking.arithmetic import arithmetic, as_number
 from tool_induction.checking.comparing import compare, filtered
-from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.conditions import Demand, as_condition
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
@@ -62,7 +62,7 @@ class Inference:
         self.findings = findings
         self.path = path
         #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
-        self.demands: list[tuple[Path, Expr]] | None = None
+        self.demands: list[Demand] | None = None
 
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""

@@ -43,6 +43,14 @@ class Environment:
     facts: frozenset[Fact] = frozenset()
     meanings: Mapping[str, Expr] = field(default_factory=dict)
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
+    #: texts that were joined of the texts of a list, and are empty where that is
+    joined: frozenset[str] = frozenset()
+    #: computed numbers that may be below zero
+    signed: frozenset[str] = frozenset()
+
+    def is_filled(self, path: Expr) -> bool:
+        """Whether it is known that a list or a joined text is not empty."""
+        return ("filled", to_text(path)) in self.facts
 
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
@@ -152,6 +160,8 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
         if _excludes_zero(op, right.value):
             return _present(left.value) | {("filled", to_text(left.value))}
         return frozenset()
+    if op == "!=" and right.value == "":
+        return _present(left) | {("filled", to_text(left))}
     if op == "==" and right.value is not None:
         return _present(left)
     return frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tool_induction.checking.conditions import implicit_require, null_not_handled, optional_root
+from tool_induction.checking.conditions import Demand, implicit_require, null_not_handled, optional_root
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of
 from tool_induction.checking.typed import Typed
@@ -15,6 +15,7 @@ from tool_induction.language.syntax import (
     Broken,
     Expr,
     Field,
+    IsNone,
     JsonList,
     JsonRecord,
     Name,
@@ -22,6 +23,8 @@ from tool_induction.language.syntax import (
     to_text,
 )
 from tool_induction.language.types import (
+    FLOAT,
+    INT,
     STRING,
     AnyType,
     ListType,
@@ -121,8 +124,7 @@ class _Binder:
             return typed
         text = to_text(root)
         step = implicit_require(
-            root,
-            output.path,
+            Demand(path=output.path, of=root, condition=IsNone(root, negated=True)),
             self._findings,
             message=f"{output.name!r} is always there, {text} may not be: the tool ends with status 'empty' without it",
             suggestion=f'declare it "{output.type_name}?" if a missing value is an answer',
@@ -138,6 +140,14 @@ class _Binder:
             return
         if found.how == "optional":
             null_not_handled(at, typed, f"the output {output.name!r}", f'declare it "{output.type_name}?"')
+        elif found.how == "coerced" and plain(output.type) == INT and plain(typed.type) == FLOAT:
+            at.note(
+                "E_TYPE",
+                f"the output {output.name!r} is int, and {to_text(typed.expr)} need not be a whole number",
+                found=show(typed.type),
+                expected="int",
+                suggestion='declare it "float", or bind it to "{{ ... | round }}"',
+            )
         elif found.how == "coerced" or _becomes_text(typed.type, output.type):
             note = found.note or "it is written out as text"
             at.note(

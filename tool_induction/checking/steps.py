@@ -9,6 +9,7 @@ from tool_induction.checking.aggregating import check_aggregate
 from tool_induction.checking.conditions import as_condition, base_name, implicit_require
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.ranges import check_stretch, from_the_start, may_be_negative, within_range
 from tool_induction.checking.results import (
     TIMES,
     bounded,
@@ -17,6 +18,7 @@ from tool_induction.checking.results import (
     operation_result,
     tool_result,
 )
+from tool_induction.checking.typed import Typed
 from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
 from tool_induction.judging.checking import check_judge
 from tool_induction.language import limits
@@ -108,11 +110,10 @@ class StepChecker:
                 check_aggregate(step, environment, at)
             else:
                 self._params(step, at)
-            roots = [(path, root) for path, root in at.demands if base_name(root) not in self._inputs]
-            if not roots:
+            first = next((demand for demand in at.demands if base_name(demand.of) not in self._inputs), None)
+            if first is None:
                 break
-            path, root = roots[0]
-            require = implicit_require(root, path, self._findings)
+            require = implicit_require(first, self._findings)
             asked.append(require)
             environment = environment.assume(facts_of(require.condition, environment))
         return asked, environment
@@ -187,11 +188,16 @@ class StepChecker:
             with at.at("params", name):
                 if name in wanted:
                     written = want(at, value, Wanted(type=wanted[name], name=name))
+                    if step.kind == "api":
+                        written = within_range(at, step.target, name, written)
                     if step.kind == "api" and isinstance(written, Const):
                         check_constant(at, step.target, name, written)
                 else:
                     written = at.infer(value).expr
             done.append((name, written))
+        if step.kind == "api":
+            with at.at("params"):
+                check_stretch(at, dict(done))
         return tuple(done)
 
     def _result(self, step: Call) -> Type:
@@ -246,6 +252,8 @@ class StepChecker:
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
+                if key in (*TIMES, "timestamp"):
+                    typed = Typed(from_the_start(inside, typed.expr), typed.type)
             fields.append((key, typed.expr))
             made.pop(key, None)
             made[key] = STRING if isinstance(typed.type, EnumType) else typed.type
@@ -260,7 +268,10 @@ class StepChecker:
         counts = isinstance(typed.expr, Filtered) and typed.expr.name == "length"
         meaning = typed.expr if typed.type == BOOL or counts else None
         type_ = STRING if isinstance(typed.type, EnumType) else typed.type
-        return replace(step, value=typed.expr), environment.bind(step.save_as, type_, meaning=meaning)
+        after = environment.bind(step.save_as, type_, meaning=meaning)
+        if may_be_negative(at, typed.expr):
+            after = replace(after, signed=after.signed | {step.save_as})
+        return replace(step, value=typed.expr), after
 
     def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)

@@ -8,12 +8,15 @@ from typing import Any
 
 from tool_induction.checking.conditions import null_not_handled
 from tool_induction.checking.inference import Inference
+from tool_induction.checking.ranges import check_stretch, from_the_start
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field, value_field
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Const, Expr, Field, Filtered, JsonList, JsonRecord, to_text
+from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
+    FLOAT,
+    INT,
     INTERVAL,
     STRING,
     TIME,
@@ -93,7 +96,22 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
     inner, have = plain(wanted.type), plain(typed.type)
     if isinstance(inner, RecordType) and isinstance(have, RecordType) and _closed(inner, have):
         return _narrowed_record(at, typed, inner)
-    if found.how == "coerced":
+    if found.how == "coerced" and inner == INT and have == FLOAT and _is_computed(typed.expr):
+        at.note(
+            "E_TYPE",
+            f"a whole number is wanted, and {to_text(typed.expr)} need not be one",
+            found=show(typed.type),
+            expected="int",
+            suggestion=f'write "{{{{ {_as_operand(typed.expr)} | round }}}}"',
+        )
+    elif found.how == "coerced" and isinstance(have, EnumType):
+        at.note(
+            "E_TYPE",
+            f"{to_text(typed.expr)} may also be {', '.join(word for word in have.values if word not in _words(inner))}",
+            found=show(typed.type),
+            expected=show(wanted.type),
+        )
+    elif found.how == "coerced":
         at.note(
             "W_COERCED",
             f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}",
@@ -101,6 +119,22 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
             expected=show(wanted.type),
         )
     return typed.expr
+
+
+def _is_computed(expr: Expr) -> bool:
+    """Whether a number is made here, not handed in by a caller; 3.0 is a whole number."""
+    if isinstance(expr, Const):
+        return isinstance(expr.value, float) and not expr.value.is_integer()
+    return not isinstance(expr, Name | Field | Index)
+
+
+def _as_operand(expr: Expr) -> str:
+    text = to_text(expr)
+    return text if isinstance(expr, Filtered) else f"({text})"
+
+
+def _words(type_: Type) -> tuple[str, ...]:
+    return type_.values if isinstance(type_, EnumType) else ()
 
 
 def _closed(wanted: RecordType, found: RecordType) -> bool:
@@ -134,7 +168,10 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
                 )
                 done.append((key, value))
             else:
-                done.append((key, want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))))
+                written = want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))
+                done.append((key, from_the_start(at, written) if type_ == TIME else written))
+    if inner.name == INTERVAL.name:
+        check_stretch(at, dict(done))
     given = {key for key, _ in expr.entries}
     for key, type_ in inner.fields:
         if key not in given and not isinstance(type_, OptionalType):
@@ -161,7 +198,9 @@ def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
     done: list[tuple[str, Expr]] = []
     for place, (key, item) in enumerate(zip(INTERVAL.keys, expr.items, strict=True)):
         with at.at(place):
-            done.append((key, want(at, item, Wanted(type=TIME, name=f"{wanted.name}.{key}"))))
+            written = want(at, item, Wanted(type=TIME, name=f"{wanted.name}.{key}"))
+            done.append((key, from_the_start(at, written)))
+    check_stretch(at, dict(done), places=(0, 1))
     return JsonRecord(tuple(done))
 
 

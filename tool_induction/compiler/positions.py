@@ -60,8 +60,8 @@ def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
     finder = _Finder(text)
     try:
         start = finder.skip(0)
-        end = finder.visit(start, wanted)
-        finder.found(wanted, start, end)
+        finder.found(wanted, start, start + 1)
+        finder.visit(start, wanted)
     except (ValueError, IndexError, RecursionError):
         pass  # no JSON from here on; what was found until here was
     return finder.positions
@@ -111,7 +111,7 @@ class _Finder:
 
     def found(self, wanted: _Wanted, start: int, end: int) -> None:
         """Note the position of a path that is asked for itself; of a key that stands twice, the last."""
-        if wanted.path is None:
+        if wanted.path is None or start >= len(self._text):
             return
         line = bisect_right(self._starts, start)
         begins = self._starts[line - 1]

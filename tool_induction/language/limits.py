@@ -7,7 +7,7 @@ from __future__ import annotations
 
 MAX_DOCUMENT_BYTES = 1_000_000
 MAX_JSON_DEPTH = 40
-MAX_JSON_PARTS = 30_000  #: values of one document, inner ones counted
+MAX_JSON_PARTS = 50_000  #: values of one document, inner ones counted
 MAX_TOOLS = 64
 MAX_STEPS = 60  #: steps of one block
 MAX_TOOL_STEPS = 300  #: steps of one tool, those in blocks counted

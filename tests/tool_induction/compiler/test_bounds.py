@@ -240,7 +240,7 @@ def test_ten_thousand_steps_in_blocks_are_refused(document: Any) -> None:
 
 
 def test_a_document_of_a_hundred_thousand_values_is_refused(document: Any) -> None:
-    tools = [document({"type": "set", "value": [1] * 1_900, "save_as": "x"}, name=f"t{n}") for n in range(20)]
+    tools = [document({"type": "set", "value": [1] * 1_900, "save_as": "x"}, name=f"t{n}") for n in range(30)]
 
     assert [code for code, _ in one_code(tools)] == ["E_SIZE"]
 

@@ -22,21 +22,23 @@ def with_x(document: Any, step: Any, type_: str, **inputs: Any) -> Any:
 @pytest.mark.parametrize(
     ("operation", "params", "type_", "value"),
     [
-        ("nth", {"n": "{{ (hits.candidates | length) / 3 }}"}, "record?", "seg_10"),
-        ("top_k", {"k": "{{ (hits.candidates | length) / 1 }}"}, "list", 3),
+        ("nth", {"n": "{{ number }}"}, "record?", "seg_10"),
+        ("top_k", {"k": "{{ number }}"}, "list", 1),
         ("top_k", {"k": 2.0}, "list", 2),
     ],
 )
 def test_a_whole_number_written_as_a_float_is_a_whole_number(
     run: Any, document: Any, operation: str, params: Any, type_: str, value: Any
 ) -> None:
-    found = run(with_x(document, aggregate(operation, **params), type_))["outputs"]["x"]
+    made = with_x(document, aggregate(operation, **params), type_, number={"type": "number", "default": 1.0})
+    found = run(made)["outputs"]["x"]
 
     assert (len(found) if isinstance(found, list) else found["segment_id"]) == value
 
 
 def test_a_number_of_items_that_is_not_whole_is_a_fault_of_the_tool(run: Any, document: Any) -> None:
-    result = run(with_x(document, aggregate("top_k", k="{{ (hits.candidates | length) / 2 }}"), "list"))
+    half = with_x(document, aggregate("top_k", k="{{ number }}"), "list", number="number")
+    result = run(half, arguments={**ARGUMENTS, "number": 1.5})
 
     assert (result["status"], result["error"]["code"]) == ("error", "bad_parameter")
 
@@ -86,7 +88,8 @@ def test_a_tiny_step_gives_as_many_moments_as_were_asked_for(run: Any, document:
 
 def test_more_moments_than_anything_could_look_at_are_refused(run: Any, document: Any) -> None:
     interval = {"start_time": 0, "end_time": 10}
-    result = run(with_x(document, aggregate("sample_times", interval=interval, step=1e-9, max_items=10**9), "list"))
+    sample = aggregate("sample_times", interval=interval, step=1e-9, max_items="{{ many }}")
+    result = run(with_x(document, sample, "list", many="int"), arguments={**ARGUMENTS, "many": 10**9})
 
     assert result["error"]["code"] == "bad_step"
 
@@ -168,8 +171,11 @@ def test_what_one_tool_gives_another_is_checked_like_any_argument(run: Any, docu
     def outer(m: str, n: str) -> Any:
         params = {"video_id": "{{video_id}}", "query": "q", "m": m, "n": n}
         step = {"type": "call_tool", "tool": "inner", "params": params, "save_as": "y"}
-        return document(step, outputs={"x": {"type": "string", "from": "{{ y.x }}"}}, name="outer")
+        outputs = {"x": {"type": "string", "from": "{{ y.x }}"}}
+        return document(step, outputs=outputs, inputs={"number": "number"}, name="outer")
 
-    assert run(inner, outer("{{query}}", "{{ 4 / 2 }}"), arguments={**ARGUMENTS, "query": "a"})["outputs"]["x"] == "2 a"
-    for m, n in (("{{query}}", "{{ 4 / 2 }}"), ("a", "{{ 5 / 2 }}")):
-        assert run(inner, outer(m, n))["error"]["code"] == "bad_arguments"
+    def told(m: str, number: float, query: str = "q") -> Any:
+        return run(inner, outer(m, "{{number}}"), arguments={**ARGUMENTS, "query": query, "number": number})
+
+    assert told("{{query}}", 2.0, "a")["outputs"]["x"] == "2 a"
+    assert [told("{{query}}", 2.0)["error"]["code"], told("a", 2.5)["error"]["code"]] == ["bad_arguments"] * 2

@@ -1,0 +1,257 @@
+"""Pass 4f: numbers that may be too small or too large, lists that may be too short, stretches that run nowhere.
+
+Only what is sure to be possible is told: a length may be 0, a time less five seconds may lie before the video. A number that
+comes from a caller or from a result is checked when it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tool_induction.checking.conditions import missing
+from tool_induction.language.schemas import operation_types
+from tool_induction.language.syntax import (
+    Arithmetic,
+    Choice,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    Items,
+    JsonList,
+    Name,
+    Negate,
+    children,
+    to_text,
+)
+from tool_induction.language.types import TIME, ListType, plain
+
+if TYPE_CHECKING:
+    from tool_induction.checking.inference import Inference
+
+_ANY = float("inf")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a number lies; ``known`` says that both ends can be reached as far as the compiler can tell."""
+
+    least: float = -_ANY
+    most: float = _ANY
+
+    def join(self, other: Range) -> Range:
+        """The range that holds both."""
+        return Range(min(self.least, other.least), max(self.most, other.most))
+
+
+def range_of(at: Inference, expr: Expr) -> Range:
+    """Where the number lies that an expression (already written out) gives."""
+    match expr:
+        case Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
+            return Range(value, value)
+        case Name(name) if name in at.environment.meanings:
+            return range_of(at, at.environment.meanings[name])
+        case Name(name) if name in at.environment.signed:
+            return Range()
+        case Name() | Field() | Index():
+            return Range(least=0) if plain(at.infer(expr).type) == TIME else Range()
+        case Filtered():
+            return _filtered(at, expr)
+        case Choice(_, then, otherwise):
+            return range_of(at, then).join(range_of(at, otherwise))
+        case Negate(value):
+            inner = range_of(at, value)
+            return Range(-inner.most, -inner.least)
+        case Arithmetic(left, op, right):
+            return _arithmetic(range_of(at, left), op, range_of(at, right))
+    return Range()
+
+
+def _filtered(at: Inference, expr: Filtered) -> Range:
+    if expr.name == "length":
+        rows = plain(at.infer(expr.value).type)
+        if isinstance(rows, ListType):
+            return Range(1 if rows.filled else 0, _ANY if rows.bound is None else rows.bound)
+        return Range(least=0)
+    if expr.name in ("min", "max") and isinstance(expr.value, Items | JsonList) and expr.value.items:
+        parts = [range_of(at, item) for item in expr.value.items]
+        choose = min if expr.name == "min" else max
+        return Range(choose(part.least for part in parts), choose(part.most for part in parts))
+    inner = range_of(at, expr.value)
+    match expr.name:
+        case "default":
+            return inner.join(range_of(at, expr.arguments[0]))
+        case "abs":
+            return Range(least=max(0.0, inner.least, -inner.most))
+        case "round":
+            return inner
+    return Range()
+
+
+def _arithmetic(left: Range, op: str, right: Range) -> Range:
+    if op == "+":
+        return Range(left.least + right.least, left.most + right.most)
+    if op == "-":
+        return Range(left.least - right.most, left.most - right.least)
+    if op == "*" and left.least >= 0 and right.least >= 0:
+        return Range(left.least * right.least, _ANY if _ANY in (left.most, right.most) else left.most * right.most)
+    if op == "*" and left.least > -_ANY and _ANY not in (left.most, right.most) and right.least > -_ANY:
+        ends = [one * other for one in (left.least, left.most) for other in (right.least, right.most)]
+        return Range(min(ends), max(ends))
+    return Range()
+
+
+def check_divisor(at: Inference, expr: Arithmetic) -> None:
+    """Note a division by what may be nothing: the length of a list that may be empty."""
+    divisor = range_of(at, expr.right)
+    if divisor.least == 0 or expr.right == Const(0):
+        text = to_text(expr.right)
+        at.note(
+            "E_TYPE",
+            f"{text} may be 0, and nothing can be divided by that",
+            found=text,
+            expected="a number that is not 0",
+            suggestion=f'say before what happens then: {{"type": "require", "condition": "{{{{ {text} > 0 }}}}", '
+            f'"status": "empty", "reason": "..."}}',
+        )
+
+
+def within_range(at: Inference, operation: str, name: str, value: Expr) -> Expr:
+    """The value of a parameter, written so that a time lies in the video; what else may lie outside is noted."""
+    if isinstance(value, Const):
+        return value
+    schema = _schema(operation, name)
+    if isinstance(value, JsonList | Items):
+        _check_length(at, name, value, schema)
+        return value
+    if schema.get("minLength", 0) > 0:
+        _check_text(at, name, value)
+        return value
+    least, most = schema.get("minimum", -_ANY), schema.get("maximum", _ANY)
+    if (least, most) == (-_ANY, _ANY) or isinstance(value, Field | Index):
+        return value
+    if schema.get("x-type") == "Time" and least == 0:
+        return from_the_start(at, value)
+    found = range_of(at, value)
+    too_small, too_large = -_ANY < found.least < least, most < found.most < _ANY
+    if too_small or too_large:
+        text = to_text(value)
+        at.note(
+            "E_TYPE",
+            f"{name}: {text} may be {found.least if too_small else found.most:g}",
+            found=text,
+            expected=f"{name} from {least:g} to {most:g}",
+            suggestion=f'write "{{{{ [[{text}, {least:g}] | max, {most:g}] | min }}}}"',
+        )
+    return value
+
+
+def check_limits(at: Inference, name: str, value: Expr, *, above: float | None, most: float | None) -> None:
+    """Note a parameter of an aggregate that may not be large, or small, enough."""
+    found = range_of(at, value)
+    low = above is not None and (-_ANY < found.least <= above or found.most <= above)
+    high = most is not None and (most < found.most < _ANY or found.least > most)
+    if low or high:
+        wanted = f"more than {above:g}" if low else f"at most {most:g}"
+        text = to_text(value)
+        at.note("E_TYPE", f"{name} must be {wanted}; {text} need not be", found=text, expected=wanted)
+
+
+def _check_text(at: Inference, name: str, value: Expr) -> None:
+    """A text that is joined of nothing is empty, and an operation that is asked about nothing cannot answer."""
+    if isinstance(value, Name) and value.name in at.environment.joined and not at.environment.is_filled(value):
+        missing(
+            at,
+            value,
+            Compare(Filtered(value, "length", ()), ">", Const(0)),
+            f"{value.name} may be empty, and {name} may not",
+        )
+
+
+def may_be_negative(at: Inference, value: Expr) -> bool:
+    """Whether a number is made smaller in an expression, and nothing there keeps it from falling below zero."""
+    if isinstance(value, Name):
+        return value.name in at.environment.signed
+    return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
+
+
+def from_the_start(at: Inference, value: Expr) -> Expr:
+    """A time that is computed may lie before the video's start; there is nothing there to look at."""
+    if not may_be_negative(at, value):
+        return value
+    written = Filtered(Items((value, Const(0))), "max", ())
+    at.note(
+        "W_COERCED",
+        f"{to_text(value)} may lie before the video's start, and is then read as 0",
+        found=to_text(value),
+        expected=to_text(written),
+    )
+    return written
+
+
+def subtracts(expr: Expr, signed: Collection[str] = ()) -> bool:
+    """Whether a number may have been made smaller; ``signed`` holds the names of those that were."""
+    match expr:
+        case Name(name):
+            return name in signed
+        case Negate():
+            return True
+        case Const(value):
+            return isinstance(value, int | float) and value < 0
+        case Arithmetic(_, "-", _):
+            return True
+        case Arithmetic() | Filtered() | Choice() | Items():
+            return any(subtracts(part, signed) for part in children(expr))
+    return False
+
+
+def _check_length(at: Inference, name: str, value: JsonList | Items, schema: Mapping[str, Any]) -> None:
+    least = schema.get("minItems", 0)
+    if len(value.items) < least:
+        at.note(
+            "E_TYPE",
+            f"{name}: a list of {len(value.items)}, where at least {least} are wanted",
+            found=f"{len(value.items)} items",
+            expected=f"at least {least} items",
+        )
+
+
+def _schema(operation: str, name: str) -> Mapping[str, Any]:
+    """What the operation's own schema says of a parameter, null left out."""
+    whole = operation_types(operation).parameters_schema
+    schema: Mapping[str, Any] = whole["properties"][name]
+    for part in schema.get("anyOf", ()):
+        if part.get("type") != "null":
+            schema = {**schema, **part}
+    if "$ref" in schema:
+        return whole.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})  # type: ignore[no-any-return]
+    return schema
+
+
+def check_stretch(at: Inference, entries: Mapping[str, Expr], *, places: tuple[str | int, ...] = ()) -> None:
+    """Note a start and an end that are the same moment, or the wrong way round, of one item.
+
+    ``places``: where start and end stand, when not under their own names.
+    """
+    start, end = entries.get("start_time"), entries.get("end_time")
+    if start is None or end is None or isinstance(start, Const) or isinstance(end, Const):
+        return
+    turned = (
+        isinstance(start, Field)
+        and isinstance(end, Field)
+        and start.base == end.base
+        and (start.key, end.key)
+        in (("end_time", "start_time"), ("end_time", "center_time"), ("center_time", "start_time"))
+    )
+    if start == end or turned:
+        with at.at(places[1] if places else "end_time"):
+            at.note(
+                "E_TYPE",
+                "the stretch ends before it begins" if turned else "the stretch ends where it begins",
+                found=f"{to_text(start)} to {to_text(end)}",
+                expected="an end after the start",
+            )
