@@ -231,3 +231,20 @@ def test_admission_says_the_same_twice(tool: Any, compiled: Any) -> None:
     tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
 
     assert admit(tools).record() == admit(tools).record()
+
+
+def test_an_input_that_changes_nothing_is_noted(tool: Any, verdicts: Any) -> None:
+    inputs = {"video_id": "string", "query": "string", "colour": "string", "least": {"type": "float", "default": 0}}
+    idle = {
+        "type": "filter",
+        "inputs": "hits",
+        "where": "colour != '' and item.score > -1 - least * 0",
+        "save_as": "kept",
+    }
+
+    document = tool(SEARCH, idle, EARLIEST | {"inputs": "kept"}, inputs=inputs, outputs=FOUND)
+
+    assert set(verdicts(document)["some_tool"].notes) == {
+        "the input colour changed nothing in the trials",
+        "the input least changed nothing in the trials",
+    }

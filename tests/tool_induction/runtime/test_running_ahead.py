@@ -199,6 +199,19 @@ def test_a_fault_ends_a_loop_where_one_thread_would_and_little_more_is_asked(com
     assert len(world.looked) <= 4 + 2 * 2
 
 
+def test_what_a_failed_item_left_behind_is_not_asked_any_more(compiled: Any, document: Any) -> None:
+    def fails(time: float) -> None:
+        raise OperationFault("frame_unreadable", "no")
+
+    each = {**DETECT, "params": {**DETECT["params"], "text_query": "{{ one.segment_id }} {{ one.start_time }}"}}
+    block = {"type": "loop", "loop_over": "hits", "as": "one", "do": [each], "on_error": "skip", "save_as": "all"}
+    tools = compiled(document({**block, "max_items": 4}, outputs={"n": {"type": "int", "from": "{{ hits | length }}"}}))
+    world = GatedWorld(fails, found=20)
+
+    assert ran(tools, world, 2) == ran(tools, GatedWorld(fails, found=20), 1)
+    assert len(world.looked) <= 4 * (1 + 2 * 2)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_whatever_ends_a_run_ends_its_threads(compiled: Any, document: Any, error: type[BaseException]) -> None:
     tools = compiled(document(DETECT, outputs=SEEN))
