@@ -89,6 +89,13 @@ def test_a_recorded_reply_that_no_request_asks_for_any_more_is_told_and_counted(
     assert outcome.json["cost"]["calls"] == 2
 
 
+@pytest.fixture
+def begun(induce: Induce, tools: Any, chat_server: Any) -> None:
+    """An induction of which the first reply is there."""
+    induce(replies=[chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.refusal(401, "no")])
+
+
+@pytest.mark.usefixtures("begun")
 @pytest.mark.parametrize(
     ("other", "told"),
     [
@@ -101,23 +108,73 @@ def test_a_recorded_reply_that_no_request_asks_for_any_more_is_told_and_counted(
 def test_another_question_does_not_go_on_with_these_answers(
     induce: Induce, chat_server: Any, other: tuple[str, ...], told: str
 ) -> None:
-    induce(replies=[chat_server.refusal(401, "no")])
     outcome = induce(*other)
-    assert (outcome.status, len(chat_server.received)) == (1, 1)
+    assert (outcome.status, len(chat_server.received)) == (1, 2)
     assert "other_induction" in outcome.err
     assert told in outcome.err
 
 
+@pytest.mark.usefixtures("begun")
 def test_another_model_or_another_prompt_does_not_either(
     induce: Induce, chat_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tool_induction.language import limits
 
-    induce(replies=[chat_server.refusal(401, "no")])
     assert 'model was "m", is "n"' in induce(model="n").err
     monkeypatch.setattr(limits, "MAX_PLANNED_CALLS", 999)
     assert "prompt_hash was" in induce().err
-    assert len(chat_server.received) == 1
+    assert len(chat_server.received) == 2
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize("content", ["", "[]", '{"model": '])
+def test_a_note_of_the_question_that_is_damaged_is_not_trusted(induce: Induce, out: Path, content: str) -> None:
+    (out.with_name("draw1.induction") / "asked.json").write_text(content, encoding="utf-8")
+    assert "missing or damaged" in induce().err
+
+
+def test_where_nothing_was_answered_another_question_may_be_asked(
+    induce: Induce, tools: Any, chat_server: Any, out: Path
+) -> None:
+    induce(replies=[chat_server.refusal(401, "no")])
+    outcome = induce("--seed", "2", replies=[chat_server.ok(tools.said([tools.searching(), tools.counting()]))])
+    assert outcome.status == 0, outcome.err
+    assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
+class TestReplaying:
+    def test_a_recording_alone_gives_the_same_library_and_asks_nobody(
+        self, induce: Induce, tools: Any, chat_server: Any, out: Path
+    ) -> None:
+        no = chat_server.refusal(400, "response_format is not supported")
+        answers = [tools.said([tools.faulty(), tools.counting()]), tools.said([tools.searching()])]
+        first = induce("--mode", "structured", "--json", replies=[no, *(chat_server.ok(item) for item in answers)])
+        kept = out.with_name("draw0")
+        out.rename(kept)
+        asked = len(chat_server.received)
+        again = induce("--mode", "structured", "--replay", str(kept / "recording.jsonl"), "--json", model=None)
+        assert again.status == 0, again.out
+        assert len(chat_server.received) == asked
+        assert again.json == first.json
+        for name in ("library.json", "log.jsonl", "recording.jsonl", "report.md"):
+            assert (out / name).read_bytes() == (kept / name).read_bytes(), name
+
+    def test_a_recording_of_something_else_is_told_apart(self, induce: Induce, tools: Any, out: Path) -> None:
+        induce(replies=[tools.said([tools.searching(), tools.counting()])])
+        kept = out.with_name("draw0")
+        out.rename(kept)
+        outcome = induce("--seed", "2", "--replay", str(kept / "recording.jsonl"), "--json")
+        assert outcome.json["error"]["code"] == "replay_mismatch"
+
+    @pytest.mark.parametrize("content", [None, "", "{}\n", "no\n"])
+    def test_a_recording_that_cannot_be_read_is_named(
+        self, induce: Induce, tmp_path: Path, content: str | None
+    ) -> None:
+        path = tmp_path / "recording.jsonl"
+        if content is not None:
+            path.write_text(content, encoding="utf-8")
+        outcome = induce("--replay", str(path), "--json", model=None)
+        assert outcome.json["error"]["code"] in ("recording_missing", "recording_damaged", "recording_schema")
 
 
 def test_two_at_work_on_one_library_is_one_too_many(induce: Induce, out: Path) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.core.canonical import content_hash
-from world_api.core.faults import BackendFault
+from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock
 
 
 class Exchanges:
     """Exchanges with a model, recorded ones first.
 
-    A recorded fault is no answer: it is asked again. ``done`` holds the exchanges of this run, faults included;
+    A recorded fault is no answer: it is asked again, unless the recording is all there is (``ReplayOnly``) and holds no reply
+    to the request. ``done`` holds the exchanges of this run, faults included;
     ``resumed`` counts those that came from the recording.
     """
 
@@ -31,9 +32,12 @@ class Exchanges:
         self.done: list[Exchange] = []
         self.resumed = 0
         self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
+        self._faults: dict[str, Exchange] = {}
         for exchange in recorded:
             if exchange.reply is not None:
                 self._recorded[exchange.request_hash].append(exchange)
+            elif isinstance(model, ReplayOnly):
+                self._faults[exchange.request_hash] = exchange
         self._model = RecordingChatModel(model, clock=clock, keep=self._kept(keep))
 
     def ask(self, request: dict[str, Any]) -> Exchange:
@@ -42,10 +46,14 @@ class Exchanges:
         Raises:
             BackendFault: the model's; ``bad_model_reply`` where its reply cannot be stored.
         """
-        waiting = self._recorded[content_hash(request)]
-        if waiting:
-            self.done.append(waiting.popleft())
+        name = content_hash(request)
+        if self._recorded[name]:
+            self.done.append(self._recorded[name].popleft())
             self.resumed += 1
+        elif name in self._faults:
+            self.done.append(self._faults.pop(name))
+            fault = self.done[-1].fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
+            raise BackendFault(fault["code"], fault["message"], hint=fault["hint"])
         else:
             self._model.complete(request)
         return self.done[-1]
@@ -62,17 +70,20 @@ class Exchanges:
         return both
 
 
-class NoModel:
-    """Stands where no model was named: only a document that somebody brings can be worked on."""
+class ReplayOnly:
+    """Stands for a model whose replies are all in a recording."""
 
-    name = ""
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Never answers.
+        """Never answers: what is asked of it is not in the recording.
 
         Raises:
-            BackendFault: ``no_model``.
+            EpisodeFault: ``replay_mismatch``.
         """
-        raise BackendFault(
-            "no_model", "no model was named", hint="give --model, or bring a document with --document FILE"
+        raise EpisodeFault(
+            "replay_mismatch",
+            "the recording holds no reply to this request",
+            hint="replay with the domain, settings, example worlds and version that it was recorded with",
         )

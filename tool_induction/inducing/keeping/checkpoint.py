@@ -58,8 +58,13 @@ class Checkpoint:
         except OSError as error:
             raise self._not_writable(error) from None
         try:
-            self._agree(asked)
-            yield self._recorded()
+            recorded = self._recorded()
+            if not any(exchange.reply is not None for exchange in recorded):
+                self._begin(asked)  # nothing was answered yet, so that nothing can be mixed up
+                recorded = []
+            else:
+                self._agree(asked)
+            yield recorded
         finally:
             lock.release()
 
@@ -88,21 +93,26 @@ class Checkpoint:
             hint="give --out a folder that can be made",
         )
 
+    def _begin(self, asked: Mapping[str, Any]) -> None:
+        """Note what is asked for, in a folder that holds no answer."""
+        try:
+            (self.folder / RECORDING).unlink(missing_ok=True)
+            partial = self.folder / f"{_ASKED}.partial"
+            partial.write_text(json.dumps(dict(asked), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(self.folder / _ASKED)
+        except OSError as error:
+            raise self._not_writable(error) from None
+
     def _agree(self, asked: Mapping[str, Any]) -> None:
         """Refuse to go on with the answers to another question."""
         path = self.folder / _ASKED
-        wanted = json.loads(json.dumps(asked))
-        if not path.exists():
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps(wanted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            partial.replace(path)
-            return
+        wanted = json.loads(json.dumps(dict(asked)))
         try:
             found = parse_json(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (OSError, ValueError):
             found = None
         if not isinstance(found, dict):
-            raise ToolFault("other_induction", f"{path} is damaged", hint=self._hint())
+            raise ToolFault("other_induction", f"{path} is missing or damaged", hint=self._hint())
         keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
         if keys:
             told = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
