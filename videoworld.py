@@ -42,16 +42,16 @@ COMMANDS: dict[str, Room] = {
         "app",
         "Call one operation on a world, as a model would, and print its result.",
     ),
-    "tools": Room("tool_induction.commands", "app", "Check and run high-level tools."),
+    "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
     "domains": Room(
         "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
     ),
     "induce": Room("tool_induction.inducing.commands", "app", "Have a model write a tool library for a domain."),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(
-        "world_api.exposure.commands.serving",
+        "tool_induction.serving",
         "app",
-        "Serve the operations on a world over the Model Context Protocol, on stdin and stdout.",
+        "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
     ),
     "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
     "reindex": Room(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from controller.systems import BUILDERS, SystemName
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.core.faults import EpisodeFault
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
@@ -47,12 +48,16 @@ def ask(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="DIR", help="Record the episode there, for replay.")
     ] = None,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
     from controller.journal import Journal
     from controller.replay import answer_recorded
     from controller.summary import summarise, tell
+    from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.models import chat_model
@@ -62,21 +67,24 @@ def ask(
     asked = checked_question(question)
     clock = SystemClock()
     chat = chat_model(model, clock=clock, environment=os.environ)
-    library = load_library(tools) if tools is not None else None
+    library = load_library(tools, allow_judge=allow_judge) if tools is not None else None
+    judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
     builder = BUILDERS[system or ("hier" if library is not None else "flat")]
-    builder(model=chat, clock=clock, library=library)  # refuse what cannot be combined before anything is built
+    builder(
+        model=chat, clock=clock, library=library, judge=judge
+    )  # refuse what cannot be combined before anything is built
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     opened = open_session(store, video_id, as_of=as_of, name=session)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     name = None
     if record is None:
-        episode = builder(model=chat, clock=clock, library=library).answer(asked, opened)
+        episode = builder(model=chat, clock=clock, library=library, judge=judge).answer(asked, opened)
     else:
         episode, name = answer_recorded(
             asked,
             opened,
-            system=lambda chat, clock: builder(model=chat, clock=clock, library=library),
+            system=lambda chat, clock: builder(model=chat, clock=clock, library=library, judge=judge),
             model=chat,
             clock=clock,
             journal=Journal(record),

@@ -13,7 +13,8 @@ from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
-from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
+from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
+from tool_induction.judging.port import Judge
 from tool_induction.library import ToolLibrary
 from tool_induction.toolset import LibraryTools
 from world_api.core.faults import EpisodeFault
@@ -40,6 +41,7 @@ class ToolUser:
     clock: Clock
     library: ToolLibrary | None = None
     budget: Budget = field(default_factory=Budget)
+    judge: Judge | None = None  #: where judging is switched on: for the steps of tools, and as an operation for all
     prompts: Prompts = field(default_factory=Prompts)
 
     def task(self, question: str, session: Session) -> Task:
@@ -58,9 +60,9 @@ class ToolUser:
     def tools(self, session: Session) -> Toolset:
         """The tools on offer: induced ones first, since they do more at once."""
         atomic: Toolset = AtomicTools(session)
-        toolsets = [atomic]
+        toolsets = [atomic] if self.judge is None else [atomic, JudgedItems(self.judge)]
         if self.library is not None:
-            toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True))
+            toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True, judge=self.judge))
         return OneVideo(CombinedTools(toolsets), session.video_id)
 
     def answer(self, question: str, session: Session) -> Episode:
@@ -80,14 +82,24 @@ class ToolUser:
 
 
 def flat(
-    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+    *,
+    model: ChatModel,
+    clock: Clock,
+    library: ToolLibrary | None = None,
+    budget: Budget | None = None,
+    judge: Judge | None = None,
 ) -> ToolUser:
     """The sixteen operations only; a library is left aside."""
-    return ToolUser(name="flat", model=model, clock=clock, budget=budget or Budget())
+    return ToolUser(name="flat", model=model, clock=clock, budget=budget or Budget(), judge=judge)
 
 
 def hier(
-    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+    *,
+    model: ChatModel,
+    clock: Clock,
+    library: ToolLibrary | None = None,
+    budget: Budget | None = None,
+    judge: Judge | None = None,
 ) -> ToolUser:
     """The operations and a library.
 
@@ -98,14 +110,20 @@ def hier(
         raise EpisodeFault(
             "no_library", "the system 'hier' needs a tool library", hint="give --tools LIBRARY, or use --system flat"
         )
-    return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget())
+    return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget(), judge=judge)
 
 
 class SystemBuilder(Protocol):
     """Makes a system from what an experiment chooses."""
 
     def __call__(
-        self, *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None
+        self,
+        *,
+        model: ChatModel,
+        clock: Clock,
+        library: ToolLibrary | None = None,
+        budget: Budget | None = None,
+        judge: Judge | None = None,
     ) -> ToolUser:
         """The system; it may refuse a combination that makes no sense."""
         ...

@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from tool_induction.compiler.price import JUDGEMENT
+from tool_induction.judging.answers import asked_item, asked_question, chosen
+from tool_induction.judging.port import Judge
+from tool_induction.language import limits
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import observed
@@ -101,6 +105,68 @@ class OneVideo:
             )
             return {**fault.record()}
         return self._toolset.call_tool(name, arguments)
+
+
+class JudgedItems:
+    """The judge of tools as a function of its own, so that a system without tools has it too. It sees texts only."""
+
+    name = "judge_items"
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The one declaration; it says who judges, and at what price."""
+        text = {"type": "string", "minLength": 1}
+        properties = {
+            "question": {**text, "description": "A closed question about each item."},
+            "answers": {
+                "type": "array",
+                "items": {**text, "maxLength": limits.MAX_ANSWER_CHARACTERS},
+                "minItems": limits.MIN_ANSWERS,
+                "maxItems": limits.MAX_ANSWERS,
+                "description": "The answers that may be given, such as yes and no.",
+            },
+            "items": {
+                "type": "array",
+                "items": text,
+                "minItems": 1,
+                "maxItems": limits.DEFAULT_JUDGED_ITEMS,
+                "description": "Texts to be judged, for instance captions or lines that operations gave.",
+            },
+        }
+        parameters = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        description = (
+            "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
+            f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self._judge.name}.)"
+        )
+        return [ToolDeclaration(name=self.name, description=description, parameters=parameters)]
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The items with their answers, and what that cost at most; or a fault."""
+        return observed(lambda: self._judged(arguments))
+
+    def _judged(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        from jsonschema import Draft202012Validator
+
+        given = {key: value for key, value in arguments.items() if key != "video_id"}
+        [declared] = self.get_tools()
+        wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(given)), None)
+        if wrong is not None:
+            raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
+        question, answers = asked_question(given["question"]), given["answers"]
+        texts = [asked_item(item) for item in given["items"]]
+        said = self._judge.answer(question, answers, texts)
+        judged = [
+            {"item": item, "answer": chosen(answer, answers, judge=self._judge.name)}
+            for item, answer in zip(texts, said, strict=True)
+        ]
+        return {"judged": judged, "evidence": [], "cost": JUDGEMENT.times(len(judged)).record()}
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from tool_induction.libraries import commands as library_commands
 from tool_induction.runtime.budget import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
@@ -29,7 +32,7 @@ from world_api.exposure.cli import (
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
 
-app = command_app("Check and run high-level tools.")
+app = command_app("Check, run, review, edit and export high-level tools.")
 
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -49,12 +52,13 @@ def check(
     entity: Annotated[
         list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
     ] = None,
+    allow_judge: AllowJudgeOption = False,
 ) -> None:
     """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults."""
     from tool_induction.report import counted, report
     from tool_induction.report import summary as table_text
 
-    checked = {source: _checked(source, entity or ()) for source in dict.fromkeys(sources)}
+    checked = {source: _checked(source, entity or (), allow_judge=allow_judge) for source in dict.fromkeys(sources)}
     compilations = {source: compilation for source, (compilation, _) in checked.items()}
     if summary:
         from tool_induction.reference.recordings_page import codes_table
@@ -74,16 +78,19 @@ def check(
         raise typer.Exit(1)
 
 
-def _checked(source: str, entities: Sequence[str]) -> tuple[Compilation, str]:
+def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tuple[Compilation, str]:
     from tool_induction.compiler.compiling import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
-        load_library(source)  # hashes first: a changed library is refused whatever its tools are like
+        # hashes first: a changed library is refused whatever its tools are like
+        load_library(source, allow_judge=allow_judge)
         found = found / TOOLS_FILE
     content = read_bytes(found)
-    return compile_document(content, entities=entities), content.decode("utf-8-sig", errors="replace")
+    return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(
+        "utf-8-sig", errors="replace"
+    )
 
 
 def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,20 +125,26 @@ def run(
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
     ] = AT_A_TIME,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
+    from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.running import run_tool
     from tool_induction.runtime.trace import Trace
     from tool_induction.runtime.tree import tree_lines
+    from world_api.backends.clocks import SystemClock
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source, wanted=tool)
+    library = load_library(source, wanted=tool, allow_judge=allow_judge)
+    judge = judge_of(allow_judge, judge_model, judge_record, clock=SystemClock(), environment=os.environ)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
@@ -147,6 +160,7 @@ def run(
         world=opened,
         limits=RunLimits(concurrency=concurrency),
         trace=recorded if trace else None,
+        judge=judge,
     )
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(
@@ -154,3 +168,6 @@ def run(
     )
     if result["status"] == "error":
         raise typer.Exit(1)
+
+
+library_commands.register(app)

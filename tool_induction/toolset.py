@@ -16,6 +16,7 @@ from tool_induction.runtime.trace import Trace
 from world_api.core.last_resort import observed
 
 if TYPE_CHECKING:
+    from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.world.sessions.session import Session
 
@@ -46,20 +47,24 @@ class LibraryTools:
         world: WorldState | None = None,
         limits: RunLimits = FOR_MODELS,
         traced: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         self._tools = tools
         self._call = call
         self._world = world
         self._limits = limits
         self._traced = traced
+        self._judge = judge
         self._memo = Memo()
 
     @classmethod
-    def on_session(cls, library: ToolLibrary, session: Session, *, traced: bool = False) -> LibraryTools:
-        """The library's tools, acting in a session."""
+    def on_session(
+        cls, library: ToolLibrary, session: Session, *, traced: bool = False, judge: Judge | None = None
+    ) -> LibraryTools:
+        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any."""
         from world_api.operations import run
 
-        return cls(library.tools, call=partial(run, session), world=session, traced=traced)
+        return cls(library.tools, call=partial(run, session), world=session, traced=traced, judge=judge)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The declarations, in the library's order."""
@@ -86,6 +91,7 @@ class LibraryTools:
                 memo=self._memo,
                 limits=self._limits,
                 trace=trace,
+                judge=self._judge,
             )
         )
         if trace is None or "status" not in result:

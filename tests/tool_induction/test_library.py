@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction.compiler.compiling import compile_document
+from tool_induction.libraries.manifest import sealed, written
 from tool_induction.library import (
     Origin,
     find_library,
@@ -36,20 +37,23 @@ def refused(named: Any) -> Any:
 
 
 def edit(path: Any, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    path.write_text(written(json.loads(path.read_text()) | changes), encoding="utf-8")
 
 
 def seal(folder: Any, **changes: Any) -> None:
-    """As somebody would who knows how a manifest is hashed."""
-    edit(folder / "manifest.json", **changes)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["manifest_hash"]
-    edit(folder / "manifest.json", manifest_hash=content_hash(manifest))
+    """As somebody would who knows how a manifest is sealed."""
+    manifest = json.loads((folder / "manifest.json").read_text()) | changes
+    rest = {key: value for key, value in manifest.items() if key not in ("key_hashes", "manifest_hash")}
+    (folder / "manifest.json").write_text(written(sealed(rest, {})), encoding="utf-8")
 
 
 def replace_tools(folder: Any, document: Any) -> None:
-    (folder / "library.json").write_text(json.dumps(document))
+    (folder / "library.json").write_text(written(document), encoding="utf-8")
     seal(folder, content_hash=content_hash(document))
+
+
+def signatures(folder: Any) -> Any:
+    return json.loads((folder / "manifest.json").read_text())["operations"]
 
 
 def test_the_packaged_library_loads_by_name_and_by_path_as_the_same() -> None:
@@ -59,8 +63,7 @@ def test_the_packaged_library_loads_by_name_and_by_path_as_the_same() -> None:
     assert by_name.hash == by_path.hash
     assert by_name.manifest["origin"] == "hand-written"
     assert "locate_first_appearance" in by_name.tools
-    assert len(by_name.tools) == 4
-    assert "hand_A" in packaged_libraries()
+    assert {"hand_A", "hand_B", "hand_C"} <= set(packaged_libraries())
 
 
 def test_a_library_goes_out_and_comes_back_the_same(frozen: Any, seed_text: str) -> None:
@@ -81,22 +84,81 @@ def test_a_plain_file_of_one_tool_loads(tmp_path: Path, seed_text: str) -> None:
     assert load_library(file).name == "seed"
 
 
-def test_a_changed_tool_is_refused(frozen: Any) -> None:
+def test_a_changed_tool_is_refused_by_its_name_and_part(frozen: Any) -> None:
     text = (frozen / "library.json").read_text()
     (frozen / "library.json").write_text(text.replace('"top_k": 20', '"top_k": 21'))
 
-    assert refused(frozen).code == "library_changed"
+    fault = refused(frozen)
+
+    assert fault.code == "library_changed"
+    assert fault.message.endswith("changed: locate_first_appearance: steps[0]")
 
 
-def test_a_library_of_other_operations_is_refused_with_the_differences(frozen: Any) -> None:
-    operations = {"detect_objects": "sha256:other", "fly": "sha256:x"}
-    edit(frozen / "manifest.json", operations=operations)
+def test_every_changed_byte_of_a_library_is_refused_and_placed(frozen: Any) -> None:
+    for name in ("library.json", "manifest.json"):
+        file = frozen / name
+        whole = file.read_bytes()
+        for place in range(0, len(whole), 23):
+            other = b"7" if whole[place : place + 1] != b"7" else b"8"
+            file.write_bytes(whole[:place] + other + whole[place + 1 :])
+            fault = refused(frozen)
+            assert fault.code in ("library_changed", "bad_library", "other_schema_version"), place
+            assert len(fault.message.partition("changed: ")[2]) > 1 or fault.code != "library_changed"
+        file.write_bytes(whole)
+    assert load_library(frozen).name == "mine"
+
+
+@pytest.mark.parametrize(("spelled", "line"), [(" {", 1), ("\ufeff{", 1), ("{\n", 2)])
+def test_the_same_content_in_another_spelling_is_refused(frozen: Any, spelled: str, line: int) -> None:
+    file = frozen / "library.json"
+    file.write_text(file.read_text().replace("{", spelled, 1), encoding="utf-8")
+
+    assert f"line {line} says the same" in refused(frozen).message
+
+
+def test_the_line_ends_of_another_system_are_no_change(frozen: Any) -> None:
+    for name in ("library.json", "manifest.json"):
+        (frozen / name).write_bytes((frozen / name).read_bytes().replace(b"\n", b"\r\n"))
+
+    assert load_library(frozen).name == "mine"
+
+
+def test_changes_of_a_library_are_named_by_tool_and_key(frozen: Any) -> None:
+    document = json.loads((frozen / "library.json").read_text())
+    tool = document["tools"][0]
+    tool["description"], tool["steps"] = "Other words for the same tool, six at least.", tool["steps"][:2]
+    document["tools"].append({**tool, "tool_name": "another"})
+    (frozen / "library.json").write_text(written(document))
+
+    message = refused(frozen).message
+
+    assert "another is new" in message
+    assert "locate_first_appearance: description, steps (2, frozen 4)" in message
+
+
+def test_a_changed_manifest_is_refused_by_the_key(frozen: Any) -> None:
+    edit(frozen / "manifest.json", domain="B", model="other")
+
+    assert refused(frozen).message.endswith("changed: model is new, domain")
+
+
+def test_a_library_of_other_operations_is_refused_with_the_differing_paths(frozen: Any) -> None:
+    stored = signatures(frozen)
+    stored["detect_objects"]["parameters"].pop("text_query")
+    stored["detect_objects"]["parameters"]["size"] = "integer"
+    stored["detect_objects"]["result"]["detections[].timestamp"] = "string"
+    seal(frozen, operations=stored | {"fly": {}})
 
     fault = refused(frozen)
 
     assert fault.code == "other_operations"
-    assert "detect_objects has another schema" in fault.message
-    assert "fly is gone" in fault.message
+    for line in (
+        "detect_objects parameters size: is gone (was integer)",
+        "detect_objects parameters text_query: is new (optional",
+        "detect_objects result detections[].timestamp: was string, is number",
+        "fly is gone",
+    ):
+        assert line in fault.message
 
 
 def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,8 +197,9 @@ def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch)
         (lambda folder: replace_tools(folder, {"tools": 1}), "bad_library"),
         (lambda folder: replace_tools(folder, {"tools": [], "more": 1}), "bad_library"),
         (lambda folder: replace_tools(folder, {"tools": []}), "bad_tools"),
+        (lambda folder: seal(folder, tools={}), "bad_library"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_a_damaged_library_is_a_named_fault(frozen: Any, spoil: Any, code: str) -> None:
     spoil(frozen)
@@ -196,7 +259,9 @@ def test_details_that_would_change_what_a_manifest_vouches_for_are_refused(
 
 
 def test_a_library_is_frozen_again_against_other_operations(frozen: Any) -> None:
-    seal(frozen, operations={"detect_objects": "sha256:other", "search_segments_by_text": "sha256:other"})
+    stored = signatures(frozen)
+    stored["detect_objects"]["state"] = "writes"
+    seal(frozen, operations=stored)
     assert refused(frozen).code == "other_operations"
 
     refreeze(frozen)

@@ -20,6 +20,7 @@ from tool_induction.checking.results import (
 )
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
+from tool_induction.judging.checking import check_judge
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import (
@@ -28,6 +29,7 @@ from tool_induction.language.model import (
     Call,
     Filter,
     If,
+    JudgeStep,
     Loop,
     Project,
     Require,
@@ -133,6 +135,8 @@ class StepChecker:
                 return check_aggregate(step, environment, self._at(environment, step))
             case Set():
                 return self._set(step, environment)
+            case JudgeStep():
+                return check_judge(step, environment, self._at(environment, step))
             case If():
                 return self._if(step, environment, loops)
             case Require():

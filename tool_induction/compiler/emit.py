@@ -8,7 +8,7 @@ from typing import Any
 
 from tool_induction.checking.results import STATUSES, evidence_list
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language.model import Call, Tool, walk_steps
+from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from tool_induction.language.schemas import type_to_schema
 from tool_induction.language.types import STRING, ListType, OptionalType, RecordType, Type, optional, plain, show
 from world_api.exposure.schemas import mcp_tool, openai_tool
@@ -101,6 +101,13 @@ def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
     )
 
 
+def asks_judge(name: str, tools: Mapping[str, CompiledTool]) -> bool:
+    """Whether a tool, or one it calls, has a judge step."""
+    steps = [*walk_steps(tools[name].tool.steps)]
+    called = {step.target for step in steps if isinstance(step, Call) and step.kind == "tool"}
+    return any(isinstance(step, JudgeStep) for step in steps) or any(asks_judge(one, tools) for one in called)
+
+
 def description_of(compiled: CompiledTool) -> str:
     """What a model reads: the description and a cost hint."""
     most = compiled.price.most
@@ -115,9 +122,14 @@ def signature_card(compiled: CompiledTool) -> str:
     outputs = ", ".join(f"{item.name}: {_short(item.type)}" for item in tool.outputs)
     price = compiled.price
     cost = f"{price.least.calls} to {price.most.calls} calls, usually {price.expected.calls}"
+    cost += f", up to {price.most.tokens} tokens" if price.most.tokens else ""
     return f"{tool.name}({inputs}) -> {{{outputs}}}\n  {tool.description}\n  cost: {cost}"
 
 
 def _short(type_: Type) -> str:
     text = show(type_)
-    return text if len(text) <= 40 else show(plain(type_)).split(" ")[0]
+    if len(text) <= 40:
+        return text
+    inner = plain(type_)
+    word = f"list<{show(inner.item).split(' ')[0]}>" if isinstance(inner, ListType) else show(inner).split(" ")[0]
+    return f"optional<{word}>" if isinstance(type_, OptionalType) else word

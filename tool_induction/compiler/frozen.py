@@ -11,6 +11,7 @@ from tool_induction.language.model import (
     Filter,
     If,
     Input,
+    JudgeStep,
     Loop,
     Output,
     Project,
@@ -99,6 +100,10 @@ def _step(step: Step) -> dict[str, Any]:
             if step.params:
                 record["params"] = _entries(step.params)
             return record | {"save_as": step.save_as}
+        case JudgeStep():
+            asked = {"question": to_json(step.question), "answers": list(step.answers)}
+            judged = {"type": "judge", "inputs": _expression(step.inputs)} | asked
+            return judged | ({"max_items": step.max_items} if step.max_items else {}) | {"save_as": step.save_as}
         case Set():
             return {"type": "set", "value": to_json(step.value), "save_as": step.save_as}
         case If():

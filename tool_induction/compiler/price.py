@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
-from tool_induction.language.model import Block, Call, If, Require, Step, Tool
+from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, Tool
 from world_api.core.cost import Cost
 from world_api.operations import OPERATIONS
 
 _NOTHING = Cost()
+#: the most that one judgement of one item costs; what is sent is cut so that it holds
+JUDGEMENT = Cost(model_calls=1, tokens=1_200, seconds=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,15 @@ def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Pri
             expected=f"at most {limits.MAX_PLANNED_CALLS} calls",
             suggestion="give the loops smaller max_items, or the searches a smaller top_k",
         )
+    if price.most.tokens > limits.MAX_PLANNED_TOKENS:
+        findings.add(
+            "E_BUDGET",
+            (*tool.path, "steps"),
+            f"the tool may need {price.most.tokens} tokens of a judging model, more than {limits.MAX_PLANNED_TOKENS}",
+            found=str(price.most.tokens),
+            expected=f"at most {limits.MAX_PLANNED_TOKENS} tokens",
+            suggestion="give its judge steps smaller max_items, and judge outside of loops",
+        )
     return price
 
 
@@ -73,6 +84,12 @@ def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
             return _repeated(Price(least=once, expected=once, most=once), step)
         case Call():
             return _repeated(prices.get(step.target, Price()), step)
+        case JudgeStep():
+            return Price(
+                least=JUDGEMENT.times(step.least),
+                expected=JUDGEMENT.times(step.typical),
+                most=JUDGEMENT.times(step.bound),
+            )
         case Block():
             return _repeated(_block(step.body, prices, findings), step)
         case If():

@@ -16,6 +16,7 @@ from tool_induction.language.model import (
     Filter,
     If,
     Input,
+    JudgeStep,
     Loop,
     OnError,
     Output,
@@ -190,6 +191,15 @@ class _Reader:
 
     def _binding(self, raw: Raw, path: Path) -> Step:
         match raw["type"]:
+            case "judge":
+                return JudgeStep(
+                    inputs=self.expression(raw["inputs"], (*path, "inputs")),
+                    question=self.value(raw["question"], (*path, "question")),
+                    answers=tuple(raw["answers"]),
+                    max_items=int(raw["max_items"]) if "max_items" in raw else None,
+                    save_as=raw["save_as"],
+                    path=path,
+                )
             case "filter":
                 return Filter(
                     inputs=self.expression(raw["inputs"], (*path, "inputs")),

@@ -83,6 +83,8 @@ class _Checker:
                     last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), "")
                     self.used.add(last)  # it is the value of an iteration
                     self.taken.pop()
+                    # what is bound last is an iteration's value
+                    self.silent.update([name for inner in step.body for name in binds(inner)][-1:])
                     self.local |= body - defined
                     self._until(step, body, loop_names)
                     self._bind(step.save_as, step.path, defined)

@@ -82,7 +82,7 @@ def _not_reserved_but_item(name: str) -> str:
     return name if name == "item" else _not_reserved(name)
 
 
-def _whole(number: object) -> object:
+def whole(number: object) -> object:
     """JSON does not tell 3.0 from 3."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
@@ -109,4 +109,4 @@ Condition = str | bool
 #: a saved name or an expression; a list or a record of them
 Source = str | list[JsonValue] | dict[str, JsonValue]
 Values = dict[str, JsonValue]
-MaxItems = Annotated[int, Field(ge=1, le=limits.MAX_LOOP_ITEMS), BeforeValidator(_whole)]
+MaxItems = Annotated[int, Field(ge=1, le=limits.MAX_LOOP_ITEMS), BeforeValidator(whole)]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, JsonValue, Tag, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from tool_induction.documents.parts import (
     Condition,
@@ -16,6 +25,7 @@ from tool_induction.documents.parts import (
     Part,
     Source,
     Values,
+    whole,
 )
 from tool_induction.language import limits
 from tool_induction.language.model import OnError, StopStatus
@@ -166,14 +176,24 @@ class If(Part):
     otherwise: Annotated[Block | None, Field(alias="else", description="The steps where it does not.")] = None
 
 
+Answer = Annotated[str, StringConstraints(min_length=1, max_length=limits.MAX_ANSWER_CHARACTERS)]
+
+
 class Judge(Part):
     """A closed question about each item, put to a fixed model. Behind a switch."""
 
     type: Annotated[Literal["judge"], Field(description="Asks a model; only where judging is switched on.")] = "judge"
     inputs: Inputs
     question: Annotated[str, Field(description="What is asked about each item.")]
-    answers: Annotated[list[JsonValue], Field(description="The closed list of answers.")]
-    max_items: Annotated[MaxItems | None, Field(description="The most items that are asked about.")] = None
+    answers: Annotated[
+        list[Answer],
+        Field(min_length=limits.MIN_ANSWERS, max_length=limits.MAX_ANSWERS, description="The closed list of answers."),
+    ]
+    max_items: Annotated[
+        int | None,
+        Field(ge=1, le=limits.MAX_JUDGED_ITEMS, description="The most items that are asked about."),
+        BeforeValidator(whole),
+    ] = None
     save_as: SaveAs
 
 

@@ -35,3 +35,10 @@ DEFAULT_LOOP_ITEMS = 50  #: written out where a list of an operation has no boun
 DEFAULT_LIST_ITEMS = 50  #: how long such a list is taken to be at most
 TYPICAL_LIST_ITEMS = 5  #: how long such a list is expected to be
 MAX_PLANNED_CALLS = 1_000  #: atomic calls one tool may need at most
+
+MIN_ANSWERS, MAX_ANSWERS = 2, 8  #: of a judge step
+MAX_ANSWER_CHARACTERS = 40  #: of one answer
+MAX_ANSWERS_CHARACTERS = 200  #: of all answers together
+MAX_JUDGED_ITEMS = 100  #: the largest max_items of a judge step
+DEFAULT_JUDGED_ITEMS = 20  #: written out where it says none
+MAX_PLANNED_TOKENS = 200_000  #: tokens of a judging model that one tool may need at most

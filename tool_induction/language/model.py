@@ -127,6 +127,21 @@ class Set:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JudgeStep:
+    """A closed question about each item, put to a fixed model. The compiler finds out about how many items (``bound``)."""
+
+    inputs: Expr
+    question: Expr
+    answers: tuple[str, ...]
+    max_items: int | None = None
+    bound: int = 0
+    typical: int = 0
+    least: int = 0
+    save_as: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class If:
     """One of two blocks, which bind the same names."""
 
@@ -146,7 +161,7 @@ class Require:
     path: Path = ()
 
 
-Step: TypeAlias = Call | Block | Filter | Project | Aggregate | Set | If | Require
+Step: TypeAlias = Call | Block | Filter | Project | Aggregate | Set | JudgeStep | If | Require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +222,8 @@ def values(step: Step) -> Iterator[tuple[str, Expr]]:
             yield from ((f"params.{key}", value) for key, value in step.params)
         case Set():
             yield "value", step.value
+        case JudgeStep():
+            yield from (("inputs", step.inputs), ("question", step.question))
         case If():
             yield "condition", step.condition
         case Require():

@@ -128,7 +128,9 @@ def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
             return {"type": "object", "properties": times, "required": list(times)}
         case RecordType():
             properties = {key: type_to_schema(value, depth=depth + 1) for key, value in type_.fields}
-            return {"type": "object"} | ({"properties": properties} if properties else {})
+            record = {"type": "object"} | ({"properties": properties} if properties else {})
+            # said aloud, since strict mode would close an object that says nothing, and nothing could be given
+            return record | ({"additionalProperties": True} if type_.is_open else {})
 
 
 def _scalar_schema(name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tool_induction.language.model import (
     Call,
     Filter,
     If,
+    JudgeStep,
     Project,
     Require,
     Set,
@@ -33,6 +34,7 @@ from tool_induction.runtime.origins.steps import (
     of_arguments,
     of_callee,
     of_filter,
+    of_judgement,
     of_outputs,
     of_projection,
     read_by,
@@ -40,6 +42,7 @@ from tool_induction.runtime.origins.steps import (
 from tool_induction.runtime.outcome import Outcome, outcome_of
 from tool_induction.runtime.steps.aggregating import aggregated
 from tool_induction.runtime.steps.inheriting import as_callee_record, completed, projected
+from tool_induction.runtime.steps.judging import Judging, no_judge
 from tool_induction.runtime.steps.loops import LoopRun
 from tool_induction.runtime.steps.scopes import Scope, Stopped
 from tool_induction.runtime.trace import Tracer
@@ -70,6 +73,7 @@ class Engine:
         calls: Asks,
         meter: Meter,
         trace: Tracer,
+        judging: Judging | None = None,
         ahead: Lookahead | None = None,
         told: bool = False,
     ) -> None:
@@ -78,6 +82,7 @@ class Engine:
         self.calls = calls
         self.meter = meter
         self.trace = trace
+        self.judging = judging
         self.ahead = ahead
         self.warnings: list[str] = []
         self.lost = False
@@ -190,7 +195,7 @@ class Engine:
         if not holds:
             raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
 
-    def _value(self, step: Filter | Project | Aggregate | Set, scope: Scope) -> tuple[Json, Origin]:
+    def _value(self, step: Filter | Project | Aggregate | Set | JudgeStep, scope: Scope) -> tuple[Json, Origin]:
         values, origins = scope.values, scope.origins
         match step:
             case Filter():
@@ -209,9 +214,20 @@ class Engine:
                     step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self.meter.bound
                 )
                 return value, NOTHING if origins is None else of_aggregate(step, values, origins, given, value)
+            case JudgeStep():
+                return self._judged(step, scope)
             case Set():
                 value = evaluate(step.value, values)
                 return value, NOTHING if origins is None else origin_of(step.value, values, origins)
+
+    def _judged(self, step: JudgeStep, scope: Scope) -> tuple[Json, Origin]:
+        rows = [item for item in self.rows(step.inputs, scope) if item is not None]
+        if len(rows) > step.bound:
+            self.warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
+        if self.judging is None:
+            raise no_judge()
+        made = self.judging.judged(step, as_text(evaluate(step.question, scope.values)), rows[: step.bound])
+        return made, NOTHING if scope.origins is None else of_judgement(step, scope.values, scope.origins, len(made))
 
     def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
         self.meter.look()

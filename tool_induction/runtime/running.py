@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import inputs_schema
+from tool_induction.compiler.emit import asks_judge, inputs_schema
+from tool_induction.judging.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
@@ -21,8 +22,10 @@ from tool_induction.runtime.engine import Engine
 from tool_induction.runtime.origins.evidence import tell_evidence
 from tool_induction.runtime.outcome import Outcome
 from tool_induction.runtime.presenting import cited, presented
+from tool_induction.runtime.steps.judging import Judging, no_judge
 from tool_induction.runtime.trace import Trace, Untraced
 from tool_induction.runtime.values import Unfit, check_json, fitted
+from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 
 _LIMITS = RunLimits()
@@ -41,6 +44,7 @@ def run_tool(
     limits: RunLimits = _LIMITS,
     monotonic: Callable[[], float] = time.monotonic,
     trace: Trace | None = None,
+    judge: Judge | None = None,
 ) -> dict[str, Any]:
     """Run one tool of a library.
 
@@ -56,11 +60,13 @@ def run_tool(
         monotonic: A clock in seconds.
         trace: Records what was done, and where each output came from.
 
+        judge: Answers the steps of type ``judge``, for tools that were compiled with them.
+
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, and ``error`` where a fault stopped it.
 
     Raises:
-        ToolFault: ``unknown_tool``, ``bad_arguments``: the call itself was wrong, nothing was run.
+        ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
     """
     compiled = tools.get(name)
     if compiled is None:
@@ -68,6 +74,8 @@ def run_tool(
         hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
         raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
     checked = check_arguments(compiled, arguments)
+    if judge is None and asks_judge(name, tools):
+        raise no_judge()
     memo = Memo() if memo is None else memo
     meter = Meter(limits, monotonic)
     asked = World(call, world, most=limits.result_bytes)
@@ -75,13 +83,16 @@ def run_tool(
     flights = Flights(limits.concurrency) if limits.concurrency > 1 else None
     ahead = None if flights is None else Lookahead(tools=tools, world=asked, memo=memo, flights=flights, meter=meter)
     calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer, ahead=ahead)
-    engine = Engine(tools=tools, calls=calls, meter=meter, trace=tracer, ahead=ahead, told=trace is not None)
+    judging = Judging(judge, memo=memo, meter=meter)
+    engine = Engine(
+        tools=tools, calls=calls, meter=meter, trace=tracer, judging=judging, ahead=ahead, told=trace is not None
+    )
     try:
         outcome, _ = engine.run(name, checked)
     finally:
         if ahead is not None:
             ahead.close()
-    record = _record(compiled, outcome, calls, limits, engine.warnings)
+    record = _record(compiled, outcome, calls, limits, engine.warnings, judged=judging.cost)
     if trace is not None:
         tell_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
     return record
@@ -138,7 +149,13 @@ def _explain(error: Any) -> str:
 
 
 def _record(
-    compiled: CompiledTool, outcome: Outcome, calls: OperationCalls, limits: RunLimits, warnings: list[str]
+    compiled: CompiledTool,
+    outcome: Outcome,
+    calls: OperationCalls,
+    limits: RunLimits,
+    warnings: list[str],
+    *,
+    judged: Cost,
 ) -> dict[str, Any]:
     notes = list(warnings)
     outputs = {
@@ -157,7 +174,7 @@ def _record(
         "outputs": outputs,
         "evidence": cited(outcome.evidence, limits.evidence),
         "calls": {"logical": calls.logical, "physical": calls.physical},
-        "cost": calls.cost.record(),
+        "cost": (calls.cost + judged).record(),
         "warnings": notes,
     }
     if outcome.fault is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tool_induction.language.diagnostics import format_path
-from tool_induction.language.model import Aggregate, Call, If, Require, Step
+from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step
 from tool_induction.runtime.origins.origin import Source
 from tool_induction.runtime.steps.scopes import Stopped
 from world_api.core.faults import VideoWorldError
@@ -158,4 +158,6 @@ def _label(step: Step) -> str:
             return f"{step.operation} as {step.save_as}"
         case If() | Require():
             return type(step).__name__.lower()
+        case JudgeStep():
+            return f"judge as {step.save_as}"
     return f"{type(step).__name__.lower()} as {step.save_as}"

@@ -1,4 +1,4 @@
-"""The sixteen operations as a Model Context Protocol server.
+"""The sixteen operations, and tools made of them, as a Model Context Protocol server.
 
 The low-level server takes our schemas as they are; the SDK's decorated one would derive others from signatures.
 """
@@ -6,7 +6,7 @@ The low-level server takes our schemas as they are; the SDK's decorated one woul
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,19 +18,24 @@ from mcp.server.stdio import stdio_server
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.faces import mcp_tools
 
-#: Calls one operation by name with JSON arguments, on a session that the caller opened.
+#: Calls one operation or tool by name with JSON arguments, on a session that the caller opened.
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
 _INSTRUCTIONS = "Answer questions about a long video by calling these operations. Times are seconds, [start, end)."
 
 
-def mcp_server(call: Call, *, name: str = "video-world-api") -> Server[Any]:
+def mcp_server(
+    call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), name: str = "video-world-api"
+) -> Server[Any]:
     """A server that offers the operations with output schemas and annotations, and runs them through ``call``.
 
+    ``more_tools``, in the form of MCP tools, come first: they do more at once.
+
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
-    A named fault becomes a tool error whose text is the fault's JSON record.
+    A named fault becomes a tool error whose text is the fault's JSON record; a result that says it ended with one
+    (``status: error``) is a tool error too, and keeps its record.
     """
-    tools = [types.Tool.model_validate(tool) for tool in mcp_tools()]
+    tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools())]
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def list_tools(_context: object, _request: object) -> types.ListToolsResult:
@@ -49,9 +54,9 @@ def mcp_server(call: Call, *, name: str = "video-world-api") -> Server[Any]:
     )
 
 
-def serve_stdio(call: Call) -> None:
-    """Serve the operations on standard input and output until the client closes them."""
-    anyio.run(_serve_stdio, mcp_server(call))
+def serve_stdio(call: Call, *, more_tools: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Serve the operations, and more tools, on standard input and output until the client closes them."""
+    anyio.run(_serve_stdio, mcp_server(call, more_tools=more_tools))
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
@@ -64,7 +69,8 @@ def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallTo
         result = call(name, arguments)
     except VideoWorldError as fault:
         return types.CallToolResult(content=[_text(fault.record())], is_error=True)
-    return types.CallToolResult(content=[_text(result)], structured_content=result)
+    failed = result.get("status") == "error"
+    return types.CallToolResult(content=[_text(result)], structured_content=result, is_error=failed)
 
 
 def _text(value: object) -> types.TextContent:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language.model import Block, Call, If, Require, Step, binds, blocks, values, walk_steps
+from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, binds, blocks, values, walk_steps
 from tool_induction.language.syntax import names
 from world_api.operations import OPERATIONS
 
@@ -84,6 +84,8 @@ class Facts:
         match step:
             case Require():
                 stops = True
+            case JudgeStep():
+                stops = writes = True  # nothing runs ahead of it, and it is not asked ahead: its answers cost tokens
             case Call(kind="api"):
                 calls, writes = True, OPERATIONS[step.target].state == "writes"
             case Call():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tool_induction.language.evaluation import Json
-from tool_induction.language.model import Aggregate, Filter, Project, Step, Tool, values, walk_steps
+from tool_induction.language.model import Aggregate, Filter, JudgeStep, Project, Step, Tool, values, walk_steps
 from tool_induction.language.syntax import Expr, names
 from tool_induction.runtime.origins.expressions import origin_of
 from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin, Origins, joined, source_of
@@ -44,6 +44,13 @@ def of_projection(step: Project, scope: Values, origins: Origins, rows: Sequence
         kept = {key: origin.field(key) for key in record if key not in fields} if isinstance(record, dict) else {}
         items.append(Origin(fields=kept | fields))
     return Origin(decided=over.membership(), items=tuple(items))
+
+
+def of_judgement(step: JudgeStep, scope: Values, origins: Origins, count: int) -> Origin:
+    """Each item keeps its own origin; what was asked decided about the answers."""
+    over = origin_of(step.inputs, scope, origins)
+    asked = origin_of(step.question, scope, origins).behind()
+    return Origin(decided=over.decided | asked, items=tuple(one.computed() for one in over.each(count)))
 
 
 def of_aggregate(step: Aggregate, scope: Values, origins: Origins, given: Json, value: Json) -> Origin:

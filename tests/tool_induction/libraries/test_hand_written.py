@@ -1,0 +1,247 @@
+"""The libraries that come with the product: what they are like, and what they find in a film whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tool_induction.admission import admit
+from tool_induction.compiler.compiling import Compilation, compile_document
+from tool_induction.compiler.emit import result_schema
+from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
+from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.running import run_tool
+from world_api.core.canonical import canonical
+from world_api.operations import run
+from world_api.profiles import open_session
+
+HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
+TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]
+VERBS = (
+    *("locate", "list", "count", "check", "arrange", "describe"),
+    *("find", "gather", "compare", "summarize", "collect", "profile"),
+)
+
+
+@lru_cache(maxsize=4)
+def compiled(library: str) -> Compilation:
+    return compile_document(read_bytes(find_library(library) / TOOLS_FILE))
+
+
+@pytest.mark.parametrize("library", HAND_WRITTEN)
+def test_it_compiles_without_a_fault_a_warning_or_advice(library: str) -> None:
+    found = [(item.code, item.json_path) for item in compiled(library).diagnostics]
+    # the seed document declares its evidence as text, and stays as it was written
+    assert [item for item in found if item != ("W_COERCED", "$.tools[0].outputs.evidence.from")] == []
+
+
+@pytest.mark.parametrize("library", HAND_WRITTEN)
+def test_it_says_that_it_was_written_by_hand(library: str) -> None:
+    loaded = load_library(library)
+    assert loaded.manifest["origin"] == "hand-written"
+    assert loaded.manifest["domain"].startswith(library[-1] + ":")
+    assert 6 <= len(loaded.tools) <= 15
+
+
+@pytest.mark.parametrize(("library", "name"), TOOLS)
+def test_a_tool_says_what_it_is_for_and_what_not_and_asks_for_little(library: str, name: str) -> None:
+    tool = compiled(library).tools[name].tool
+    assert name.split("_", maxsplit=1)[0] in VERBS
+    assert "Use for" in tool.description or "Use to" in tool.description
+    assert "Not " in tool.description
+    assert sum(item.required for item in tool.inputs) <= 4
+    assert all(item.description for item in tool.inputs)
+    assert "evidence" in [item.name for item in tool.outputs]
+
+
+@pytest.mark.parametrize("library", HAND_WRITTEN)
+def test_every_tool_would_be_admitted(library: str) -> None:
+    assert [verdict.text() for verdict in admit(compiled(library).tools).verdicts if not verdict.admitted] == []
+
+
+@pytest.mark.parametrize(("library", "name"), TOOLS)
+def test_a_tool_finds_something_in_the_film_with_evidence_and_keeps_to_its_schema(
+    sample_film: Any, library: str, name: str
+) -> None:
+    tools = load_library(library).tools
+    example = ExampleRuns.on_video(sample_film.store, sample_film.video_id).of(tools, name)
+    result = dict(example.result)
+    assert result["status"] in ("ok", "empty"), result
+    if result["status"] == "ok":
+        assert result["evidence"]
+        assert all(0 <= piece["start_time"] <= sample_film.truth["duration"] for piece in result["evidence"])
+    errors = list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result))
+    assert [error.message for error in errors] == []
+    assert result["cost"]["calls"] <= tools[name].price.most.calls
+
+
+@pytest.mark.parametrize(("library", "name"), TOOLS)
+def test_many_calls_at_a_time_give_the_same_to_the_letter(sample_film: Any, library: str, name: str) -> None:
+    tools = load_library(library).tools
+    session = open_session(sample_film.store, sample_film.video_id, name=None)
+    call = partial(run, session)
+    arguments = example_arguments(tools[name].tool, material_of(call, sample_film.video_id))
+    told = [
+        canonical(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
+        for most in (1, 6)
+    ]
+    assert told[0] == told[1]
+
+
+def visits(film: Any, track: str) -> list[tuple[float, float]]:
+    """The stretches in which somebody is drawn, from the truth's boxes."""
+    times = [seen["time"] for one in film.truth["tracks"] if one["track"] == track for seen in one["sightings"]]
+    starts = [at for n, at in enumerate(times) if n == 0 or at - times[n - 1] > 1.0]
+    ends = [at for n, at in enumerate(times) if n == len(times) - 1 or times[n + 1] - at > 1.0]
+    return list(zip(starts, ends, strict=True))
+
+
+def owner(film: Any) -> tuple[str, str]:
+    """The one who is seen in the most shots: the track, and how to ask for it."""
+    people = [one for one in film.truth["tracks"] if one["category"] == "person"]
+    most = max(people, key=lambda one: len(visits(film, one["track"])))
+    return most["track"], f"person in {most['colours'][0]}"
+
+
+def lines(film: Any) -> Iterator[Any]:
+    """Lines that are said once, apart from each other."""
+    yield from film.truth["speech"]
+
+
+def overlaps(row: Any, span: tuple[float, float], slack: float = 1.0) -> bool:
+    return bool(row["start_time"] < span[1] + slack and row["end_time"] > span[0] - slack)
+
+
+def test_appearances_are_those_of_the_truth(sample_film: Any) -> None:
+    track, looks = owner(sample_film)
+    spans = visits(sample_film, track)
+    listed = sample_film.run("hand_A", "list_appearances", query=looks)["outputs"]["appearances"]
+    assert len(listed) == len(spans)
+    assert all(overlaps(row, span) for row, span in zip(listed, spans, strict=True))
+    assert sample_film.run("hand_A", "count_appearances", query=looks)["outputs"]["count"] == len(spans)
+    assert sample_film.run("hand_A", "count_scenes_showing", query=looks)["outputs"]["count"] == len(spans)
+
+
+def test_first_next_and_last_appearance_are_those_of_the_truth(sample_film: Any) -> None:
+    track, looks = owner(sample_film)
+    spans = visits(sample_film, track)
+    first = sample_film.run("hand_A", "locate_first_appearance", person_query=looks)
+    following = sample_film.run("hand_A", "locate_next_appearance", query=looks, after_time=spans[0][1])
+    last = sample_film.run("hand_A", "locate_last_appearance", query=looks)
+    assert first["outputs"]["start_time"] == pytest.approx(spans[0][0], abs=1.0)
+    assert following["outputs"]["start_time"] == pytest.approx(spans[1][0], abs=1.5)
+    assert last["outputs"]["start_time"] == pytest.approx(spans[-1][0], abs=1.5)
+
+
+def test_every_spoken_line_is_found_where_it_is_said(sample_film: Any) -> None:
+    for line in lines(sample_film):
+        quoted = sample_film.run("hand_A", "locate_words", words=line["text"])
+        placed = sample_film.run("hand_B", "locate_event", event=line["text"])
+        for result in (quoted, placed):
+            assert result["status"] == "ok"
+            assert result["outputs"]["start_time"] <= line["start"] + 0.1
+            assert any(overlaps(piece, (line["start"], line["end"]), 0.0) for piece in result["evidence"])
+        assert placed["outputs"]["as_given"] is True
+
+
+def test_order_is_that_of_the_truth(sample_film: Any) -> None:
+    one, two = (line["text"] for line in (sample_film.truth["speech"][0], sample_film.truth["speech"][-1]))
+    right = sample_film.run("hand_B", "check_order", first_event=one, second_event=two)["outputs"]
+    wrong = sample_film.run("hand_B", "check_order", first_event=two, second_event=one)["outputs"]
+    assert (right["in_order"], wrong["in_order"]) == (True, False)
+    assert right["seconds_between"] == -wrong["seconds_between"] > 0
+    texts = [sample_film.truth["speech"][place]["text"] for place in (2, 0, 5)]
+    arranged = sample_film.run("hand_B", "arrange_events", events=[*texts, "qqqq zzzz"])["outputs"]
+    assert [row["event"] for row in arranged["placed"]] == [texts[1], texts[0], texts[2]]
+    assert arranged["missing"] == ["qqqq zzzz"]
+
+
+def test_what_comes_before_and_after_a_line_is_told(sample_film: Any) -> None:
+    speech = sample_film.truth["speech"]
+    before = sample_film.run("hand_B", "describe_before", event=speech[5]["text"], seconds=15)["outputs"]
+    after = sample_film.run("hand_B", "describe_after", event=speech[2]["text"])["outputs"]
+    why = sample_film.run("hand_B", "gather_reasons", event=speech[3]["text"])["outputs"]
+    following = sample_film.run("hand_B", "find_next_event", event=speech[0]["text"], following=speech[5]["text"])
+    assert speech[3]["text"] in before["caption"]
+    assert speech[3]["text"] in after["caption"]
+    assert speech[3]["text"] in why["during"]
+    assert following["outputs"]["start_time"] == pytest.approx(speech[5]["start"], abs=1.0)
+
+
+def test_who_was_there_and_what_was_said_meanwhile_are_those_of_the_truth(sample_film: Any) -> None:
+    track, looks = owner(sample_film)
+    first = sample_film.truth["speech"][0]
+    assert any(start <= first["start"] < end for start, end in visits(sample_film, track))
+    there = sample_film.run("hand_C", "find_who_was_there", event=first["text"])["outputs"]
+    said = sample_film.run("hand_C", "find_words_while_seen", query=looks)["outputs"]
+    profile = sample_film.run("hand_C", "profile_person", query=looks)["outputs"]
+    assert looks.split()[-1] in there["people"][0]["looks"]
+    assert first["text"] in said["words"]
+    assert profile["count"] == len(visits(sample_film, track))
+
+
+def test_the_whole_and_a_part_are_summarised_and_topics_collected(sample_film: Any) -> None:
+    speech = sample_film.truth["speech"]
+    whole = sample_film.run("hand_C", "summarize_video")["outputs"]
+    part = sample_film.run("hand_C", "summarize_stretch", start_time=speech[1]["start"] - 1, end_time=speech[1]["end"])
+    word = max(speech[0]["text"].rstrip(".!?").split(), key=len)
+    mentions = sample_film.run("hand_C", "collect_mentions", topic=word)["outputs"]
+    assert whole["duration"] == pytest.approx(sample_film.truth["duration"], abs=0.1)
+    assert speech[0]["text"] in whole["overview"]
+    assert speech[1]["text"] in part["outputs"]["story"]
+    assert speech[0]["text"] in [row["words"] for row in mentions["said"]]
+
+
+@pytest.mark.parametrize(
+    ("library", "tool", "arguments"),
+    [
+        ("hand_A", "list_appearances", {"query": "person in magenta and cyan stripes"}),
+        ("hand_A", "locate_words", {"words": "qqqq zzzz"}),
+        ("hand_A", "locate_event", {"event": "qqqq zzzz"}),
+        ("hand_A", "list_things_in_view", {"time": 9_000.0}),
+        ("hand_B", "check_order", {"first_event": "qqqq zzzz", "second_event": "zzzz qqqq"}),
+        ("hand_C", "summarize_stretch", {"start_time": 9_000.0, "end_time": 9_001.0}),
+        ("hand_C", "collect_mentions", {"topic": "qqqq zzzz"}),
+    ],
+)
+def test_nothing_found_is_said_to_be_nothing(sample_film: Any, library: str, tool: str, arguments: Any) -> None:
+    result = sample_film.run(library, tool, **arguments)
+    assert (result["status"], result["evidence"]) == ("empty", [])
+    assert len(result["summary"]) > len("empty: ")
+    assert set(result["outputs"].values()) <= {None} or all(not value for value in result["outputs"].values())
+
+
+@pytest.mark.shared_data
+@pytest.mark.media
+@pytest.mark.parametrize(("library", "name"), TOOLS)
+def test_a_tool_finds_something_in_a_real_recording(composite: Any, library: str, name: str) -> None:
+    tools = load_library(library).tools
+    example = ExampleRuns.on_video(composite.store, composite.video_id).of(tools, name)
+    result = dict(example.result)
+    assert result["status"] in ("ok", "empty"), result
+    assert bool(result["evidence"]) is (result["status"] == "ok")
+    assert list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result)) == []
+
+
+@pytest.mark.shared_data
+@pytest.mark.media
+def test_the_people_of_a_real_recording_are_counted_as_the_truth_has_them(composite: Any) -> None:
+    people = composite.truth["people"]
+    counted = composite.run("hand_A", "count_distinct_things", category="person")["outputs"]
+    assert counted["count"] == len(people)
+    assert counted["at_most"] == sum(len(person["visits"]) for person in people)
+
+
+@pytest.mark.shared_data
+@pytest.mark.media
+def test_lines_of_a_real_recording_come_in_the_order_of_the_truth(composite: Any) -> None:
+    spoken = [line for line in composite.truth["speech"] if len(line["text"].split()) > 5]
+    one, two = spoken[0], spoken[-1]
+    checked = composite.run("hand_B", "check_order", first_event=one["text"], second_event=two["text"])["outputs"]
+    assert (checked["in_order"], checked["as_given"]) == (True, True)
+    assert checked["first_time"] <= one["start"] < checked["second_time"] + 1.0

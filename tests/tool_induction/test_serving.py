@@ -1,0 +1,88 @@
+"""A library over the Model Context Protocol, spoken to by a real client in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from mcp import Client, types
+
+from tool_induction.library import load_library
+from tool_induction.serving import ServedTools
+from world_api.exposure.mcp_server import mcp_server
+from world_api.operations import OPERATIONS
+
+T = TypeVar("T")
+MADE = {"video_id": "made"}
+
+
+@pytest.fixture
+def talk(open_made: Any) -> Any:
+    """Speaks to a server that offers hand_A beside the operations on the made minute."""
+    served = ServedTools(load_library("hand_A"), open_made())
+
+    def with_client(use: Callable[[Client], Awaitable[T]]) -> T:
+        async def run() -> T:
+            async with Client(mcp_server(served, more_tools=served.declarations)) as client:
+                return await use(client)
+
+        return asyncio.run(run())
+
+    return with_client
+
+
+def text_of(result: types.CallToolResult) -> Any:
+    block = result.content[0]
+    assert isinstance(block, types.TextContent)
+    return json.loads(block.text)
+
+
+def test_tools_and_operations_are_listed_tools_first(talk: Any) -> None:
+    listed = talk(lambda client: client.list_tools())
+    assert [tool.name for tool in listed.tools] == [*load_library("hand_A").tools, *OPERATIONS]
+
+
+def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> None:
+    """The client itself refuses a result that does not fit."""
+
+    async def use(client: Client) -> list[types.CallToolResult]:
+        await client.list_tools()
+        calls = {
+            "locate_first_appearance": {"person_query": "person in black"},
+            "locate_next_appearance": {"query": "person in black", "after_time": 30.0},
+            "list_things_in_view": {"time": 25.0},
+            "locate_words": {"words": "blue folder"},
+            "locate_event": {"event": "blue folder"},
+            "count_distinct_things": {"category": "person"},
+        }
+        names = load_library("hand_A").tools
+        return [await client.call_tool(name, MADE | calls.get(name, {"query": "person in black"})) for name in names]
+
+    for result in talk(use):
+        assert not result.is_error
+        assert result.structured_content["status"] == "ok"
+        assert result.structured_content["evidence"]
+
+
+def test_an_operation_still_answers(talk: Any) -> None:
+    assert talk(lambda client: client.call_tool("get_video_metadata", MADE)).structured_content["duration"] == 60.0
+
+
+def test_wrong_arguments_are_a_tool_error_that_a_model_can_act_on(talk: Any) -> None:
+    result = talk(lambda client: client.call_tool("locate_words", MADE))
+    assert result.is_error
+    assert text_of(result)["error"]["code"] == "bad_arguments"
+
+
+def test_a_tool_that_a_fault_stopped_is_a_tool_error_with_its_record(talk: Any) -> None:
+    result = talk(lambda client: client.call_tool("locate_words", {"video_id": "other", "words": "a"}))
+    assert result.is_error
+    assert text_of(result)["status"] == "error"
+
+
+def test_a_library_that_is_not_there_is_refused_before_anything_is_served(cli: Any) -> None:
+    outcome = cli("serve", "made", "--tools", "nowhere", "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (1, "no_such_library")

@@ -1,0 +1,52 @@
+"""Closed answers: how they are compared, and what is sent of a question and an item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tool_induction.language.evaluation import Json
+from world_api.core.canonical import json_line
+from world_api.core.faults import ToolFault
+
+_QUESTION_BYTES, _ITEM_BYTES = 400, 1_200
+_HIDDEN = ("evidence", "parent", "center_time")
+_AROUND = " \t\r\n.,;:!?'\"`*()[]"
+
+
+def plain_answer(answer: str) -> str:
+    """An answer without what surrounds it, in lower case: what two answers are compared by."""
+    return " ".join(answer.strip(_AROUND).casefold().split())
+
+
+def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
+    """The one of the closed answers that was given.
+
+    Raises:
+        ToolFault: ``bad_judgement``: it is none of them.
+    """
+    word = plain_answer(said)
+    for answer in answers:
+        if plain_answer(answer) == word:
+            return answer
+    raise ToolFault(
+        "bad_judgement",
+        f"{judge} answered {said[:80]!r}, which is none of: {', '.join(answers)}",
+        hint="use another judging model, or answers that are harder to miss",
+    )
+
+
+def asked_question(question: str) -> str:
+    """The question as it is sent: cut to what its price allows."""
+    return _cut(question, _QUESTION_BYTES)
+
+
+def asked_item(item: Json) -> str:
+    """An item as it is sent: a text as it is, anything else as JSON without bookkeeping; cut to what its price allows."""
+    if isinstance(item, dict):
+        item = {key: value for key, value in item.items() if key not in _HIDDEN and value is not None}
+    return _cut(item if isinstance(item, str) else json_line(item), _ITEM_BYTES)
+
+
+def _cut(text: str, most: int) -> str:
+    whole = text.encode("utf-8", errors="replace")
+    return text if len(whole) <= most else whole[:most].decode("utf-8", errors="ignore") + " ..."

@@ -1,0 +1,63 @@
+"""Judgements on file: what was answered once is not asked again, and a run can be repeated without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tool_induction.judging.answers import chosen
+from tool_induction.judging.port import Judge
+from world_api.backends.chat.recording import append_line, check_schema, read_lines
+from world_api.core.canonical import canonical
+from world_api.core.faults import EpisodeFault, ToolFault
+
+SCHEMA_VERSION = 1
+
+
+class RecordedJudge:
+    """Answers from a file of JSON lines; what is not there is asked of another judge, if there is one, and added."""
+
+    def __init__(self, file: Path, judge: Judge | None = None) -> None:
+        self._file = file
+        self._judge = judge
+        self._known: dict[str, str] = {}
+        names: list[str] = []
+        for record in read_lines(file) if file.exists() else ():
+            check_schema(record, SCHEMA_VERSION, file)
+            asked = [record.get(key) for key in ("judge", "question", "answers", "item")]
+            if not isinstance(record.get("answer"), str) or not isinstance(asked[0], str):
+                raise EpisodeFault(
+                    "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
+                )
+            names.append(asked[0])
+            self._known[canonical(asked)] = record["answer"]
+        self.name = judge.name if judge is not None else names[0] if names else "recorded"
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """The recorded answers, and new ones where there are none.
+
+        Raises:
+            ToolFault: ``no_judgement``: an answer is not on file and there is nobody to ask; ``bad_judgement``.
+            BackendFault: what the judge names.
+        """
+        given: list[str] = []
+        for item in items:
+            asked = [self.name, question, list(answers), item]
+            known = self._known.get(canonical(asked))
+            if known is None:
+                known = self._new(question, answers, item)
+            given.append(chosen(known, answers, judge=self.name))
+        return given
+
+    def _new(self, question: str, answers: Sequence[str], item: str) -> str:
+        if self._judge is None:
+            raise ToolFault(
+                "no_judgement",
+                f"{self._file.name} holds no answer of {self.name} to {question[:60]!r} about this item",
+                hint="give a judging model with --judge-model, or the file of the run that is to be repeated",
+            )
+        [answer] = self._judge.answer(question, answers, [item])
+        self._known[canonical([self.name, question, list(answers), item])] = answer
+        record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
+        append_line(self._file, record | {"answers": list(answers), "item": item, "answer": answer})
+        return answer

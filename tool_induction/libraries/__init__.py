@@ -1,0 +1,1 @@
+"""What is done with frozen libraries beside running them: signatures, differences, forks, reviews, faces."""

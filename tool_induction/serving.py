@@ -1,0 +1,93 @@
+"""``videoworld serve``: the operations, and the tools of a library, for any client of the Model Context Protocol.
+
+The command lives here and not beside the other faces of the operations, because those know nothing of libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.exposure.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    SessionOption,
+    StoreOption,
+    command_app,
+    note,
+)
+
+if TYPE_CHECKING:
+    from tool_induction.library import ToolLibrary
+    from world_api.world.sessions.session import Session
+
+app = command_app()
+
+
+@app.command()
+def serve(
+    video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
+    store: StoreOption = DEFAULT_STORE,
+    tools: Annotated[
+        str | None, typer.Option("--tools", metavar="LIBRARY", help="Offer a tool library too, by name or folder.")
+    ] = None,
+    as_of: AsOfOption = None,
+    session: SessionOption = DEFAULT_SESSION,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
+    from tool_induction.library import load_library
+    from world_api.exposure.mcp_server import serve_stdio
+    from world_api.operations import run
+    from world_api.profiles import open_session
+
+    library = None if tools is None else load_library(tools)
+    opened = open_session(store, video_id, as_of=as_of, name=session)
+    if not as_json:
+        also = "" if library is None else f" with the tools of {library.name}"
+        note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
+    if library is None:
+        serve_stdio(partial(run, opened))
+    else:
+        served = ServedTools(library, opened)
+        serve_stdio(served, more_tools=served.declarations)
+
+
+class ServedTools:
+    """A library's tools beside the operations, as an MCP server calls them; the same call is made once."""
+
+    def __init__(self, library: ToolLibrary, session: Session) -> None:
+        from tool_induction.libraries.faces import mcp_faces
+        from tool_induction.runtime.calling import Memo
+
+        self._tools = library.tools
+        self._session = session
+        self._memo = Memo()
+        self.declarations = mcp_faces(library.tools)  #: MCP tools, in library order
+
+    def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of a tool or of an operation.
+
+        Raises:
+            VideoWorldError: what the call names; a tool that ends with a fault is a result with status ``error``.
+        """
+        from tool_induction.runtime.running import run_tool
+        from tool_induction.toolset import FOR_MODELS
+        from world_api.operations import run
+
+        if name not in self._tools:
+            return run(self._session, name, dict(arguments))
+        return run_tool(
+            self._tools,
+            name,
+            arguments,
+            call=partial(run, self._session),
+            world=self._session,
+            memo=self._memo,
+            limits=FOR_MODELS,
+        )
