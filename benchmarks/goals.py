@@ -10,6 +10,12 @@ MEMORY_GROWTH = 15.0
 WARM_MS = 20.0
 #: Opening a world and answering the first question takes at most so many seconds.
 OPEN_S = 1.0
+#: Running a tool costs at most so many microseconds a step more than the same calls made from Python.
+STEP_US = 50.0
+#: Calls made at a time speed a loop over slow operations up by at least this share of their number.
+SPEED_UP_SHARE = 0.8
+#: Checking and compiling one tool takes at most so many milliseconds.
+COMPILE_MS = 5.0
 
 
 def verdict(value: float, limit: float) -> str:

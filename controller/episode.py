@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -77,7 +77,8 @@ class CallRecord:
     """One tool call: as the model wrote it, as it ran, and the whole result.
 
     ``ran`` is False where the call never reached a tool; ``result`` is then the observation the model got.
-    ``inner_calls`` are the operations an induced tool called.
+    ``inner_calls`` are the operations an induced tool called, in the order of its plan; ``origins`` tells by their
+    numbers which of them each output, and each piece of evidence that is shown, came from.
     """
 
     id: str
@@ -90,6 +91,7 @@ class CallRecord:
     ran: bool
     problem: Problem | None
     note: Problem | None
+    origins: dict[str, Any] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:

@@ -217,7 +217,7 @@ class _Loop:
         self, call: ToolCall, result: Mapping[str, Any], *, ran: bool = False, problem: Problem | None = None
     ) -> None:
         """Keep the whole result, and tell the model."""
-        found, inner_calls = split_result(result)
+        found, inner_calls, origins = split_result(result)
         self._calls.append(
             CallRecord(
                 id=call.id,
@@ -227,6 +227,7 @@ class _Loop:
                 arguments=call.arguments,
                 result=found,
                 inner_calls=inner_calls,
+                origins=origins,
                 ran=ran,
                 problem=problem,
                 note=call.note,

@@ -163,7 +163,9 @@ class RecordedTools:
                 f"the replay calls {name} where the recording " + (f"called {call.tool}" if call else "called nothing"),
                 hint="the recording was made by another version of the loop; run the question again",
             )
-        return {**call.result, TRACE: call.inner_calls} if call.inner_calls else call.result
+        if not call.inner_calls and not call.origins:
+            return call.result
+        return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
 
 
 def _offered(recorded: Episode) -> list[ToolDeclaration]:

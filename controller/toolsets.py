@@ -103,10 +103,22 @@ class OneVideo:
         return self._toolset.call_tool(name, arguments)
 
 
-def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What a tool found, and the operations it called on the way, in order."""
+def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
+    """What a tool found, the operations it called on the way, in order, and which of them its outputs came from."""
     found = {key: value for key, value in result.items() if key != TRACE}
-    return found, list(_calls_in(result.get(TRACE)))
+    tool = next(_tools_in(result.get(TRACE)), {})
+    origins = {key: tool[key] for key in ("outputs", "evidence") if tool.get(key)}
+    return found, list(_calls_in(result.get(TRACE))), origins
+
+
+def _tools_in(trace: Any) -> Iterator[Mapping[str, Any]]:
+    """The tools of a trace, the one that was asked for first."""
+    for node in trace if isinstance(trace, list) else [trace]:
+        if not isinstance(node, Mapping):
+            continue
+        if node.get("kind") == "tool":
+            yield node
+        yield from _tools_in(node.get("children", []))
 
 
 def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:

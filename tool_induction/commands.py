@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_induction.runtime.budget import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -27,9 +28,6 @@ from world_api.exposure.cli import (
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
-
-#: calls of one run that are under way at a time
-CONCURRENCY = 4
 
 app = command_app("Check and run high-level tools.")
 
@@ -119,7 +117,7 @@ def run(
     ] = False,
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
-    ] = CONCURRENCY,
+    ] = AT_A_TIME,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import description_of, inputs_schema
-from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.budget import AT_A_TIME, RunLimits
 from tool_induction.runtime.calling import Caller, Memo, WorldState
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from world_api.world.sessions.session import Session
 
 #: what a model gets to read of one result: fewer pieces of evidence than a person
-FOR_MODELS = RunLimits(evidence=4)
+FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,10 @@ class ToolDeclaration:
 
 
 class LibraryTools:
-    """The tools of a library on one session. Results are remembered for as long as this object lives."""
+    """The tools of a library on one session. Results are remembered for as long as this object lives.
+
+    ``call`` is made by several threads at a time, as ``limits`` say.
+    """
 
     def __init__(
         self,
@@ -72,7 +75,7 @@ class LibraryTools:
 
         A traced toolset puts what was done under ``trace``, for whoever records it.
         """
-        trace = Trace()
+        trace = Trace() if self._traced else None
         result = observed(
             lambda: run_tool(
                 self._tools,
@@ -85,6 +88,6 @@ class LibraryTools:
                 trace=trace,
             )
         )
-        if "error" in result:
+        if trace is None or "status" not in result:
             return result
-        return {**result, "trace": trace.root.record()} if self._traced else result
+        return {**result, "trace": trace.root.record()}

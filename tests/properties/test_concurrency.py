@@ -39,7 +39,9 @@ def _restless() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def ran(tools: Any, world: AnyWorld, concurrency: int, bounds: Any, memo: Memo | None = None) -> tuple[str, str]:
+def ran(
+    tools: Any, world: AnyWorld, concurrency: int, bounds: Any, memo: Memo | None = None, *, known: bool = True
+) -> tuple[str, str]:
     """The record and the trace of a run, as text. The clock ticks whenever it is looked at."""
     trace, ticks = Trace(), iter(range(10**9))
     limits = RunLimits(concurrency=concurrency, **{"seconds": 1e9, **bounds})
@@ -48,7 +50,7 @@ def ran(tools: Any, world: AnyWorld, concurrency: int, bounds: Any, memo: Memo |
         "outer",
         ARGUMENTS,
         call=world,
-        world=world,
+        world=world if known else None,
         limits=limits,
         memo=memo,
         monotonic=lambda: float(next(ticks)),
@@ -58,16 +60,18 @@ def ran(tools: Any, world: AnyWorld, concurrency: int, bounds: Any, memo: Memo |
 
 
 @settings(max_examples=250, deadline=None)
-@given(inner=INNER, outer=OUTER, fails=st.sampled_from([0, 0, 2, 5, 13]), bounds=BOUNDS)
-def test_a_concurrent_run_equals_a_sequential_one_to_the_byte(inner: Any, outer: Any, fails: int, bounds: Any) -> None:
+@given(inner=INNER, outer=OUTER, fails=st.sampled_from([0, 0, 2, 5, 13]), bounds=BOUNDS, known=st.booleans())
+def test_a_concurrent_run_equals_a_sequential_one_to_the_byte(
+    inner: Any, outer: Any, fails: int, bounds: Any, known: bool
+) -> None:
     tools = compile_document([document("inner", inner), document("outer", outer)]).tools
     if "outer" not in tools:
         return
     alone, memo = AnyWorld(fails_every=fails), Memo()
-    expected = [ran(tools, alone, 1, bounds, memo) for _ in range(2)]
+    expected = [ran(tools, alone, 1, bounds, memo, known=known) for _ in range(2)]
     for concurrency in (2, 8):
         world, memo = AnyWorld(fails_every=fails, yields=True), Memo()
-        found = [ran(tools, world, concurrency, bounds, memo) for _ in range(2)]
+        found = [ran(tools, world, concurrency, bounds, memo, known=known) for _ in range(2)]
 
         assert found == expected
         assert world.most <= concurrency

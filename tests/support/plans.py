@@ -156,6 +156,17 @@ class Writer:
         if drawn["until"]:
             loop["until"] = f"{{{{ {name} | length > {drawn['limit']} }}}}"
         match kind:
+            case "if":
+                return [self._branch(drawn, condition)]
+            case "loop":
+                return [self._loop(drawn, name, rows, loop)]
+            case "require":
+                return [{"type": "require", "condition": condition, "status": "ambiguous"}]
+        return self._calls(drawn, name, rows, loop) or self._values(drawn, name, rows)
+
+    def _calls(self, drawn: Step, name: str, rows: str, loop: Step) -> list[Step]:
+        """A step that calls, or none."""
+        match drawn["kind"]:
             case "search":
                 self._lists.append(name)
                 params = {"query": f"{{{{query}}}} {drawn['pick']} {{{{ {rows} | length }}}}", "top_k": 4}
@@ -170,6 +181,21 @@ class Writer:
                 self._lists.append(name)
                 params = {"timestamp": "{{ item.start_time }}", "category": f"{{{{ {rows} | length }}}} things"}
                 return [_call("detect_objects", name, params) | loop | {"loop_over": rows}]
+            case "entities":
+                return [_call("list_entities", name, {})]
+            case "write":
+                params = {"level": "event", "time_range": {"start_time": 0, "end_time": 1}, "content": "x"}
+                return [_call("write_memory", name, params)]
+            case "callee":
+                params = {"query": f"{{{{query}}}} {{{{ {rows} | length }}}}"}
+                return [_callee(name, params) | {"on_error": drawn["on_error"]}]
+            case "callees":
+                return [_callee(name, {"query": "{{ item.start_time }} s"}) | loop | {"loop_over": rows}]
+        return []
+
+    def _values(self, drawn: Step, name: str, rows: str) -> list[Step]:
+        """A step that computes."""
+        match drawn["kind"]:
             case "filter":
                 self._lists.append(name)
                 where = f"{{{{ item.start_time > {drawn['limit'] * 10} }}}}"
@@ -191,21 +217,7 @@ class Writer:
             case "set":
                 value = {"a": f"{{{{ {rows}[0].start_time | default(1) }}}}", "b": [f"{{{{ {rows} | length }}}}"]}
                 return [{"type": "set", "value": value, "save_as": name}]
-            case "entities":
-                return [_call("list_entities", name, {})]
-            case "write":
-                params = {"level": "event", "time_range": {"start_time": 0, "end_time": 1}, "content": "x"}
-                return [_call("write_memory", name, params)]
-            case "require":
-                return [{"type": "require", "condition": condition, "status": "ambiguous"}]
-            case "callee":
-                params = {"query": f"{{{{query}}}} {{{{ {rows} | length }}}}"}
-                return [_callee(name, params) | {"on_error": drawn["on_error"]}]
-            case "callees":
-                return [_callee(name, {"query": "{{ item.start_time }} s"}) | loop | {"loop_over": rows}]
-            case "if":
-                return [self._branch(drawn, condition)]
-        return [self._loop(drawn, name, rows, loop)]
+        raise AssertionError(drawn["kind"])
 
     def _branch(self, drawn: Step, condition: str) -> Step:
         before = list(self._lists)

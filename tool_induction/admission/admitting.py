@@ -8,7 +8,7 @@ from dataclasses import replace
 from tool_induction.admission.film import WORDS
 from tool_induction.admission.judging import Case, notes_of, refusal_of
 from tool_induction.admission.sameness import duplicates
-from tool_induction.admission.trials import ExampleWorld, example_trials, schema_trials, tried
+from tool_induction.admission.trials import ExampleWorld, example_trials, schema_trials, tried, unread_inputs
 from tool_induction.admission.verdicts import Admission, TrialRun, Verdict
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
@@ -80,7 +80,10 @@ def _verdict(
             admitted=True,
             reason="admitted",
             explanation=f"it did what it declares in {len(case.runs)} runs",
-            notes=notes_of(case),
+            notes=(
+                *notes_of(case),
+                *(f"the input {item} changed nothing in the trials" for item in unread_inputs(tools, name, texts)),
+            ),
             runs=case.runs,
         )
     return Verdict(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from tool_induction.admission.asking import VIDEO, Question, own_id, parameters_of, place_of, resolved
-from tool_induction.admission.film import VIDEO_ID, Film, draw
+from tool_induction.admission.film import VIDEO_ID, Film, draw, mixed
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import OPERATIONS
 
@@ -56,7 +56,12 @@ class Answering:
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
         # Of one thing other things are said at other times, and of two things at one time as well.
         asked_of = sum(place_of(identifier) or 0 for identifier in self.question.ids)
-        return _Entry(place=self.film.place(span.center) + asked_of, span=span)
+        asked_for = self._chance("root") % _REFERRED if self.question.words else 0
+        return _Entry(place=self.film.place(span.center) + asked_of + asked_for, span=span)
+
+    def _chance(self, *parts: object) -> int:
+        """A number that depends on what was asked for in words, and on nothing else of the call."""
+        return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     @property
     def _schema(self) -> dict[str, Any]:
@@ -124,13 +129,23 @@ class Answering:
         about = self.question.about
         count = self._count()
         if about is not None and not self._seeks():
-            step = about.duration / max(1, count)
-            spans = [
-                TimeSpan(start=about.start + rank * step, end=about.start + (rank + 1) * step) for rank in range(count)
-            ]
+            spans = self._parts(about, count)
             return [_Entry(place=self.film.place(one.center), span=one, rank=rank) for rank, one in enumerate(spans)]
         places = self._places()[:count]
         return [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
+
+    def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
+        """Parts of a stretch in order; how many, and where they begin and end, depends on the words asked for."""
+        if self.question.words and count > 1:
+            count = 1 + self._chance("count") % count
+        step = about.duration / max(1, count)
+        cuts = [(self._chance("start", rank) % 40 / 100, self._chance("end", rank) % 40 / 100) for rank in range(count)]
+        if not self.question.words:
+            cuts = [(0.0, 0.0)] * count
+        return [
+            TimeSpan(start=about.start + (rank + first) * step, end=about.start + (rank + 1 - last) * step)
+            for rank, (first, last) in enumerate(cuts)
+        ]
 
     def _seeks(self) -> bool:
         """Whether the answer is found anywhere in the film: as many as asked for, the best first."""
@@ -141,20 +156,27 @@ class Answering:
             return int(self.amount == "one")
         if self._seeks():
             return self.question.most or 0
-        return _IN_A_STRETCH if self.question.about is not None or self.question.ids else _IN_THE_FILM
+        return _IN_A_STRETCH if self._is_narrow() else _IN_THE_FILM
+
+    def _is_narrow(self) -> bool:
+        """Whether the question is about something, and not about the film."""
+        return bool(self.question.about or self.question.ids or self.question.words)
 
     def _places(self) -> list[int]:
         """The moments the answer may speak of, in the order in which it would name them."""
         if self.amount == "none":
             return []
         places = self.film.within(self.question.confined)
-        asked = (*self.question.words, *self.question.ids)
+        if self.question.confined and len(places) > 1:  # of few moments not all are about any words
+            about = self._chance("about")
+            places = [place for place in places if mixed(about, place) % 4] or places[:1]
+        asked = draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
         if self.amount == "one":
             return places[:1]
         if self._seeks():
-            return sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
-        if self.question.ids:
-            chosen = sorted(places, key=lambda place: draw(self.film.seed, self.operation, asked, place))
+            return sorted(places, key=lambda place: mixed(asked, place))
+        if self._is_narrow():
+            chosen = sorted(places, key=lambda place: mixed(asked, place))
             return sorted(chosen[:_IN_A_STRETCH])
         return places[:: max(1, len(places) // _IN_THE_FILM)]
 
@@ -164,7 +186,7 @@ class Answering:
         if name in _TECHNICAL:
             return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
-            return own_id(name, entry.place % _REFERRED if refers else self._own_place(entry))
+            return own_id(name, self._referred(entry) if refers else self._own_place(entry))
         if "enum" in part:
             return part["enum"][0 if self.amount == "none" else entry.place % len(part["enum"])]
         if kind == "boolean":
@@ -173,6 +195,10 @@ class Answering:
             text = "" if self.amount == "none" else self.film.text(name, entry.place, self.question.words)
             return text.ljust(int(part.get("minLength", 0)), ".")
         return self._number(name, kind, part, entry)
+
+    def _referred(self, entry: _Entry) -> int:
+        """One of a few things; of two that were asked for at one moment, not always the same."""
+        return (entry.place + self._chance() % _REFERRED) % _REFERRED
 
     def _own_place(self, entry: _Entry) -> int:
         """Entries of a list nobody narrowed are numbered as they come, so that others can refer to the first of them."""

@@ -28,12 +28,12 @@ _STRETCHES = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What a world offers to ask about: its video, words, how long it is (seconds), ids by the name of their field."""
+    """What a world offers to ask about: its video, texts, how long it is (seconds), words and ids by name of their field."""
 
     video_id: str
     texts: tuple[str, ...]
     duration: float
-    ids: Mapping[str, Sequence[str]]
+    named: Mapping[str, Sequence[str]]
 
 
 def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = False) -> dict[str, Any] | None:
@@ -103,10 +103,11 @@ class _Values:
     def _string(self, name: str) -> str | None:
         if name == VIDEO:
             return self._offer.video_id
-        if name.endswith(("_id", "_ids")):
-            ids = self._offer.ids.get(name.removesuffix("s"), ())
-            return ids[self._turn % len(ids)] if ids else None
-        return self._text()
+        is_id = name.endswith(("_id", "_ids"))
+        named = self._offer.named.get(name.removesuffix("s") if is_id else name, ())
+        if named:
+            return named[self._turn % len(named)]
+        return None if is_id else self._text()
 
     def _text(self) -> str:
         texts = self._offer.texts or ("something",)
@@ -125,19 +126,27 @@ def made_up_ids(tool: Tool) -> dict[str, list[str]]:
     return {name: [own_id(name, place) for place in range(6)] for name in names}
 
 
-def found_ids(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
-    """Ids that a real world holds: those that an operation lists which needs nothing but the video."""
-    found: dict[str, list[str]] = {}
-    for name in made_up_ids(tool):
-        for operation in OPERATIONS:
-            if name == VIDEO or found.get(name) or set(parameters_of(operation).get("required", ())) != {VIDEO}:
-                continue
+def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
+    """What a real world has for the inputs of a tool: what its listings hold in fields of the inputs' names.
+
+    Listings are operations that need nothing but the video; so ``entity_id`` and ``category`` come from the entities.
+    """
+    wanted = {item.name.removesuffix("s") if item.name.endswith("_ids") else item.name for item in tool.inputs} - {
+        VIDEO
+    }
+    rows: list[Any] = []
+    for operation in OPERATIONS if wanted else ():
+        if set(parameters_of(operation).get("required", ())) == {VIDEO} and OPERATIONS[operation].state == "reads":
             try:
                 result = call(operation, {VIDEO: video_id})
             except VideoWorldError:
                 continue
-            rows = [row for value in result.values() if isinstance(value, list) for row in value]
-            found[name] = [row[name] for row in rows if isinstance(row, dict) and isinstance(row.get(name), str)]
+            rows.extend(row for value in result.values() if isinstance(value, list) for row in value)
+    found: dict[str, list[str]] = {}
+    for name in sorted(wanted):
+        held = [row[name] for row in rows if isinstance(row, dict) and isinstance(row.get(name), str) and row[name]]
+        if held:
+            found[name] = list(dict.fromkeys(held))
     return found
 
 

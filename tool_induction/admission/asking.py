@@ -21,8 +21,8 @@ _AROUND = (1.0, 2.0)  #: seconds before and after a moment that belong to it
 class Question:
     """One call, understood.
 
-    ``about`` is the stretch the answer must speak of, ``confined`` one it must keep to, ``most`` how many entries may
-    come, ``ids`` what it was asked of; ``given`` are the arguments.
+    ``about`` is the stretch the answer must speak of, ``confined`` one it must keep to (a moment that was asked about
+    then no longer matters), ``most`` how many entries may come, ``ids`` what it was asked of; ``given`` the arguments.
     """
 
     given: Mapping[str, Any]
@@ -84,7 +84,7 @@ def understood(operation: str, arguments: Mapping[str, Any]) -> Question:
             words.extend(_texts(given))
     return Question(
         given=arguments,
-        about=_asked_about(times) or about,
+        about=_asked_about(times, confined) or about,
         confined=confined,
         most=most,
         ids=tuple(ids),
@@ -103,13 +103,17 @@ def place_of(identifier: str) -> int | None:
     return None if found is None else int(found.group(1))
 
 
-def _asked_about(times: Mapping[str, float]) -> TimeSpan | None:
+def _asked_about(times: Mapping[str, float], confined: TimeSpan | None) -> TimeSpan | None:
     starts = [value for name, value in times.items() if name.startswith("start")]
     ends = [value for name, value in times.items() if name.startswith("end")]
     if starts and ends:
         return _span(starts[0], ends[0])
     moment = next(iter(times.values()), None)
-    return None if moment is None else TimeSpan(start=max(0.0, moment - _AROUND[0]), end=moment + _AROUND[1])
+    return (
+        None
+        if moment is None or confined is not None
+        else TimeSpan(start=max(0.0, moment - _AROUND[0]), end=moment + _AROUND[1])
+    )
 
 
 def _span(start: float, end: float) -> TimeSpan:

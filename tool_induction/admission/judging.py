@@ -5,7 +5,7 @@ A rule that refuses must be sure: it compares runs with each other, and does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tool_induction.admission.verdicts import Reason, TrialRun
@@ -17,6 +17,7 @@ from tool_induction.language.types import INTERVAL, TIME, ListType, RecordType, 
 from world_api.core.canonical import canonical
 
 MANY_TOKENS = 150
+_WRONG_CALL = "bad_"  #: how the codes of faults begin that lie in a call or in a computed value
 _FAILING = ("failing", "failing_some")
 _NOTHING: tuple[Json, ...] = (None, "", [], {})
 
@@ -79,7 +80,8 @@ def refusal_of(case: Case) -> Refusal | None:
 def _fails(case: Case) -> Refusal | None:
     real = [run for run in case.clean if run.example]
     ended = [run for run in case.clean if run.status == "error" and not run.example]
-    if not ended and real and all(run.status == "error" for run in real):
+    # What a real world does not have is no fault of a tool that was asked for it by chance; a wrong call is.
+    if not ended and real and all(run.error.startswith(_WRONG_CALL) for run in real):
         ended = real
     suggestion = "say with 'require' what the step needs before it, or take the value from a result that always has it"
     if ended:
@@ -174,7 +176,7 @@ def _swallows(case: Case) -> Refusal | None:
                 return Refusal(
                     reason="swallows_errors",
                     explanation=f"every one of its calls failed, and it still answers {item.name} = {canonical(value)[:60]}",
-                    suggestion=suggestion,
+                    suggestion=f"{suggestion}, or declare {item.name} as optional and let it be none where a part of it is",
                 )
     return None
 
@@ -257,12 +259,8 @@ def _notes(case: Case) -> Iterator[str]:
     if lost:
         yield f"some calls failed on the world {lost[0].world!r} although nothing is wrong with it"
     real = [run for run in case.runs if run.example]
+    failed = [run for run in real if run.status == "error"]
+    if failed:
+        yield f"on the world {failed[0].world!r} it ended in {failed[0].error}"
     if real and not any(case.found(run) for run in real):
         yield f"it found nothing on {', '.join(sorted({run.world for run in real}))}"
-
-
-def unread_inputs(case: Case, runs: Mapping[str, Sequence[TrialRun]]) -> Iterator[str]:
-    """Inputs that changed neither the answer nor the calls when only they were changed."""
-    for name, pair in runs.items():
-        if len({canonical([run.status, dict(run.outputs), run.calls]) for run in pair}) == 1:
-            yield f"the input {name} changed nothing"

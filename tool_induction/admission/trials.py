@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.admission.arguments import Offer, arguments_for, found_ids, length_of, made_up_ids
+from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
+from tool_induction.admission.asking import VIDEO
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
@@ -84,7 +85,7 @@ def schema_trials(
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     film = worlds["many"].film
     offer = Offer(
-        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, ids=made_up_ids(tool)
+        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
     )
     for turn in turns:
         for name, world in worlds.items():
@@ -94,13 +95,40 @@ def schema_trials(
                     yield Trial(world=name, call=world, state=world, arguments=given)
 
 
+def unread_inputs(tools: Mapping[str, CompiledTool], name: str, texts: Sequence[str]) -> list[str]:
+    """The inputs that changed neither the answer nor the number of calls when they alone were changed."""
+    tool = tools[name].tool
+    worlds = schema_worlds((*words_of(tool), *texts))
+    world = worlds["many"]
+    film = world.film
+    offer = Offer(
+        video_id=world.video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
+    )
+    sets = [arguments_for(tool, offer, turn=turn, whole=True) for turn in (0, 1, 2)]
+    if any(given is None for given in sets):
+        return []
+    first, *others = [given for given in sets if given is not None]
+
+    def answer(given: Mapping[str, Any]) -> str:
+        run = tried(tools, name, Trial(world="many", call=world, state=world, arguments=given))
+        return canonical([run.status, dict(run.outputs), run.calls])
+
+    usual = answer(first)
+    return [
+        key
+        for key in first
+        if key != VIDEO
+        and all(answer({**first, key: other[key]}) == usual for other in others if other[key] != first[key])
+    ]
+
+
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
     """A real world, with what it has to offer; none where it lacks an id that the tool needs."""
     offer = Offer(
         video_id=example.video_id,
-        texts=example.texts,
+        texts=tuple(dict.fromkeys(example.texts)),
         duration=length_of(example.call, example.video_id),
-        ids=found_ids(tool, example.call, example.video_id),
+        named=found_words(tool, example.call, example.video_id),
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)

@@ -29,7 +29,10 @@ def value_at(item: Item, key: str | None) -> Json:
 
 def number_at(item: Item, key: str | None) -> float | int | None:
     """The number under a key; None where there is none, or none that can be computed with."""
-    value = value_at(item, key)
+    return _number(value_at(item, key))
+
+
+def _number(value: Json) -> float | int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) or math.isfinite(value) else None
@@ -39,12 +42,14 @@ def span_of(item: Item) -> TimeSpan | None:
     """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
     if (moment := number_at(item, None)) is not None:
         return TimeSpan(start=moment, end=moment)
-    start = number_at(item, "start_time") if isinstance(item, dict) else None
-    moment = number_at(item, "timestamp") if isinstance(item, dict) else None
-    start = moment if start is None else start
+    if not isinstance(item, dict):
+        return None
+    start = _number(item.get("start_time"))
+    if start is None:
+        start = _number(item.get("timestamp"))
     if start is None:
         return None
-    end = number_at(item, "end_time")
+    end = _number(item.get("end_time"))
     return TimeSpan(start=start, end=start if end is None or end < start else end)
 
 
@@ -81,15 +86,29 @@ def is_evidence(item: Item) -> TypeGuard[Record]:
         isinstance(item, dict)
         and "frame_time" in item
         and "source" in item
-        and weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD
+        and (_is_small(item) or weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD)
+    )
+
+
+def _is_small(record: Record) -> bool:
+    """Whether a record is within the bound for certain: nearly every piece of evidence is, and there are many."""
+    return len(record) <= 16 and all(
+        value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 160)
+        for value in record.values()
     )
 
 
 def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]:
     """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
+    pieces = list(islice(_pieces(items), most))
+    if len(pieces) < 2:
+        return pieces
     found: dict[str, Json] = {}
-    for piece in islice(_pieces(items), most):
-        found.setdefault(canonical(piece), piece)
+    seen: dict[int, Json] = {}  # items that came from one call carry the very same pieces; each is written out once
+    for piece in pieces:
+        if id(piece) not in seen:
+            seen[id(piece)] = piece
+            found.setdefault(canonical(piece), piece)
     return list(found.values())
 
 

@@ -11,32 +11,25 @@ def weight(value: object, *, most: int) -> int:
     A value may hold another one many times over, and twice as often with each step: it is small in memory and
     endless for whatever walks it. Nothing may walk a value that has not been weighed.
     """
-    total = 1
+    return weight_and_depth(value, most=most)[0]
+
+
+def weight_and_depth(value: object, *, most: int) -> tuple[int, int]:
+    """The same, and how many lists and records lie one inside the other, as far as was counted."""
+    total, depth = 1, 0
     level = [value]
     while level and total <= most:
         below: list[object] = []
+        is_deeper = False
         for item in level:
-            if isinstance(item, dict | list):
+            if isinstance(item, str):
+                total += len(item) // _CHARACTERS
+            elif isinstance(item, dict | list):
+                is_deeper = True
                 total += len(item)
                 if total > most:
                     break
                 below.extend(item.values() if isinstance(item, dict) else item)
-            elif isinstance(item, str):
-                total += len(item) // _CHARACTERS
         level = below
-    return total
-
-
-def depth_within(value: object, most: int) -> bool:
-    """Whether a value of bounded weight is nested no deeper than ``most``."""
-    level = [value]
-    for _ in range(most):
-        level = [
-            part
-            for item in level
-            if isinstance(item, dict | list)
-            for part in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return True
-    return False
+        depth += is_deeper
+    return total, depth

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tool_induction.language.limits import MAX_VALUE_DEPTH
-from tool_induction.language.weighing import depth_within, weight
+from tool_induction.language.weighing import weight_and_depth
 from world_api.core.faults import ToolFault
+
+#: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are
+#: less in each other's way where they compute.
+AT_A_TIME = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,8 @@ class RunLimits:
     output_characters: int = 4_000  #: characters shown of one text
     output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
-    concurrency: int = 1  #: calls under way at a time; whatever it is, the results are the same
+    #: Calls under way at a time; whatever it is, the results are the same. Above 1, what calls must bear several threads.
+    concurrency: int = 1
 
 
 class BudgetExhausted(ToolFault):
@@ -79,13 +84,11 @@ class Meter:
         Raises:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
         """
-        if not isinstance(value, dict | list | str):
-            self._used["values"] += 1
-        else:
-            self._used["values"] += weight(value, most=self.limits.values)
+        amount, depth = weight_and_depth(value, most=self.limits.values)
+        self._used["values"] += amount
         if self._used["values"] > self.limits.values:
             self._stop(f"more than {self.limits.values:g} values")
-        if not depth_within(value, MAX_VALUE_DEPTH):
+        if depth > MAX_VALUE_DEPTH:
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
 
     def left(self, what: Literal["steps", "items"]) -> int:

@@ -12,7 +12,6 @@ from tool_induction.runtime.answers.memo import Memo
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Tracer
 from world_api.core.cost import Cost
-from world_api.core.faults import VideoWorldError
 from world_api.operations import OPERATIONS
 
 if TYPE_CHECKING:
@@ -65,11 +64,7 @@ class OperationCalls:
             if answer is not None:
                 node.outcome = "cached"
             else:
-                try:
-                    answer = self._made(name, arguments, key)
-                except VideoWorldError as fault:
-                    node.outcome = fault.code
-                    raise
+                answer = self._made(name, arguments, key)
             result = node.result = answer.result
             rows = result.get(listed_under(name) or "")
             node.size = len(rows) if isinstance(rows, list) else None

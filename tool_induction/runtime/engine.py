@@ -124,26 +124,29 @@ class Engine:
         Raises:
             VideoWorldError, Stopped: what ended them.
         """
-        departures = {} if self.ahead is None else self.ahead.departures(steps)
-        for place, step in enumerate(steps):
-            if self.ahead is not None and place in departures:
-                self.ahead.depart(departures[place], scope)
+        if self.ahead is not None:
+            self._block_ahead(steps, scope, self.ahead)
+            return
+        for step in steps:
             self._do(step, scope)
+
+    def _block_ahead(self, steps: tuple[Step, ...], scope: Scope, ahead: Lookahead) -> None:
+        departures, going_on = ahead.departures(steps), [True]
+        try:
+            for place, step in enumerate(steps):
+                if place in departures:
+                    ahead.depart(departures[place], scope, is_wanted=lambda: bool(going_on))
+                self._do(step, scope)
+        finally:
+            going_on.clear()
 
     def _do(self, step: Step, scope: Scope) -> None:
         if not isinstance(step, Require | Set | Aggregate | Filter | Project):
             self.meter.call()
         if not self.meter.exhausted:
             self.meter.step()
-        with self.trace.step(step) as node:
-            try:
-                self._step(step, scope)
-            except Stopped as stop:
-                node.outcome = stop.status
-                raise
-            except VideoWorldError as fault:
-                node.outcome = fault.code
-                raise
+        with self.trace.step(step):
+            self._step(step, scope)
 
     def _step(self, step: Step, scope: Scope) -> None:
         match step:

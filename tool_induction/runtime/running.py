@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.faults import ToolFault
 
 _LIMITS = RunLimits()
+#: By the identity of the compiled tool; a tool is too large to be hashed for every run.
+_VALIDATORS: dict[int, Any] = {}
 
 
 def run_tool(
@@ -90,17 +93,12 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
     Raises:
         ToolFault: ``bad_arguments``, naming every fault.
     """
-    from jsonschema import Draft202012Validator
-
     given = dict(arguments)
     try:
         check_json(given)
     except Unfit as why:
         raise _bad_arguments(compiled, str(why)) from None
-    errors = sorted(
-        Draft202012Validator(inputs_schema(compiled.tool)).iter_errors(given),
-        key=lambda error: list(map(str, error.path)),
-    )
+    errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
     if errors:
         raise _bad_arguments(compiled, "; ".join(_explain(error) for error in errors[:8]))
     types = {item.name: item.type for item in compiled.tool.inputs}
@@ -108,6 +106,17 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
         return {name: fitted(value, types[name], place=name) for name, value in given.items()}
     except Unfit as why:
         raise _bad_arguments(compiled, str(why)) from None
+
+
+def _validator(compiled: CompiledTool) -> Any:
+    """What checks the arguments of a tool; made once, and kept as long as the tool is."""
+    known = _VALIDATORS.get(id(compiled))
+    if known is None:
+        from jsonschema import Draft202012Validator
+
+        known = _VALIDATORS[id(compiled)] = Draft202012Validator(inputs_schema(compiled.tool))
+        weakref.finalize(compiled, _VALIDATORS.pop, id(compiled), None)
+    return known
 
 
 def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.model import Aggregate, Call, If, Require, Step
 from tool_induction.runtime.origins.origin import Source
+from tool_induction.runtime.steps.scopes import Stopped
+from world_api.core.faults import VideoWorldError
 
 
 @dataclass(kw_only=True)
@@ -106,6 +108,12 @@ class Trace:
         self._open.append(node)
         try:
             yield node
+        except Stopped as stop:
+            node.outcome = stop.status
+            raise
+        except VideoWorldError as fault:
+            node.outcome = fault.code
+            raise
         finally:
             self._open.pop()
 

@@ -10,6 +10,7 @@ from typing import Any
 from tool_induction.runtime.trace import TraceNode
 
 _MOST_ITEMS = 8  #: items of one loop that are shown though they fed no output and did not fail
+_MOST_FED = 2  #: outputs that are named beside the call they came from
 _MOST_CHARACTERS = 36  #: of one argument
 _FINE = ("ok", "cached")
 
@@ -21,7 +22,7 @@ def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
     """
     lines: list[str] = []
     for tool in root.children:
-        page = _Page(tool)
+        page = _Page(tool, width)
         lines.append(f"{tool.name}({_arguments(tool.arguments, {})}) {_end(tool)}")
         lines.extend(page.below(tool, ""))
         lines.extend(_told(tool))
@@ -31,7 +32,8 @@ def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
 class _Page:
     """What is known while one tool's tree is drawn: its arguments, and which outputs each call fed."""
 
-    def __init__(self, tool: TraceNode) -> None:
+    def __init__(self, tool: TraceNode, width: int) -> None:
+        self._width = width
         self._known = tool.arguments
         self._fed: dict[int, list[str]] = {}
         for name, source in tool.outputs.items():
@@ -46,26 +48,30 @@ class _Page:
             if isinstance(child, str):
                 yield indent + head + child
                 continue
-            title, last = self._title(child)
+            title, last = self._title(child, self._width - len(indent + head))
             yield indent + head + title
             yield from self.below(last, indent + rest)
 
-    def _title(self, node: TraceNode) -> tuple[str, TraceNode]:
-        """One line for a node and for its one child, and its one child; and the node whose children come below."""
+    def _title(self, node: TraceNode, room: int) -> tuple[str, TraceNode]:
+        """One line for a node and for its one child, and its one child; and the node whose children come below.
+
+        Where there is little room, what came of it stays.
+        """
         line = self._own(node)
         while node.kind in ("step", "item") and len(node.children) == 1 and node.children[0].kind in ("tool", "call"):
             node = node.children[0]
             line += " " + self._own(node)
-        return f"{line} {self._end(node)}".rstrip(), node
+        end = self._end(node)
+        room -= len(end) + 1
+        line = line if len(line) <= room else line[: room - 1] + "…"
+        return f"{line} {end}".rstrip(), node
 
     def _own(self, node: TraceNode) -> str:
         match node.kind:
             case "item":
                 return f"[{node.name}]"
             case "step":
-                place = node.path.rpartition("steps")[2] or node.path
-                items = sum(child.kind == "item" for child in node.children)
-                return f"{place} {node.name}" + (f", {items} item{'s' * (items != 1)}:" if items else ":")
+                return _step(node)
             case "call":
                 return f"#{node.number} {node.name}({_arguments(node.arguments, self._known)})"
         return f"{node.name}({_arguments(node.arguments, self._known)})"
@@ -73,8 +79,9 @@ class _Page:
     def _end(self, node: TraceNode) -> str:
         if node.kind == "step" and node.outcome == "ok":
             return ""
-        fed = self._fed.get(node.number or 0, ())
-        return _end(node) + (f"  => {', '.join(fed)}" if fed else "")
+        fed = self._fed.get(node.number or 0, [])
+        shown = ", ".join(fed) if len(fed) <= _MOST_FED else f"{len(fed)} outputs"
+        return _end(node) + (f"  => {shown}" if fed else "")
 
     def _shown(self, nodes: Sequence[TraceNode]) -> list[TraceNode | str]:
         """All but items of a long loop that nothing is to be said of; of those, how many."""
@@ -94,6 +101,17 @@ class _Page:
         )
 
 
+def _step(node: TraceNode) -> str:
+    """A step by its place and by what it binds; what its one call says is left to that."""
+    place = node.path.rpartition("steps")[2] or node.path
+    what, _, name = node.name.rpartition(" as ")
+    items = sum(child.kind == "item" for child in node.children)
+    is_said = not items and len(node.children) == 1 and node.children[0].name == what
+    said = "" if is_said else what or name
+    many = f" for each of {items} item{'s' * (items != 1)}" if items else ""
+    return f"{place} {name} = {said}{many}".rstrip() if what else f"{place} {said}{many}"
+
+
 def _counted(nodes: Sequence[TraceNode]) -> str:
     """What became of the calls below some nodes."""
     outcomes = Counter(call.outcome for node in nodes for call in node.calls())
@@ -108,9 +126,12 @@ def _end(node: TraceNode) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """Arguments in short; those a tool merely hands on under their own names are left out."""
+    """Arguments in short; what a tool was given is left out under its own name, and named under another."""
+    texts = {value: key for key, value in known.items() if isinstance(value, str)}
     return ", ".join(
-        f"{key}={_short(value)}" for key, value in arguments.items() if key not in known or known[key] != value
+        f"{key}={texts[value] if isinstance(value, str) and value in texts else _short(value)}"
+        for key, value in arguments.items()
+        if key not in known or known[key] != value
     )
 
 

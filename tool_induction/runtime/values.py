@@ -22,7 +22,7 @@ from tool_induction.language.types import (
     show,
 )
 
-_SIZE_OF_NUMBER = 6  #: bytes of a number, a truth value or null with its comma, on the average
+_NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on the average
 
 
 class Unfit(ValueError):
@@ -43,44 +43,45 @@ def check_json(value: object, *, most: int | None = None) -> int:
     for _ in range(limits.MAX_VALUE_DEPTH):
         below: list[object] = []
         for item in level:
-            if isinstance(item, dict):
-                for key in item:
-                    size += _size_of_key(key)
+            if isinstance(item, str):
+                size += _text_size(item) + 3
+            elif isinstance(item, float | int):
+                if not -limits.MAX_NUMBER <= item <= limits.MAX_NUMBER:  # not a number compares false with everything
+                    raise _bad_number(item)
+                size += _NUMBER_SIZE
+            elif isinstance(item, dict):
+                size += _keys_size(item)
                 below.extend(item.values())
             elif isinstance(item, list):
                 size += 2
                 below.extend(item)
+            elif item is None:
+                size += _NUMBER_SIZE
             else:
-                size += _size_of_scalar(item)
-            if most is not None and size + len(below) > most:
-                return size + len(below)
+                raise Unfit(f"{type(item).__name__} is not a JSON value")
+        if most is not None and size + len(below) > most:
+            return size + len(below)
         if not below:
             return size
         level = below
     raise Unfit(f"it is nested more than {limits.MAX_VALUE_DEPTH} deep")
 
 
-def _size_of_key(key: object) -> int:
-    if not isinstance(key, str):
-        raise Unfit("a key is not a string")
-    return _size_of_scalar(key) + 1
-
-
-def _size_of_scalar(value: object) -> int:
-    """As it stands in a list: with its comma, and its quotes."""
-    if isinstance(value, str):
-        return _size_of_text(value) + 3
+def _bad_number(value: float) -> Unfit:
     if isinstance(value, float) and not math.isfinite(value):
-        raise Unfit("a number is not finite")
-    if isinstance(value, int | float):
-        if abs(value) > limits.MAX_NUMBER:
-            raise Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
-    elif value is not None:
-        raise Unfit(f"{type(value).__name__} is not a JSON value")
-    return _SIZE_OF_NUMBER
+        return Unfit("a number is not finite")
+    return Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
 
 
-def _size_of_text(text: str) -> int:
+def _keys_size(record: dict[str, object]) -> int:
+    try:
+        keys = "".join(record)
+    except TypeError:
+        raise Unfit("a key is not a string") from None
+    return _text_size(keys) + 4 * len(record) + 2
+
+
+def _text_size(text: str) -> int:
     if text.isascii():
         return len(text)
     try:

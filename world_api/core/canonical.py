@@ -7,6 +7,15 @@ import json
 import math
 from typing import Any
 
+#: By whether keys are sorted, and whether all is written in ASCII. Making one takes longer than most values do.
+_ENCODERS = {
+    (sort_keys, ascii_only): json.JSONEncoder(
+        ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False
+    )
+    for sort_keys in (False, True)
+    for ascii_only in (False, True)
+}
+
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values, equal text.
@@ -45,15 +54,13 @@ def parse_json(text: str) -> Any:
 
 def _dump(value: Any, *, sort_keys: bool) -> str:
     """Readable in any language; text that is not Unicode (lone surrogates) is escaped, so that it encodes as UTF-8."""
-
-    def dump(*, ascii_only: bool) -> str:
-        return json.dumps(value, ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
-
-    text = dump(ascii_only=False)
+    text = _ENCODERS[sort_keys, False].encode(value)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
-        return dump(ascii_only=True)
+        return _ENCODERS[sort_keys, True].encode(value)
     return text
 
 

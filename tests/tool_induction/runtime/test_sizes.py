@@ -1,12 +1,15 @@
 """Small documents that make large values: nothing may take the memory or the time of the machine."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from tool_induction.aggregates.spans import dedupe_overlaps, join_nearest_in_time, merge_intervals
 from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.calling import Memo
+from tool_induction.runtime.running import run_tool
 from world_api.core.faults import ToolFault
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
@@ -106,3 +109,70 @@ def test_many_stretches_are_joined_with_the_evidence_inside_them() -> None:
 
     assert len(merged) == 20_000
     assert merged[7] == {"start_time": 7, "end_time": 7.5, "center_time": 7.25, "duration": 0.5, "evidence": [piece]}
+
+
+def test_a_result_of_a_hundred_megabytes_is_refused_without_being_worked_on(compiled: Any, document: Any) -> None:
+    text = "x" * 100_000_000
+    tracemalloc.start()
+
+    result = run_tool(
+        compiled(document()),
+        "small_tool",
+        ARGUMENTS,
+        call=lambda *_: {"candidates": [{"snippet": text}] * 3, "evidence": []},
+    )
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result["status"] == "budget_exhausted"
+    assert "bytes" in result["summary"]
+    assert most < 20_000_000
+
+
+def test_what_is_remembered_is_bounded_in_bytes(compiled: Any, document: Any) -> None:
+    memo = Memo(most_bytes=3_000)
+    tools = compiled(document())
+    asked: list[str] = []
+
+    def call(name: str, arguments: Any) -> Any:
+        asked.append(arguments["query"])
+        return {"candidates": [], "evidence": [], "hint": "x" * 1_000}
+
+    for query in ("a", "b", "c", "c", "a"):
+        run_tool(tools, "small_tool", {**ARGUMENTS, "query": query}, call=call, memo=memo)
+
+    assert asked == ["a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_ten_thousand_steps_use_up_a_bound_and_what_was_done_is_kept(run: Any, document: Any, concurrency: int) -> None:
+    steps = [{"type": "set", "value": place, "save_as": f"x{place}"} for place in range(58)]
+    inner = {"type": "loop", "loop_over": "hits", "as": "b", "do": steps, "save_as": "inner"}
+    outer = {"type": "loop", "loop_over": "hits", "as": "a", "do": [inner], "save_as": "outer"}
+    outputs = {"n": {"type": "int", "from": "{{ outer | length }}"}}
+
+    result = run(document(outer, outputs=outputs), limits=RunLimits(steps=500, concurrency=concurrency))
+
+    assert result["status"] == "budget_exhausted"
+    assert result["outputs"] == {"n": 8}
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_loop_that_a_bound_ends_keeps_the_items_that_were_done(
+    run: Any, document: Any, world: Any, concurrency: int
+) -> None:
+    world.segments = [(n * 10, n * 10 + 2) for n in range(5)]
+    describe = {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "loop_over": "hits",
+        "params": {"video_id": "{{video_id}}", "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"},
+        "save_as": "texts",
+    }
+    outputs = {"n": {"type": "int", "from": "{{ texts | length }}"}}
+
+    result = run(document(describe, outputs=outputs), limits=RunLimits(items=3, concurrency=concurrency))
+
+    assert (result["status"], result["outputs"]) == ("budget_exhausted", {"n": 3})
+    assert result["warnings"] == ["texts: the budget ran out after 3 of 5 items"]
+    assert result["calls"] == {"logical": 4, "physical": 4}

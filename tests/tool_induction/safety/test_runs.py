@@ -48,7 +48,8 @@ def test_ten_thousand_steps_are_refused_before_they_are_looked_at(document: Any)
 
     (found,) = compile_document(document(*steps)).diagnostics
 
-    assert (found.code, found.json_path) == ("E_SIZE", "$.steps")
+    assert found.code == "E_SIZE"
+    assert found.json_path.startswith("$.steps")
 
 
 def test_a_run_of_more_steps_than_it_may_do_stops_and_keeps_what_it_has(document: Any, compiled: Any) -> None:

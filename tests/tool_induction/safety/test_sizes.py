@@ -86,7 +86,7 @@ def test_a_refused_bomb_is_told_at_a_place_that_exists(name: str) -> None:
     errors = [item for item in compile_document(text).diagnostics if item.severity == "error"]
 
     assert errors
-    assert all(locate(text.decode(), item.path) is not None for item in errors[:20])
+    assert all(item.path == () or locate(text.decode(), item.path) is not None for item in errors[:20])
 
 
 def test_a_document_above_the_limit_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,15 @@ import pytest
 from benchmarks.operation_calls import CASES, Draws
 from eval.sandbox.worlds import Plan, write_world
 from tests.support.hammer import hammered
+from world_api.backends.classical.detector import ClassicalDetector
+from world_api.build.media.apart.worker import VideoFrames
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 from world_api.operations import OPERATIONS, run
 from world_api.profiles import open_session
 from world_api.world.once import OnceEach, made_once
+from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
 from world_api.world.sessions.session import Session
 
@@ -148,3 +151,22 @@ def test_values_by_key_are_made_once_and_may_be_made_of_one_another() -> None:
         found = hammered([inner, outer], threads=4)
 
         assert all(pair[0] is found[0][0] and pair[1] is found[0][1] for pair in found)
+
+
+@pytest.mark.shared_data
+def test_threads_that_look_at_frames_on_demand_see_what_one_thread_sees(shared_data: Path, tmp_path: Path) -> None:
+    video = shared_data / "video" / "people_one_by_one.mp4"
+    times = [12.4, 33.3, 61.7, 90.2]
+    looks = [(time, category) for time in times for category in ("person", "face")]
+
+    def looker(cache: Path | None) -> FrameLooker:
+        return FrameLooker(frames=VideoFrames(video), detector=ClassicalDetector(), world_hash="0" * 64, cache=cache)
+
+    alone, shared = looker(None), looker(tmp_path / "kept")
+    expected = [alone.detect(*look) for look in looks]
+
+    found = hammered([partial(shared.detect, *look) for look in looks], threads=3)
+
+    assert all(seen == expected for seen in found)
+    assert [looker(tmp_path / "kept").detect(*look) for look in looks] == expected
+    assert len(list((tmp_path / "kept").rglob("*.json"))) == len(looks)

@@ -16,7 +16,7 @@ from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Block, Call, Step
 from tool_induction.runtime.ahead.facts import Departure, Facts
 from tool_induction.runtime.ahead.flights import Abandoned, Flights
-from tool_induction.runtime.ahead.scout import Scout
+from tool_induction.runtime.ahead.scout import CallsAhead, MeterAhead, Scout
 from tool_induction.runtime.answers.asking import World
 from tool_induction.runtime.answers.memo import Memo
 from tool_induction.runtime.budget import Meter
@@ -47,11 +47,11 @@ class Lookahead:
         """The places of a block at which something may be run ahead, and what."""
         return self._facts.departures(steps)
 
-    def depart(self, departures: Sequence[Departure], scope: Scope) -> None:
+    def depart(self, departures: Sequence[Departure], scope: Scope, is_wanted: Callable[[], bool]) -> None:
         """Run steps ahead that need nothing but each other and what is bound by now."""
         for departure in departures:
             if departure.distance < self._meter.left("steps"):
-                self._send(departure.steps, dict(scope.values))
+                self._send(departure.steps, dict(scope.values), is_wanted)
 
     def items(self, step: Call | Block, rows: Sequence[Json], scope: Scope) -> ItemsAhead | None:
         """Run the items of a loop ahead, where they do not bear on each other."""
@@ -82,9 +82,7 @@ class Lookahead:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _send(
-        self, steps: tuple[Step, ...], values: dict[str, Json], is_wanted: Callable[[], bool] = lambda: True
-    ) -> None:
+    def _send(self, steps: tuple[Step, ...], values: dict[str, Json], is_wanted: Callable[[], bool]) -> None:
         if self._meter.exhausted:
             return
         if self._pool is None:
@@ -96,7 +94,9 @@ class Lookahead:
         if self.flights.halted or not is_wanted():
             return
         scout = Scout(
-            tools=self._tools, world=self._world, memo=self._memo, flights=self.flights, limits=self._meter.limits
+            tools=self._tools,
+            calls=CallsAhead(self._world, self._memo, self.flights, is_wanted),
+            meter=MeterAhead(self._meter.limits, self.flights),
         )
         try:
             scout.go(steps, values)
@@ -113,6 +113,10 @@ class ItemsAhead:
         self._distance = distance
         self._sent = 0
         self._place = -1
+
+    def over(self) -> None:
+        """The loop has ended, wherever it was."""
+        self._place = self._count
 
     def at(self, place: int) -> None:
         """The run is at this item."""

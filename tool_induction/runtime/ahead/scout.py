@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,17 +19,10 @@ from tool_induction.runtime.trace import Untraced
 
 
 class Scout:
-    """One way ahead. Its bounds are those of a run, so that no way is endless."""
+    """One way ahead."""
 
-    def __init__(
-        self, *, tools: Mapping[str, CompiledTool], world: World, memo: Memo, flights: Flights, limits: RunLimits
-    ) -> None:
-        self._engine = Engine(
-            tools=tools,
-            calls=_CallsAhead(world, memo, flights),
-            meter=_MeterAhead(replace(limits, values=limits.values // limits.concurrency), flights),
-            trace=Untraced(),
-        )
+    def __init__(self, *, tools: Mapping[str, CompiledTool], calls: CallsAhead, meter: MeterAhead) -> None:
+        self._engine = Engine(tools=tools, calls=calls, meter=meter, trace=Untraced())
 
     def go(self, steps: tuple[Step, ...], values: dict[str, Json]) -> None:
         """Do the steps, with these names bound.
@@ -44,30 +37,38 @@ class Scout:
             return
 
 
-class _CallsAhead:
-    """Calls that the run is going to make."""
+class CallsAhead:
+    """Calls that the run is going to make, as long as they are wanted."""
 
-    def __init__(self, world: World, memo: Memo, flights: Flights) -> None:
+    def __init__(self, world: World, memo: Memo, flights: Flights, is_wanted: Callable[[], bool]) -> None:
         self.logical = 0
         self._world = world
         self._memo = memo
         self._flights = flights
+        self._is_wanted = is_wanted
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
+        """The result of an operation, as the run will get it.
+
+        Raises:
+            Abandoned: the run wants no more of it.
+            VideoWorldError: what the operation names.
+        """
         arguments = whole_numbers(name, arguments)
         key = self._world.key(name, arguments)
-        if key is None:
-            raise Abandoned  # nothing is written ahead
+        if key is None or not self._is_wanted():
+            raise Abandoned  # also because nothing is written ahead
         answer = self._flights.made_ahead(key, lambda: self._memo.peek(key), lambda: self._world.ask(name, arguments))
         self.logical += 1
         return answer.result
 
 
-class _MeterAhead(Meter):
-    """Bounds a scout; in place of the time, it looks whether the run goes on."""
+class MeterAhead(Meter):
+    """The bounds of a run, so that no way is endless. In place of the time it looks whether the run goes on."""
 
     def __init__(self, limits: RunLimits, flights: Flights) -> None:
-        super().__init__(limits, monotonic=lambda: _unless_halted(flights))
+        share = replace(limits, values=limits.values // limits.concurrency)
+        super().__init__(share, monotonic=lambda: _unless_halted(flights))
 
 
 def _unless_halted(flights: Flights) -> float:

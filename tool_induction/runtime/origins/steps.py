@@ -22,12 +22,12 @@ def of_filter(step: Filter, scope: Values, origins: Origins, rows: Sequence[Json
     """Each item that was kept keeps its own origin; the condition decided about all."""
     over = origin_of(step.inputs, scope, origins)
     each = over.each(len(rows))
-    inner = dict(scope)
+    inner, own = dict(scope), origins.inside()
     asked: Calls = NO_CALLS
     items: list[Origin] = []
     for row, origin in zip(rows, each, strict=True):
-        inner["item"] = row
-        asked |= origin_of(step.where, inner, _with_item(origins, origin)).behind()
+        inner["item"], own.names["item"] = row, origin
+        asked |= origin_of(step.where, inner, own).behind()
         if len(items) < len(kept) and kept[len(items)] is row:
             items.append(origin)
     return Origin(decided=over.membership() | asked, items=tuple(items))
@@ -36,11 +36,10 @@ def of_filter(step: Filter, scope: Values, origins: Origins, rows: Sequence[Json
 def of_projection(step: Project, scope: Values, origins: Origins, rows: Sequence[Json], made: Sequence[Json]) -> Origin:
     """Field by field; times and evidence that stayed are the item's."""
     over = origin_of(step.inputs, scope, origins)
-    inner = dict(scope)
+    inner, own = dict(scope), origins.inside()
     items: list[Origin] = []
     for row, record, origin in zip(rows, made, over.each(len(rows)), strict=True):
-        inner["item"] = row
-        own = _with_item(origins, origin)
+        inner["item"], own.names["item"] = row, origin
         fields = {key: origin_of(value, inner, own) for key, value in step.fields}
         kept = {key: origin.field(key) for key in record if key not in fields} if isinstance(record, dict) else {}
         items.append(Origin(fields=kept | fields))
@@ -112,12 +111,6 @@ def read_by(step: Step, origins: Origins) -> Calls:
 def of_arguments(params: Sequence[tuple[str, Expr]], scope: Values, origins: Origins) -> dict[str, Origin]:
     """The origins of a call's arguments."""
     return {key: origin for key, value in params if (origin := origin_of(value, scope, origins)) is not NOTHING}
-
-
-def _with_item(origins: Origins, origin: Origin) -> Origins:
-    inner = origins.inside()
-    inner.names["item"] = origin
-    return inner
 
 
 def of_callee(outputs: Origin, given: Mapping[str, Origin], made: Calls) -> Origin:

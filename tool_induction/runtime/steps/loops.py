@@ -15,6 +15,7 @@ from tool_induction.runtime.steps.scopes import Scope, Stopped
 from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
+    from tool_induction.runtime.ahead.lookahead import ItemsAhead
     from tool_induction.runtime.engine import Engine
 
 
@@ -44,7 +45,12 @@ class LoopRun:
         if len(rows) > self._loop.bound:
             engine.warn(f"{step.save_as}: the first {self._loop.bound} of {len(rows)} items were looked at")
         before = engine.calls.logical
-        self._items(rows)
+        ahead = None if engine.ahead is None else engine.ahead.items(step, rows[: self._loop.bound], self._scope)
+        try:
+            self._items(rows, ahead)
+        finally:
+            if ahead is not None:
+                ahead.over()
         if self._faults and len(self._faults) == self._done:
             raise self._faults[0]
         # Bound only now: after a fault the list so far must not pass for the whole one.
@@ -52,10 +58,9 @@ class LoopRun:
         if self._faults:
             engine.lose(step, self._faults[0], len(self._faults), self._done)
 
-    def _items(self, rows: list[Json]) -> None:
+    def _items(self, rows: list[Json], ahead: ItemsAhead | None) -> None:
         step, engine = self._step, self._engine
         over = self._over(len(rows))
-        ahead = None if engine.ahead is None else engine.ahead.items(step, rows[: self._loop.bound], self._scope)
         for place, item in enumerate(rows[: self._loop.bound]):
             inside = self._scope.inside(self._loop.variable, item)
             inside.values[step.save_as] = self._collected  # what ``until`` looks at

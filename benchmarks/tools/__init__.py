@@ -1,0 +1,1 @@
+"""What the tool language costs: ``python -m benchmarks.tools``."""

@@ -1,0 +1,7 @@
+"""Measure the tool language."""
+
+import sys
+
+from benchmarks.tools.measuring import main
+
+sys.exit(main())

@@ -1,0 +1,290 @@
+"""Tool documents for Hypothesis: sound ones, of every kind of step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+Json = Any
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+#: an aggregate -> its parameters, for lists of things with times
+LIST_AGGREGATES: dict[str, Json] = {
+    "pick_earliest": {},
+    "pick_latest": {},
+    "pick_longest": {},
+    "pick_best": {},
+    "first": {},
+    "nth": {"n": -1},
+    "next_after": {"time": 100},
+    "previous_before": {"time": 900.5},
+    "sort_by": {"key": "start_time", "descending": True},
+    "top_k": {"k": 3},
+    "filter_in_interval": {"interval": {"start_time": 50, "end_time": 1500}},
+    "clamp": {"interval": {"start_time": 50, "end_time": 1500}},
+    "dedupe_by": {"key": "start_time"},
+    "dedupe_overlaps": {"iou": 0.3},
+    "merge_intervals": {"gap": 5},
+    "group_by": {"key": "start_time"},
+    "count": {},
+    "count_distinct": {"key": "start_time"},
+    "any": {"where": "item.start_time > 100"},
+    "all": {"where": "item.start_time > 100"},
+    "total_duration": {},
+    "sum": {"key": "start_time"},
+    "avg": {"key": "start_time"},
+    "min": {"key": "start_time"},
+    "max": {"key": "end_time"},
+    "mode": {"key": "start_time"},
+    "concat_text": {"key": "start_time", "with_times": True, "max_chars": 200},
+    "collect_evidence": {},
+}
+PICKS = ("pick_earliest", "pick_latest", "pick_longest", "first", "nth", "next_after", "previous_before")
+LISTS = ("sort_by", "top_k", "filter_in_interval", "clamp", "dedupe_by", "dedupe_overlaps", "merge_intervals")
+NUMBERS = ("count", "count_distinct", "total_duration", "sum")
+PAIRS: dict[str, Json] = {
+    "intersect_by": {"key": "start_time"},
+    "difference_by": {"key": "start_time"},
+    "join_nearest_in_time": {"max_gap": 30},
+    "ordered_pair": {},
+}
+CONDITIONS = (
+    "item.start_time > 100",
+    "item.end_time - item.start_time < 5",
+    "item.center_time is not none",
+    "query in ['a dog', query]",
+    "item.start_time > 10 and not item.end_time < 50",
+)
+ON_ERROR = ("fail", "skip", "null")
+
+
+class Writer:
+    """Writes one tool. ``lists`` are names of lists of things with times, ``items`` of one such thing, or nothing."""
+
+    def __init__(self, draw: Draw, callees: list[str]) -> None:
+        self._draw = draw
+        self._callees = callees
+        self._count = 0
+        self.lists = ["hits"]
+        self.items: list[str] = []
+        self.numbers: list[str] = []
+
+    def choose(self, options: Any) -> Any:
+        return self._draw(st.sampled_from(list(options)))
+
+    def name(self) -> str:
+        self._count += 1
+        return f"n{self._count}"
+
+    def steps(self, most: int) -> list[Json]:
+        return [step for _ in range(self._draw(st.integers(0, most))) for step in self.step()]
+
+    def step(self, *, inside: bool = False) -> list[Json]:
+        kinds = [
+            "search",
+            "list",
+            "look",
+            "aggregate",
+            "pair",
+            "filter",
+            "project",
+            "set",
+            "require",
+            "order",
+            "sample",
+        ]
+        kinds += [] if inside else ["if", "loop", "write", "entities", *(["call"] if self._callees else [])]
+        kind = self.choose(kinds)
+        return list(getattr(self, "_block" if kind == "loop" else f"_{kind}")())
+
+    def _api(self, api: str, save_as: str, **params: Json) -> Json:
+        return {
+            "type": "call_world_api",
+            "api": api,
+            "params": {"video_id": "{{video_id}}", **params},
+            "save_as": save_as,
+        }
+
+    def _search(self) -> list[Json]:
+        name = self.name()
+        self.lists.append(name)
+        api = self.choose(["search_segments_by_text", "search_segments_by_semantics", "read_memory", "similar"])
+        top_k = self._draw(st.integers(1, 8))
+        if api == "similar":
+            example = {"start_time": 10, "end_time": 20}
+            return [self._api("search_similar_to_example", name, example_segment=example, top_k=top_k)]
+        more = {"level": "event"} if api == "read_memory" else {}
+        return [self._api(api, name, query=self.choose(["{{query}}", "about {{query}}", "rain"]), top_k=top_k, **more)]
+
+    def _list(self) -> list[Json]:
+        name = self.name()
+        self.lists.append(name)
+        return [self._api("list_scenes", name)]
+
+    def _entities(self) -> list[Json]:
+        known, tracks = self.name(), self.name()
+        look = self._api("get_entity_trajectory", tracks, entity_id="{{item.entity_id}}")
+        return [self._api("list_entities", known), look | self._loop(known, most=4)]
+
+    def _loop(self, over: str, *, most: int | None = None, variable: str = "item") -> Json:
+        loop: Json = {"loop_over": over, "on_error": self.choose(ON_ERROR[:2])}
+        loop |= {"as": variable} if variable != "item" else {}
+        limit = self._draw(st.integers(1, 5)) if most is None else most
+        return loop | {"max_items": limit}
+
+    def _look(self) -> list[Json]:
+        over, name = self.choose(self.lists), self.name()
+        stretch = {"start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"}
+        step = self.choose(
+            [
+                self._api("detect_objects", name, timestamp="{{item.start_time}}", category="person"),
+                self._api("describe_segment", name, start_time="{{item.start_time}}", end_time="{{item.end_time + 1}}"),
+                self._api("recognize_actions", name, **stretch),
+                self._api("get_segment", name, **stretch),
+            ]
+        )
+        self.lists.append(name)
+        step |= self._loop(over)
+        if self._draw(st.booleans()):
+            step["until"] = f"{name} | length > 2"
+        return [step]
+
+    def _write(self) -> list[Json]:
+        name = self.name()
+        span = {"start_time": 5, "end_time": 9}
+        if self._draw(st.booleans()):
+            return [self._api("write_memory", name, level="event", time_range=span, content="seen: {{query}}")]
+        return [self._api("register_entity", name, timestamp=30, entity_hint="{{query}}") | {"on_error": "null"}]
+
+    def _aggregate(self) -> list[Json]:
+        operation, name = self.choose(LIST_AGGREGATES), self.name()
+        step = {
+            "type": "aggregate",
+            "operation": operation,
+            "inputs": self.choose(self.lists),
+            "params": LIST_AGGREGATES[operation],
+            "save_as": name,
+        }
+        if operation in PICKS:
+            self.items.append(name)
+        elif operation in LISTS:
+            self.lists.append(name)
+        elif operation in NUMBERS:
+            self.numbers.append(name)
+        return [step]
+
+    def _pair(self) -> list[Json]:
+        operation, name = self.choose(PAIRS), self.name()
+        sides = {"a": self.choose(self.lists), "b": self.choose(self.lists)}
+        if operation != "ordered_pair":
+            self.lists.append(name)
+        return [
+            {"type": "aggregate", "operation": operation, "inputs": sides, "params": PAIRS[operation], "save_as": name}
+        ]
+
+    def _order(self) -> list[Json]:
+        if not self.items:
+            return []
+        names = [self.choose(self.items), self.choose(self.items)]
+        return [{"type": "aggregate", "operation": "order_check", "inputs": names, "save_as": self.name()}]
+
+    def _sample(self) -> list[Json]:
+        params = {"interval": {"start_time": 0, "end_time": 60}, "step": 20, "max_items": 4}
+        return [{"type": "aggregate", "operation": "sample_times", "params": params, "save_as": self.name()}]
+
+    def _filter(self) -> list[Json]:
+        over, name = self.choose(self.lists), self.name()
+        self.lists.append(name)
+        return [{"type": "filter", "inputs": over, "where": self.choose(CONDITIONS), "save_as": name}]
+
+    def _project(self) -> list[Json]:
+        over, name = self.choose(self.lists), self.name()
+        self.lists.append(name)
+        fields = {"label": "{{query}} at {{item.start_time}}", "length": "{{item.end_time - item.start_time}}"}
+        return [{"type": "project", "inputs": over, "fields": fields, "save_as": name}]
+
+    def _set(self) -> list[Json]:
+        name = self.name()
+        values = [
+            "{{ 1 + 2 * 3 }}",
+            "{{query}} and more",
+            {"a": "{{ query }}", "b": [1, 2]},
+            "{{ hits.candidates | length }}",
+        ]
+        values += [f"{{{{ {number} / 2 }}}}" for number in self.numbers[-2:]]
+        values += [f"{{{{ {item}.start_time | default(0) }}}}" for item in self.items[-1:]]
+        return [{"type": "set", "value": self.choose(values), "save_as": name}]
+
+    def _require(self) -> list[Json]:
+        condition = self.choose(
+            [f"{self.choose(self.lists)} | length > 0", *(f"{item} is not none" for item in self.items[-2:])]
+        )
+        status = self.choose(["empty", "ambiguous", "partial"])
+        return [{"type": "require", "condition": condition, "status": status, "reason": "no {{query}}"}]
+
+    def _if(self) -> list[Json]:
+        name = self.name()
+        branches: list[list[Json]] = []
+        bound: list[list[str]] = []
+        for _ in range(2):
+            before = (list(self.lists), list(self.items), list(self.numbers))
+            body = self.step(inside=True) if self._draw(st.booleans()) else []
+            over = self.choose(self.lists)
+            bound.append([step["save_as"] for step in body if "save_as" in step])
+            branches.append([*body, {"type": "aggregate", "operation": "count", "inputs": over, "save_as": name}])
+            self.lists, self.items, self.numbers = before
+        for body, missing in zip(branches, reversed(bound), strict=True):
+            body += [{"type": "set", "value": None, "save_as": one} for one in missing]
+        self.numbers.append(name)
+        condition = f"{self.choose(self.lists)} | length > {self._draw(st.integers(0, 5))}"
+        return [{"type": "if", "condition": condition, "then": branches[0], "else": branches[1]}]
+
+    def _block(self) -> list[Json]:
+        name, variable = self.name(), f"v{self.name()}"
+        stretch = {"start_time": f"{{{{{variable}.start_time}}}}", "end_time": f"{{{{{variable}.end_time}}}}"}
+        over = self.choose(self.lists)
+        before = (list(self.lists), list(self.items), list(self.numbers))
+        body = [self._api("get_segment", self.name(), **stretch)]
+        body += self.step(inside=True) if self._draw(st.booleans()) else []
+        body.append(self._api("recognize_actions", self.name(), **stretch))
+        self.lists, self.items, self.numbers = before
+        self.lists.append(name)
+        return [{"type": "loop", "do": body, "save_as": name, **self._loop(over, variable=variable)}]
+
+    def _call(self) -> list[Json]:
+        name = self.name()
+        params = {"video_id": "{{video_id}}", "query": self.choose(["{{query}}", "a bird"])}
+        step: Json = {"type": "call_tool", "tool": self.choose(self._callees), "params": params, "save_as": name}
+        return [step | {"on_error": self.choose(ON_ERROR)}]
+
+    def outputs(self) -> Json:
+        made: Json = {"found": {"type": "int", "from": "{{ hits.candidates | length }}"}}
+        for place, name in enumerate(self.lists[-3:]):
+            made[f"rows{place}"] = {"type": "list", "from": f"{{{{ {name} }}}}"}
+        for place, name in enumerate(self.items[-2:]):
+            made[f"time{place}"] = {"type": self.choose(["Time", "Time?"]), "from": f"{{{{ {name}.start_time }}}}"}
+        for place, name in enumerate(self.numbers[-2:]):
+            made[f"number{place}"] = {"type": self.choose(["number", "float", "string?"]), "from": f"{{{{ {name} }}}}"}
+        return made
+
+
+@st.composite
+def documents(draw: Any, *, most_tools: int = 3, most_steps: int = 7) -> list[Json]:
+    """One to three tools; a later one may call an earlier one."""
+    made: list[Json] = []
+    for place in range(draw(st.integers(1, most_tools))):
+        writer = Writer(draw, [tool["tool_name"] for tool in made])
+        first = writer._api("search_segments_by_text", "hits", query="{{query}}", top_k=draw(st.integers(1, 12)))
+        steps = [first, *writer.steps(most_steps)]
+        made.append(
+            {
+                "tool_name": f"tool_{place}",
+                "description": "A tool that was made at random to see whether it holds what the compiler promises.",
+                "inputs": {"video_id": "string", "query": {"type": "string", "default": "rain"}},
+                "outputs": writer.outputs(),
+                "steps": steps,
+            }
+        )
+    return made
