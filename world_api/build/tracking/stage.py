@@ -123,9 +123,7 @@ class MovingThingsWorker:
         if self._glance is None or age > _SAME[1]:
             return False
         changed = cv2.threshold(cv2.absdiff(glance, self._glance), _SAME_LEVELS, 1, cv2.THRESH_BINARY)[1]
-        # Where nothing stood out, nothing that is followed can have come with less change than its own size.
-        is_exact = age > _NEARLY_SAME[1] and bool(self._blobs)
-        share, _ = _SAME if is_exact else _NEARLY_SAME
+        share, _ = _SAME if age > _NEARLY_SAME[1] else _NEARLY_SAME
         return bool(cv2.countNonZero(changed) <= share * changed.size)
 
     def _look_closely(self, frame: Frame, glance: Image) -> Smooth:
@@ -232,10 +230,7 @@ class MovingThingsWorker:
 
 
 def _glance(frame: Frame) -> Look:
-    gray = cv2.cvtColor(frame.picture(_MAX_SIDE), cv2.COLOR_BGR2GRAY)  # key frames ask for that picture, too
-    scale = min(1.0, _GLANCE_SIDE / max(gray.shape))
-    size = max(2, round(gray.shape[1] * scale)), max(2, round(gray.shape[0] * scale))
-    return Look(frame.time, cv2.resize(gray, size, interpolation=cv2.INTER_AREA))
+    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
 
 
 def _smooth(frame: Frame) -> Smooth:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
-from world_api.build.media.frames import Frame, PixelFormat
+from world_api.build.media.frames import Frame, PixelFormat, Scaler
 from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, clip_span
 from world_api.build.tracking.colour_words import colour_words
@@ -202,13 +202,13 @@ def test_colours_are_those_under_the_mask_the_largest_first() -> None:
     assert colour_words(picture, mask) == ["red", "black"]
 
 
-class Counted:
+class Counted(Frame):
     """A frame that counts what is asked of it."""
 
     def __init__(self, frame: Frame, asked: list[tuple[float, int | None]]) -> None:
+        super().__init__(frame.pixels, time=frame.time, scaler=Scaler())
         self._frame = frame
         self._asked = asked
-        self.time, self.shape = frame.time, frame.shape
 
     def picture(self, max_side: int | None = None, pixel_format: PixelFormat = "bgr") -> Image:
         if pixel_format == "bgr":
@@ -219,11 +219,11 @@ class Counted:
 def test_where_nothing_changes_hardly_a_picture_is_made(empty_room: Image, make_frames: MakeFrames) -> None:
     asked: list[tuple[float, int | None]] = []
     frames = make_frames(lambda t: empty_room, start=0, end=20)
-    follow([cast(Frame, Counted(frame, asked)) for frame in frames])
+    follow([Counted(frame, asked) for frame in frames])
     assert len(asked) <= 21
     asked.clear()
     moving = make_frames(lambda t: np.roll(empty_room, int(40 * t), axis=0), start=0, end=4)
-    follow([cast(Frame, Counted(frame, asked)) for frame in moving])
+    follow([Counted(frame, asked) for frame in moving])
     assert asked
 
 
@@ -232,7 +232,7 @@ def test_long_before_the_clip_one_picture_a_second_is_enough(
 ) -> None:
     asked: list[tuple[float, int | None]] = []
     frames = make_frames(lambda t: draw_block(empty_room, (37 * t) % 300), start=0, end=35)
-    follow([cast(Frame, Counted(frame, asked)) for frame in frames], clip=1)
+    follow([Counted(frame, asked) for frame in frames], clip=1)
     early = [time for time, side in asked if time < 25 and side == 320]
     assert 15 <= len(early) <= 26
     assert len([time for time, _ in asked if 30 <= time < 35]) >= 20
