@@ -24,7 +24,9 @@ class Room(NamedTuple):
 
 COMMANDS: dict[str, Room] = {
     "build": Room("world_api.exposure.commands.building", "app", "Build worlds from video files."),
-    "worlds": Room("world_api.exposure.commands.worlds", "app", "List the worlds of a store."),
+    "worlds": Room(
+        "world_api.exposure.commands.worlds", "app", "List the worlds of a store, and how much is kept beside them."
+    ),
     "inspect": Room(
         "world_api.exposure.commands.worlds",
         "inspect_app",

@@ -23,11 +23,16 @@ _STATES = ("where is it?", "what is it doing?", "who else is there?", "穿什么
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A row of the table: an operation, and how its arguments are drawn."""
+    """A row of the table: an operation, how its arguments are drawn, and what sets it apart from another row of it."""
 
-    name: str
     operation: str
     draw: Callable[[Draws], Arguments]
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """What stands in the table."""
+        return f"{self.operation} {self.variant}".rstrip()
 
 
 class Draws:
@@ -62,6 +67,10 @@ class Draws:
         languages = (("en",), ("zh",), ("en", "zh"))[kind - 1]
         drawn = (vocabulary(language).words[:_COMMON] for language in languages)
         return " ".join(word for words in drawn for word in self._random.sample(words, self._random.randint(1, 3)))
+
+    def search(self) -> Arguments:
+        """What to look for, and how many hits to give."""
+        return {"query": self.query(), "top_k": self.top_k()}
 
     def top_k(self) -> int:
         """How many hits."""
@@ -110,65 +119,51 @@ def _register(draws: Draws) -> Arguments:
 
 
 CASES = (
-    Case(name="list_scenes", operation="list_scenes", draw=lambda draws: {}),
-    Case(name="list_scenes in a range", operation="list_scenes", draw=lambda draws: {"time_range": draws.part()}),
-    Case(name="get_segment", operation="get_segment", draw=lambda draws: draws.stretch()),
+    Case(operation="list_scenes", draw=lambda draws: {}),
+    Case(operation="list_scenes", variant="in a range", draw=lambda draws: {"time_range": draws.part()}),
+    Case(operation="get_segment", draw=lambda draws: draws.stretch()),
+    Case(operation="search_segments_by_text", draw=lambda draws: draws.search()),
+    Case(operation="describe_segment", draw=lambda draws: draws.stretch()),
     Case(
-        name="search_segments_by_text",
-        operation="search_segments_by_text",
-        draw=lambda draws: {"query": draws.query(), "top_k": draws.top_k()},
-    ),
-    Case(name="describe_segment", operation="describe_segment", draw=lambda draws: draws.stretch()),
-    Case(
-        name="detect_objects",
         operation="detect_objects",
         draw=lambda draws: {"timestamp": draws.time(), "category": draws.category()},
     ),
     Case(
-        name="detect_objects in a range",
         operation="detect_objects",
+        variant="in a range",
         draw=lambda draws: {"timestamp": draws.time(), "category": draws.category(), "time_range": draws.stretch()},
     ),
-    Case(name="recognize_actions", operation="recognize_actions", draw=lambda draws: draws.stretch()),
-    Case(name="register_entity", operation="register_entity", draw=_register),
+    Case(operation="recognize_actions", draw=lambda draws: draws.stretch()),
+    Case(operation="register_entity", draw=_register),
     Case(
-        name="get_entity_trajectory",
         operation="get_entity_trajectory",
         draw=lambda draws: {"entity_id": draws.entity()},
     ),
     Case(
-        name="query_entity_state",
         operation="query_entity_state",
         draw=lambda draws: {**draws.moment_of_entity(), "query": draws.pick(_STATES)},
     ),
+    Case(operation="search_segments_by_semantics", draw=lambda draws: draws.search()),
     Case(
-        name="search_segments_by_semantics",
         operation="search_segments_by_semantics",
-        draw=lambda draws: {"query": draws.query(), "top_k": draws.top_k()},
+        variant="in a range",
+        draw=lambda draws: {**draws.search(), "time_range": draws.part()},
     ),
     Case(
-        name="search_segments_by_semantics in a range",
-        operation="search_segments_by_semantics",
-        draw=lambda draws: {"query": draws.query(), "top_k": draws.top_k(), "time_range": draws.part()},
-    ),
-    Case(
-        name="search_similar_to_example",
         operation="search_similar_to_example",
         draw=lambda draws: {"example_segment": draws.stretch(20.0), "top_k": draws.top_k()},
     ),
     Case(
-        name="write_memory",
         operation="write_memory",
         draw=lambda draws: {"level": "event", "time_range": draws.stretch(), "content": draws.query()},
     ),
     Case(
-        name="read_memory",
         operation="read_memory",
-        draw=lambda draws: {"level": "event", "query": draws.query(), "top_k": draws.top_k()},
+        draw=lambda draws: {"level": "event", **draws.search()},
     ),
-    Case(name="merge_events", operation="merge_events", draw=lambda draws: {"event_ids": draws.events()}),
-    Case(name="list_entities", operation="list_entities", draw=lambda draws: {}),
-    Case(name="get_video_metadata", operation="get_video_metadata", draw=lambda draws: {}),
+    Case(operation="merge_events", draw=lambda draws: {"event_ids": draws.events()}),
+    Case(operation="list_entities", draw=lambda draws: {}),
+    Case(operation="get_video_metadata", draw=lambda draws: {}),
 )
 
 

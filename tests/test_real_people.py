@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.building import Silent
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
 from world_api.profiles import open_session
@@ -18,16 +19,6 @@ pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 ONE_BY_ONE = "people_one_by_one"
 RETURNING = "composite_337s"
 TOLERANCE = 1.0
-
-
-class Silent:
-    """Progress nobody watches."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nothing to draw."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.building import Silent
 from world_api.core.spans import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
 from world_api.profiles import open_session
@@ -26,16 +27,6 @@ NAME = "composite_337s"
 CUT_TOLERANCE = 0.3
 LABEL_TOLERANCE = 0.5
 QUOTE = "ask not what your country can do"
-
-
-class Silent:
-    """Progress nobody watches."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nothing to draw."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
 
 
 @pytest.fixture(scope="module")

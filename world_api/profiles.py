@@ -17,17 +17,12 @@ from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
 
 if TYPE_CHECKING:
+    from world_api.build.apart.helpers import Helpers
     from world_api.build.builder import BuildReport, Progress
-    from world_api.build.helpers import Helpers
     from world_api.build.recipe import Recipe
     from world_api.world.disk.stored import World
     from world_api.world.sessions.on_demand import FrameLooker
     from world_api.world.sessions.session import Session
-
-#: Where answers that were computed on demand are kept, inside the store and outside every world.
-ON_DEMAND = ".on-demand"
-#: Where streams are recorded that were followed.
-RECORDINGS = ".recordings"
 
 
 def build_world(
@@ -47,10 +42,10 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
-    from world_api.build.helpers import Helpers
+    from world_api.build.apart.helpers import Helpers
 
     chosen = options or BuildOptions()
-    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
+    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits)
     with closing(Helpers(chosen.limits, recipe.apart)) as helpers:
         if chosen.following is None:
             helpers.start()  # first of all, so that they get ready while this process imports what it needs
@@ -68,6 +63,7 @@ def _build_world(
     helpers: Helpers,
 ) -> BuildReport:
     from world_api.build import builder
+    from world_api.build.beside import recording_of
     from world_api.build.growing import following, streams
     from world_api.world.search.prepare import prepare
 
@@ -75,7 +71,7 @@ def _build_world(
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
     name = video_id if video_id is not None else video_id_from_file_name(path.stem)
     if address is not None:
-        path = chosen.record or store / RECORDINGS / f"{name}.mkv"
+        path = chosen.record or recording_of(store, name)
     job = builder.Job(
         video=path,
         store=store,
@@ -184,14 +180,14 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.build.media.worker import VideoFrames
-    from world_api.world.sessions.on_demand import FrameLooker
+    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.world.sessions.on_demand import FOLDER, FrameLooker
 
     return FrameLooker(
         frames=VideoFrames(source),
         detector=ClassicalDetector(),
         world_hash=world.manifest.world_hash,
-        cache=store / ON_DEMAND,
+        cache=store / FOLDER,
     )
 
 

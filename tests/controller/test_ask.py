@@ -5,46 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from controller.journal import Journal
 from controller.replay import replay_recorded
-from videoworld import main
+from tests.support.command_line import Cli, Outcome
 
 QUESTION = "When does the person in red first appear?"
-
-
-class Outcome(NamedTuple):
-    """What a command left: exit status, stdout, stderr."""
-
-    status: int
-    out: str
-    err: str
 
 
 Ask = Callable[..., Outcome]
 
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str], make_world: Any, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Runs ``videoworld ask`` on a store with the made minute, with no endpoint configured unless given."""
-    make_world()
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: str, **environment: str) -> Outcome:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        status = 0
-        try:
-            main(["ask", *arguments, "--store", str(make_world.store)])
-        except SystemExit as leaving:
-            status = leaving.code if isinstance(leaving.code, int) else 1
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return Outcome(status, out, err)
+        return cli("ask", *arguments)
 
     return run
 

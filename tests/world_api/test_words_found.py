@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
 from world_api.exposure.inspection import inspection, inspection_text
 from world_api.listening import Listening
@@ -17,13 +18,6 @@ from world_api.options import BuildOptions
 from world_api.profiles import build_world, open_session
 
 SAID = "我们明天在花园里见面"
-
-
-class Silent:
-    """Progress nobody watches."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nothing to draw."""
 
 
 def found(store: Path, query: str) -> list[dict[str, Any]]:

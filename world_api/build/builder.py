@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from world_api.build.apart.helpers import Helpers
 from world_api.build.apart.stages import Apart
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
-from world_api.build.helpers import Helpers
+from world_api.build.media.apart.passes import VideoPass
+from world_api.build.media.apart.worker import MediaWorker, VideoSound
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import MediaWorker, VideoSound
 from world_api.build.recipe import Recipe, keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.running.schedule import Progress, Schedule

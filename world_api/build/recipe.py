@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from world_api.build.media.worker import MediaWorker
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from world_api.build.media.probe import check_file
+from world_api.build.media.opening import check_file
 from world_api.core.faults import MediaFault
 from world_api.world.disk.hashing import hash_file
 

@@ -22,7 +22,6 @@ from world_api.build.code import hash_code
 from world_api.build.media.frames import Frame, PixelFormat
 from world_api.build.media.losses import LossNote
 from world_api.build.media.probe import Probe
-from world_api.build.media.wants import is_sampled
 from world_api.core.canonical import content_hash
 from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
@@ -34,7 +33,8 @@ CLIP_SECONDS = 30.0
 
 #: What gives a stage its frames.
 FRAME_MODULES = tuple(
-    f"world_api.build.media.{name}" for name in ("frames", "decoding", "timeline", "probe", "wants", "child.slots")
+    f"world_api.build.media.{name}"
+    for name in ("opening", "probe", "frames", "decoding", "timeline", "wants", "child.slots")
 )
 
 Record = dict[str, Any]
@@ -43,11 +43,12 @@ Records = Mapping[str, list[Record]]  #: table name -> rows
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """Which frames a stage is fed: ``fps`` a second (None: every frame), and how much around each clip (seconds).
+    """Which frames a stage is fed: the first in each step of ``1 / fps`` seconds (None: every frame).
 
-    ``max_side`` is the size in pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side,
-    pixel format) it looks at nothing else: that picture is then made where the frame is decoded, and the frame stays
-    there. No other stage may ask for the same one, since scalers there and here may differ by a grey level.
+    ``warm_up`` and ``look_ahead`` (seconds) are how much around each clip it is fed besides. ``max_side`` is the size in
+    pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side, pixel format) it looks
+    at nothing else: that picture is then made where the frame is decoded, and the frame stays there. No other stage may
+    ask for the same one, since scalers there and here may differ by a grey level.
     """
 
     fps: float | None
@@ -55,10 +56,6 @@ class Sampling:
     warm_up: float = 0.0
     look_ahead: float = 0.0
     picture: tuple[int, PixelFormat] | None = None
-
-    def takes(self, time: float, previous: float | None) -> bool:
-        """Whether a frame is sampled: the first one in each step of ``1 / fps`` seconds, whoever asks."""
-        return is_sampled(self.fps, time, previous)
 
 
 @dataclass(frozen=True, kw_only=True)

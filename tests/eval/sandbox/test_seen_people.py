@@ -12,6 +12,7 @@ import pytest
 
 from eval.sandbox import SampleFiles, make_sample
 from eval.sandbox.sample import DEFAULT_SEED
+from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
 from world_api.core.boxes import Box
 from world_api.options import BuildOptions
@@ -27,16 +28,6 @@ TOLERANCE = 1.0
 BESIDE, SAME_PLACE = 0.1, 0.4
 
 Seen = tuple[float, Box]
-
-
-class Silent:
-    """Progress nobody watches."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nothing to draw."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ import av
 import numpy as np
 import pytest
 
+from tests.support.building import Silent
+from world_api.build.media.apart.passes import VideoPass
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame, Scaler, decoded_frame
 from world_api.build.media.limits import DEFAULT_LIMITS
-from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import probe
 from world_api.build.running.schedule import Schedule
 from world_api.build.shelf import Shelf
@@ -41,16 +42,6 @@ def encode(
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return path
-
-
-class Silent:
-    """Nobody watches a build."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
 
 
 def run(video: Path, stages: Sequence[Stage], shelf: Shelf) -> float:

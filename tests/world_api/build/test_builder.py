@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
@@ -22,22 +23,6 @@ from world_api.world.disk.locking import world_lock
 from world_api.world.disk.stored import open_world
 
 pytestmark = pytest.mark.media
-
-
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        assert 0 <= done <= total + 1e-6
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 def without_text(video: Path) -> Sequence[Stage]:
@@ -55,10 +40,6 @@ def build(
     return build_world(
         Job(video=video, store=store, name=name, recipe=recipe, force=force, progress=Silent(), clock=StandingClock())
     )
-
-
-class Broken(Exception):
-    """Stands for a power cut."""
 
 
 class Marking:

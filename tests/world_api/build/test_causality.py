@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.building import made_clip, sampled_for
 from world_api.build.linking.look_links import LookLinks
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, Records, Stage, clip_span
+from world_api.build.stage import Records, Stage
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks
@@ -24,37 +23,18 @@ from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine
-from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 
 Rows = list[dict[str, Any]]
 MADE = {"producer": "made/1"}
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
-
-
-def clip(number: int, stored: dict[str, Rows]) -> Clip:
-    def read(table: str, span: TimeSpan) -> Any:
-        return rows_from_records(table, [row for row in stored.get(table, []) if span.contains(row["time"])])
-
-    return Clip(
-        number=number, span=clip_span(number), source=SOURCE, rows=read, keep_image=lambda jpeg: str(hash(jpeg))
-    )
 
 
 def made(stage: Stage, number: int, *, frames: Sequence[Frame] = (), stored: dict[str, Rows] | None = None) -> Records:
-    worker = stage.open(clip(number, stored or {}))
-    previous = None
-    for frame in frames:
-        assert stage.spec.sampling is not None
-        if stage.spec.sampling.takes(frame.time, previous):
-            worker.see(frame)
-        previous = frame.time
+    worker = stage.open(made_clip(number, stored))
+    for frame in sampled_for(stage, frames):
+        worker.see(frame)
     return worker.finish()
 
 

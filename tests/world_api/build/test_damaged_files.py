@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.building import Silent, StandingClock
 from world_api.build.media.limits import Limits
 from world_api.core.faults import VideoWorldError
 from world_api.listening import Listening
@@ -22,22 +23,6 @@ NAMED = {"empty_file", "not_a_video", "no_video_stream", "too_many_pixels", "too
          "decoder_stalled", "no_such_subtitles"}  # fmt: skip
 #: What the repository draws itself stands in where the real cases are not.
 CASES = Path(__file__).resolve().parents[4] / "shared" / "data" / "video" / "decoder_cases"
-
-
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 def damaged(data: bytes, seed: int) -> bytes:

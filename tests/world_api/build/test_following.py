@@ -14,6 +14,7 @@ from typing import Any
 import av
 import pytest
 
+from tests.support.building import Broken, Listener, Silent, StandingClock
 from world_api.build.builder import Job, build_world
 from world_api.build.growing.following import Following, follow_world
 from world_api.core.faults import MediaFault, StoreFault
@@ -32,29 +33,10 @@ FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
 SETTLED = 1.0
 
 
-class Silent:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        assert 0 <= done <= total
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
-
-
 def job(video: Path, store: Path, *, force: bool = False) -> Job:
     recipe = recipe_for("classical", QUIET, without=("screen_texts",))
     return Job(
-        video=video, store=store, name="film", recipe=recipe, force=force, progress=Silent(), clock=StandingClock()
+        video=video, store=store, name="film", recipe=recipe, force=force, progress=Listener(), clock=StandingClock()
     )
 
 
@@ -183,10 +165,6 @@ def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_
     assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
 
 
-class Broken(Exception):
-    """Stands for a power cut."""
-
-
 def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> None:
     whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
 
@@ -250,7 +228,7 @@ def test_a_format_that_cannot_be_followed_is_built_once_it_is_whole(two_shots: P
     with Writer(two_shots, growing):
         report = follow_world(following, Following(settled=SETTLED))
     assert report.world_hash == whole.world_hash
-    assert isinstance(following.progress, Silent)
+    assert isinstance(following.progress, Listener)
     assert "cannot be followed" in following.progress.said[0]
 
 

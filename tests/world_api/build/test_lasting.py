@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.building import Broken, Listener, StandingClock
+from tests.support.decoders import children, decoder_of
 from world_api.build.builder import BuildReport, Job, build_world
+from world_api.build.media.apart.passes import VideoPass
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
 from world_api.build.stages.key_frames import KeyFrames
@@ -26,27 +28,6 @@ from world_api.world.disk.locking import world_lock
 from world_api.world.disk.stored import check_world, open_world
 
 pytestmark = pytest.mark.media
-
-
-class Listener:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.spoke = threading.Event()
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-        self.spoke.set()
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Seeing:
@@ -294,9 +275,9 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
 
     def dying(self: VideoPass, *, leap: float) -> Iterator[Frame]:
         for frame in told(self, leap=leap):
-            if 10.0 <= frame.time < 13.0 and self.process_id is not None:
+            if 10.0 <= frame.time < 13.0 and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.process_id, signal.SIGKILL)
+                    os.kill(number, signal.SIGKILL)
             yield frame
 
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -328,15 +309,9 @@ class Failing(Seeing):
         return super().open(clip)
 
 
-class Broken(Exception):
-    """Stands for a fault of a stage."""
-
-
 def test_a_stage_that_fails_ends_the_build_and_leaves_no_thread_and_no_process(film: Path, tmp_path: Path) -> None:
     threads = threading.active_count()
     with pytest.raises(Broken):
         build(film, tmp_path, Failing(), Apart())
     assert threading.active_count() == threads
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    if children.exists():
-        assert children.read_text().split() == []
+    assert not children()

@@ -6,26 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.building import Silent, StandingClock
 from world_api import BuildOptions, Listening, build_world, ensure_world, open_world
 from world_api.core.faults import MediaFault
 
 pytestmark = pytest.mark.media
-
-
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 def test_a_file_that_has_a_world_is_asked_as_it_was_built(two_shots: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
@@ -23,22 +24,6 @@ MEMORY = {
     "event": "memory_written", "schema_version": 1, "known_at": 1.0, "memory_id": "mem_000001", "level": "event",
     "start": 0.0, "end": 1.0, "content": "someone enters", "parts": [],
 }  # fmt: skip
-
-
-class Silent:
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nobody watches."""
-
-    def say(self, text: str) -> None:
-        """Nobody listens."""
-
-
-class StandingClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00+00:00"
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Drawing:
@@ -180,10 +165,6 @@ class Breaking(Drawing):
         if self.time > 30:
             raise Broken
         return super().finish()
-
-
-class Broken(Exception):
-    """Stands for a power cut."""
 
 
 def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(

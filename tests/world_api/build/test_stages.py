@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_clip, made_source, sampled_for
 from world_api.build.linking.stitches import Stitches
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe
 from world_api.build.stage import Clip, Records, Stage, clip_span
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.key_frames import KeyFrames
 from world_api.build.stages.looks import Looks, look_of
 from world_api.build.stages.scene_cuts import SceneCuts
 from world_api.core.ports import Image
-from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 
 pytestmark = pytest.mark.media
 
@@ -28,35 +25,14 @@ MakeFrames = Callable[..., list[Frame]]
 Rows = list[dict[str, Any]]
 
 
-def source(start: float = 0.0, rate: float = 10.0) -> Probe:
-    return Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=rate,
-        start=start, declared_duration=None, has_audio=False,
-    )  # fmt: skip
-
-
 def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float = 0.0, rate: float = 10.0) -> Clip:
-    rows = stored or {}
-
-    def read(table: str, span: TimeSpan) -> Any:
-        return rows_from_records(table, [row for row in rows.get(table, []) if span.contains(row["time"])])
-
-    return Clip(
-        number=number,
-        span=clip_span(number),
-        source=source(start, rate),
-        rows=read,
-        keep_image=lambda jpeg: f"{len(jpeg)}.jpg",
-    )
+    return made_clip(number, stored, source=made_source(start=start, rate=rate))
 
 
 def run(stage: Stage, frames: Sequence[Frame], at: Clip) -> Records:
     worker = stage.open(at)
-    previous = None
-    for frame in frames:
-        if stage.spec.sampling is not None and stage.spec.sampling.takes(frame.time, previous):
-            worker.see(frame)
-        previous = frame.time
+    for frame in sampled_for(stage, frames):
+        worker.see(frame)
     return worker.finish()
 
 

@@ -16,6 +16,7 @@ import pyarrow.ipc
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.building import Listener
 from videoworld import app
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import StoreFault
@@ -173,19 +174,6 @@ def test_processes_that_prepare_one_world_at_once_leave_it_sound(make_world: Any
     assert not list(kept(world).glob(".*.part"))
 
 
-class Telling:
-    """Progress that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Nothing to draw."""
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-
 def film(path: Path) -> Path:
     from fractions import Fraction
 
@@ -204,7 +192,7 @@ def film(path: Path) -> Path:
 
 @pytest.mark.media
 def test_a_build_is_done_though_nothing_can_be_kept_beside_it(tmp_path: Path) -> None:
-    store, progress = tmp_path / "worlds", Telling()
+    store, progress = tmp_path / "worlds", Listener()
     store.mkdir()
     (store / FOLDER).write_text("a file where the folder should be")
     report = build_world(film(tmp_path / "film.mp4"), store, progress=progress, clock=SystemClock())

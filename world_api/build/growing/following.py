@@ -18,10 +18,10 @@ from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
 from world_api.build.describing import describe
 from world_api.build.growing.growth import Growth
+from world_api.build.media.apart.passes import VideoPass
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass
-from world_api.build.media.passes import VideoPass
 from world_api.build.media.probe import Probe
-from world_api.build.media.worker import MediaWorker, probe_apart
 from world_api.build.recipe import keys_of
 from world_api.build.replacing import find_predecessor, remember_source
 from world_api.build.running.schedule import Schedule
@@ -62,8 +62,8 @@ def follow_world(job: Job, following: Following) -> BuildReport:
     started = job.clock.monotonic()
     _await(job.video, following)
     with closing(MediaWorker(job.limits)) as worker, lock_of(job):
-        source = _followed(job, following)
-        followed = _memorise(job, following, source) if source is not None else None
+        source = _followed(job, following, worker)
+        followed = _memorise(job, following, source, worker) if source is not None else None
         stamp = stamp_of(job.video)
         whole = worker.probe(job.video)
         stages, source_hash = job.recipe.stages_by(job.video, worker), hash_source(job.video)
@@ -96,16 +96,16 @@ def _await(video: Path, following: Following) -> None:
         sleep(min(_STEP, following.settled))
 
 
-def _followed(job: Job, following: Following) -> Probe | None:
+def _followed(job: Job, following: Following, worker: MediaWorker) -> Probe | None:
     """What the beginning of the file says it is, or None for one that can only be read once it is whole."""
     try:
-        return probe_apart(job.video, job.limits, settled=following.settled)
+        return worker.probe(job.video, settled=following.settled)
     except MediaFault as fault:
         job.progress.say(f"{job.video.name} cannot be followed ({fault.message}); it is built once it stands still")
         return None
 
 
-def _memorise(job: Job, following: Following, source: Probe) -> _Followed:
+def _memorise(job: Job, following: Following, source: Probe, worker: MediaWorker) -> _Followed:
     """Make rows as the frames come, and publish a world after each clip."""
     folder = job.folder
     growth = Growth(folder, job.video)
@@ -135,7 +135,7 @@ def _memorise(job: Job, following: Following, source: Probe) -> _Followed:
     schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
         source=source, limits=job.limits, wants=[lane.want(None) for lane in schedule.lanes], noted=log.note,
-        settled=following.settled,
+        settled=following.settled, process=worker.hand_over(),
     )  # fmt: skip
     try:
         with opencv_on_one_thread():

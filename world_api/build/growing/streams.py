@@ -8,8 +8,8 @@ from threading import Thread
 
 from world_api.build.builder import BuildReport, Job
 from world_api.build.growing.following import Following, follow_world
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.child.growing import being_written
-from world_api.build.media.worker import MediaWorker
 from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.world.disk.files import not_writable
 
@@ -65,6 +65,7 @@ class _Recording(Thread):
             being_written(self._path).touch()
         except OSError as error:
             raise not_writable(self._path, error) from error
+        self._worker.start()  # so that there is one to kill, however early the recording is stopped
 
     def run(self) -> None:
         """Record; whatever happens, the file is then complete."""

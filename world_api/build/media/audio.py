@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from world_api.build.media.probe import open_video
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.opening import open_video
 from world_api.core.ports import SAMPLE_RATE, Samples
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _RUN_IN = 1.0
 _GAP = 0.02
 
 
-def read_audio(path: Path, start: float, end: float) -> Samples:
+def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT_LIMITS) -> Samples:
     """The sound of ``[start, end)``, in seconds on the file's own clock (project time plus ``Probe.start``).
 
     Returns float32 samples in -1..1, mono, :data:`SAMPLE_RATE` a second; sample k lies at ``start + k / SAMPLE_RATE``.
@@ -34,7 +35,7 @@ def read_audio(path: Path, start: float, end: float) -> Samples:
     Raises:
         MediaFault: as :func:`world_api.build.media.probe.probe`, where the file cannot be opened.
     """
-    with open_video(path) as container:
+    with open_video(path, limits=limits) as container:
         stream = _best_stream(container)
         if stream is None:
             return np.zeros(0, np.float32)
@@ -46,16 +47,6 @@ def read_audio(path: Path, start: float, end: float) -> Samples:
             track.add(frame)
         track.close()
         return track.samples
-
-
-def has_sound(path: Path) -> bool:
-    """Whether a file has a sound stream.
-
-    Raises:
-        MediaFault: as :func:`world_api.build.media.probe.probe`, where the file cannot be opened.
-    """
-    with open_video(path) as container:
-        return bool(container.streams.audio)
 
 
 class _Track:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from world_api.build.media.frames import Frame, Scaler, decoded_frame
+from world_api.build.media.frames import Frame, Scaler, decode_pictures, decoded_frame, frame_time, in_seconds
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses
-from world_api.build.media.probe import Probe, decode_pictures, frame_time, in_seconds, open_video, video_stream
+from world_api.build.media.opening import open_video, video_stream
+from world_api.build.media.probe import Probe
 from world_api.build.media.timeline import Timeline
 
 if TYPE_CHECKING:

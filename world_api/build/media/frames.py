@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from world_api.build.media.probe import quarter_turn
 from world_api.core.ports import Image
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.reformatter import VideoReformatter
 
 T = TypeVar("T")
 PixelFormat = Literal["bgr", "gray"]
+#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
+#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
+_WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
@@ -146,3 +151,34 @@ def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler) -> Frame:
     """A frame whose pixels this process decoded."""
     pixels = DecodedPixels(raw=raw, width=raw.width, height=raw.height, turn=quarter_turn(raw))
     return Frame(pixels, time=time, scaler=scaler)
+
+
+def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
+    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
+
+    Raises:
+        av.FFmpegError: the packet cannot be decoded.
+    """
+    import av
+
+    pictures = [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
+        for picture in pictures:
+            picture.pts = picture.dts
+    return pictures
+
+
+def frame_time(frame: VideoFrame) -> float:
+    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
+    pts, step = frame.pts, frame.time_base
+    return in_seconds(pts, step) if pts is not None and step else 0.0
+
+
+def in_seconds(count: int, step: Fraction) -> float:
+    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
+    return count * step.numerator / step.denominator
+
+
+def quarter_turn(frame: VideoFrame) -> int:
+    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
+    return round(frame.rotation / 90) % 4 * 90

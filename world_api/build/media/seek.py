@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Frame, Scaler, decoded_frame
+from world_api.build.media.frames import Frame, Scaler, decode_pictures, decoded_frame, frame_time
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import Probe, decode_pictures, frame_time, open_video, probe, video_stream
+from world_api.build.media.opening import open_video, video_stream
+from world_api.build.media.probe import Probe, probe
 from world_api.build.media.timeline import Timeline
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 
+from world_api.build.media.apart.passes import let_go
 from world_api.build.media.frames import Frame
-from world_api.build.media.passes import let_go
 from world_api.build.media.wants import Want
 from world_api.build.shelf import Shelf
 from world_api.build.stage import Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
 
+from world_api.build.media.apart.passes import VideoPass, has_pixels, let_go
 from world_api.build.media.frames import Frame
-from world_api.build.media.passes import VideoPass, has_pixels, let_go
 from world_api.build.running.lanes import Lane, RowLane, Shown
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
@@ -55,31 +54,37 @@ class Board:
             return self._up_to[stage]
 
 
-@dataclass(kw_only=True)
 class Schedule:
-    """The stages of one build at work. ``clip_done`` is told how many clips from the first on all stages have stored."""
+    """The stages of one build at work: a lane for each that looks at frames, one for all that look at rows.
 
-    stages: Sequence[Stage]
-    shelf: Shelf
-    progress: Progress
-    expected: float  #: seconds the video is said to have; 0 where nobody says
-    clip_done: Callable[[int], None] = lambda count: None
+    ``expected`` is how many seconds the video is said to have; 0 where nobody says. ``clip_done`` is told how many clips
+    from the first on all stages have stored. No thread starts before there is something to do; :meth:`stop` ends all.
+    """
 
-    @property
-    def _workers(self) -> list[Lane | RowLane]:
-        return [*self.lanes, self._rows]
-
-    def __post_init__(self) -> None:
-        self._board = Board(self.stages, self.shelf)
-        self._row_stages = [stage for stage in self.stages if stage.spec.sampling is None]
-        self._given = dict.fromkeys((stage.spec.name for stage in self._row_stages), 0)
-        self._complete = 0
-        self._rows = RowLane(self.shelf, closed=self._board.close)
+    def __init__(
+        self,
+        *,
+        stages: Sequence[Stage],
+        shelf: Shelf,
+        progress: Progress,
+        expected: float,
+        clip_done: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self._stages = stages
+        self._progress = progress
+        self._expected = expected
+        self._clip_done = clip_done
+        self._board = Board(stages, shelf)
         self.lanes = [
-            Lane(stage, stage.spec.sampling, self.shelf, closed=self._board.close)
-            for stage in self.stages
+            Lane(stage, stage.spec.sampling, shelf, closed=self._board.close)
+            for stage in stages
             if stage.spec.sampling is not None
         ]
+        self._row_stages = [stage for stage in stages if stage.spec.sampling is None]
+        self._rows = RowLane(shelf, closed=self._board.close)
+        self._workers: list[Lane | RowLane] = [*self.lanes, self._rows]
+        self._given = dict.fromkeys((stage.spec.name for stage in self._row_stages), 0)
+        self._complete = 0
 
     def run_pass(self, decode: VideoPass) -> None:
         """Feed the frames of a pass to the lanes that want them.
@@ -127,10 +132,10 @@ class Schedule:
         for stage in self._row_stages:
             self._give(stage, None if duration is None else clip_count(duration))
         self._tell(duration)
-        complete = min(self._board.up_to(stage.spec.name) for stage in self.stages) if self.stages else 0
+        complete = min((self._board.up_to(stage.spec.name) for stage in self._stages), default=0)
         if complete > self._complete:
             self._complete = complete
-            self.clip_done(complete)
+            self._clip_done(complete)
 
     def _see_to_failures(self) -> None:
         """Raise what a stage raised."""
@@ -156,19 +161,19 @@ class Schedule:
 
     def _is_finished(self, duration: float) -> bool:
         count = clip_count(duration)
-        return all(self._board.up_to(stage.spec.name) >= count for stage in self.stages)
+        return all(self._board.up_to(stage.spec.name) >= count for stage in self._stages)
 
     def _tell(self, duration: float | None) -> None:
         for lane in self.lanes:
             done = lane.time if duration is None else min(lane.time, duration)
-            self.progress.update(lane.stage.spec.name, done, self._total(done, duration))
+            self._progress.update(lane.stage.spec.name, done, self._total(done, duration))
         for stage in self._row_stages:
             done = self._board.up_to(stage.spec.name) * CLIP_SECONDS
             done = done if duration is None else min(done, duration)
-            self.progress.update(stage.spec.name, done, self._total(done, duration))
+            self._progress.update(stage.spec.name, done, self._total(done, duration))
 
     def _total(self, done: float, duration: float | None) -> float:
         """How much there is to do, as far as anybody knows; of a video that grows there is always more."""
         if duration is not None:
             return duration
-        return max(done, self.expected) if self.expected else done + CLIP_SECONDS
+        return max(done, self._expected) if self._expected else done + CLIP_SECONDS

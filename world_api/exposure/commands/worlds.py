@@ -23,16 +23,65 @@ def worlds(
     search: Annotated[
         str, typer.Option("--search", help="List the segments of all videos that match these words.")
     ] = "",
+    clean: Annotated[
+        bool,
+        typer.Option(
+            "--clean",
+            help="Remove what is kept beside the worlds and not needed: answers made on demand, which are made again when "
+            "asked for, and recordings of streams that have no world. Nothing that is being built or recorded.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the worlds of a store."""
+    """List the worlds of a store, and how much is kept beside them."""
+    if clean and search:
+        raise typer.BadParameter("goes without --search", param_hint="--clean")
+    if clean:
+        _clean(store, as_json)
+    elif search:
+        _search(store, search, as_json)
+    else:
+        _list(store, as_json)
+
+
+def _list(store: Path, as_json: bool) -> None:
+    from world_api.build.beside import bytes_of, find_beside
     from world_api.world.disk.stored import list_worlds
 
-    if search:
-        _search(store, search, as_json)
-        return
     entries = [_entry(store, video_id) for video_id in list_worlds(store)]
-    show({"store": str(store), "worlds": entries}, as_json=as_json, text=lambda: _listing(store, entries))
+    found = find_beside(store)
+    beside = {
+        "answers_bytes": bytes_of(found.answers),
+        "recordings_bytes": bytes_of(found.recordings),
+        "spare_recordings_bytes": bytes_of(found.spare),
+    }
+    record = {"store": str(store), "worlds": entries, "beside": beside}
+    show(record, as_json=as_json, text=lambda: "\n".join([_listing(store, entries), *_beside_lines(beside)]))
+
+
+def _beside_lines(beside: dict[str, int]) -> list[str]:
+    """What is kept beside the worlds, where it is anything."""
+    answers, recordings, spare = beside.values()
+    if not answers and not recordings:
+        return []
+    kept = f"beside the worlds: answers made on demand {_megabytes(answers)}, recordings {_megabytes(recordings)}"
+    if spare:
+        kept += f" ({_megabytes(spare)} of no world)"
+    return [kept + ("; `videoworld worlds --clean` removes what is not needed" if answers or spare else "")]
+
+
+def _clean(store: Path, as_json: bool) -> None:
+    from world_api.build.beside import clear_beside
+
+    removed = clear_beside(store)
+    names = [path.name for path in removed.recordings]
+    record = {"store": str(store), "answers": removed.answers, "recordings": names, "bytes": removed.size}
+    what = f"{removed.answers} answers made on demand and {len(names)} recordings"
+    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(removed.size)})")
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.2f} MB"
 
 
 def _search(store: Path, query: str, as_json: bool) -> None:

@@ -16,6 +16,9 @@ from world_api.core.ports import DetectedObject, FrameSource, ObjectDetector
 from world_api.core.spans import round_time
 from world_api.world.disk.files import write_atomically
 
+#: Where answers are kept, inside the store and outside every world.
+FOLDER = ".on-demand"
+
 
 class FrameLooker:
     """Detection on demand over one world's video. ``cache`` None keeps nothing."""

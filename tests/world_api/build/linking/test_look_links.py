@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_clip
 from world_api.build.linking.look_links import LookLinks
-from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, clip_span
-from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 
 Rows = list[dict[str, Any]]
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
 
 
 def looks(track: str, kind: float, start: float, *, number: int = 8) -> Rows:
@@ -48,15 +39,8 @@ def stitch(earlier: str, later: str, time: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def reader(stored: dict[str, Rows]) -> Callable[[str, TimeSpan], Any]:
-    return lambda table, span: rows_from_records(
-        table, [row for row in stored.get(table, []) if span.contains(row["time"])]
-    )
-
-
 def links(stage: LookLinks, number: int, stored: dict[str, Rows]) -> Rows:
-    clip = Clip(number=number, span=clip_span(number), source=SOURCE, rows=reader(stored), keep_image=lambda jpeg: "")
-    return list(stage.open(clip).finish()["look_links"])
+    return list(stage.open(made_clip(number, stored)).finish()["look_links"])
 
 
 def pairs(rows: Rows) -> list[tuple[str, str]]:

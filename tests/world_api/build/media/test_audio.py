@@ -10,7 +10,8 @@ import av
 import numpy as np
 import pytest
 
-from world_api.build.media.audio import has_sound, read_audio
+from world_api.build.media.audio import read_audio
+from world_api.build.media.subtitles.sources import look_inside
 from world_api.core.faults import MediaFault
 from world_api.core.ports import SAMPLE_RATE, Samples
 
@@ -106,7 +107,7 @@ def test_what_lies_outside_the_file_is_silence(tmp_path: Path) -> None:
 
 def test_a_file_without_sound_gives_no_samples(two_shots: Path) -> None:
     assert read_audio(two_shots, 0.0, 5.0).shape == (0,)
-    assert not has_sound(two_shots)
+    assert not look_inside(two_shots).has_sound
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:

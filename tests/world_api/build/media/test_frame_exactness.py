@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from world_api.build.media.apart.worker import VideoFrames
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.probe import probe
 from world_api.build.media.seek import FrameFinder
-from world_api.build.media.worker import VideoFrames
 from world_api.core.ports import Image
 
 pytestmark = pytest.mark.media

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from world_api.build.media.apart.worker import VideoFrames
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
 from world_api.build.media.probe import probe
-from world_api.build.media.worker import VideoFrames
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 

@@ -14,8 +14,8 @@ from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.sources import (
     CueList,
     SubtitleSource,
-    find_embedded,
     find_sidecars,
+    look_inside,
     read_stream,
 )
 from world_api.core.faults import MediaFault
@@ -127,7 +127,7 @@ def test_every_kind_of_text_stream_is_read(
     tmp_path: Path, container: str, codec: str, data: bytes, words: str, speaker: str
 ) -> None:
     video = video_with(tmp_path / "film.bin", [(codec, "eng", data)], container=container)
-    (source,), _ = find_embedded(video)
+    (source,) = look_inside(video).texts
     (cue,) = read_stream(source.path, source.stream).cues
     assert (cue.text, cue.speaker, source.language) == (words, speaker, "en")
     assert (cue.start, cue.end) == pytest.approx((0.2, 0.7), abs=0.01)
@@ -178,7 +178,6 @@ def test_reading_a_stream_shows_life_though_its_words_come_late(
 @pytest.mark.media
 def test_a_real_embedded_stream_is_read(shared_data: Path) -> None:
     video = shared_data / "video" / "decoder_cases" / "nasa_13013.mp4"
-    sources, _ = find_embedded(video)
-    cues = read_stream(video, sources[0].stream).cues
+    cues = read_stream(video, look_inside(video).texts[0].stream).cues
     assert cues
     assert all(cue.text and cue.end > cue.start for cue in cues)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.building import made_clip, made_source
 from world_api.build.media.frames import Frame, PixelFormat, Scaler
-from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, Records, clip_span
+from world_api.build.stage import Records
 from world_api.build.tracking.colour_words import colour_words
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.tables import empty_table
 
 pytestmark = pytest.mark.media
 
@@ -48,18 +46,9 @@ def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None
 
 
 def records(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Records:
-    source = Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=5.0,
-        start=0.0, declared_duration=None, has_audio=False,
-    )  # fmt: skip
     scorer = people or NobodyIsAPerson()
     stage = MovingThings(lambda: scorer)
-    worker = stage.open(
-        Clip(
-            number=clip, span=clip_span(clip), source=source, rows=lambda table, span: empty_table(table),
-            keep_image=lambda jpeg: "",
-        )
-    )  # fmt: skip
+    worker = stage.open(made_clip(clip, source=made_source(rate=5.0)))
     for frame in frames:
         worker.see(frame)
     return worker.finish()

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from world_api.build.media.probe import Probe
-from world_api.build.stage import Clip, clip_span
+from tests.support.building import made_clip, made_source
 from world_api.build.tracking.camera import CameraWatch
 from world_api.build.tracking.people import People
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
-from world_api.world.disk.tables import empty_table
 
 pytestmark = pytest.mark.media
 
 STEP = 0.25
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=640, height=360, rotation=0, frame_rate=4.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
-CLIP = Clip(
-    number=0, span=clip_span(0), source=SOURCE, rows=lambda table, span: empty_table(table), keep_image=lambda jpeg: ""
-)
+CLIP = made_clip(source=made_source(rate=4.0, size=(640, 360)))
 
 
 class Finder:

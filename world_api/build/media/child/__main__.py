@@ -1,4 +1,4 @@
-"""Entry of the decoding process; started by :mod:`world_api.build.media.process`, never by a person."""
+"""Entry of the decoding process; started by :mod:`world_api.build.media.apart.process`, never by a person."""
 
 from __future__ import annotations
 

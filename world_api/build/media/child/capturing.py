@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from world_api.build.media.child.growing import being_written
 from world_api.build.media.limits import Limits
-from world_api.build.media.probe import open_stream
+from world_api.build.media.opening import open_stream
 from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:

@@ -11,12 +11,20 @@ from time import monotonic, sleep, time
 _STEP = 0.2
 _BLOCK = 1 << 20
 #: A recording whose writer has shown no life for so long (seconds) is not being written any more.
-_ABANDONED = 150.0
+ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
     """The file that stands beside another while this project writes that one."""
     return path.with_name(f"{path.name}.part")
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether this project writes a file at this time: its writer has shown life."""
+    try:
+        return time() - being_written(path).stat().st_mtime < ABANDONED
+    except OSError:
+        return False
 
 
 class GrowingFile:
@@ -28,7 +36,7 @@ class GrowingFile:
     """
 
     def __init__(self, path: Path, *, settled: float, waiting: Callable[[], None]) -> None:
-        self._writer = being_written(path)
+        self._path = path
         self._settled = settled
         self._waiting = waiting
         self._file = path.open("rb")
@@ -42,18 +50,12 @@ class GrowingFile:
             if data:
                 self._digest.update(data)
                 return data
-            if self._is_being_written():
+            if is_being_written(self._path):
                 quiet_since = monotonic()
             elif monotonic() - quiet_since >= self._settled:
                 return data
             self._waiting()
             sleep(min(_STEP, self._settled))
-
-    def _is_being_written(self) -> bool:
-        try:
-            return time() - self._writer.stat().st_mtime < _ABANDONED
-        except OSError:
-            return False
 
     def digest(self) -> str:
         """SHA-256 of all of the file that was read, to its end as it is by now."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, Any, cast
 
-from world_api.build.media.audio import has_sound, read_audio
+from world_api.build.media.audio import read_audio
 from world_api.build.media.child.capturing import capture
 from world_api.build.media.child.growing import GrowingFile
 from world_api.build.media.child.slots import Slots, lay
@@ -19,9 +19,10 @@ from world_api.build.media.child.wire import Message, Silent, Wire
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import Limits
-from world_api.build.media.probe import Probe, check_file, probe
+from world_api.build.media.opening import check_file
+from world_api.build.media.probe import Probe, probe
 from world_api.build.media.seek import FrameFinder
-from world_api.build.media.subtitles.sources import find_embedded, read_stream
+from world_api.build.media.subtitles.sources import look_inside, read_stream
 from world_api.build.media.wants import Want, last_end
 
 #: Seconds of video between two notes of where a pass stands.
@@ -78,16 +79,16 @@ class Server:
         self._wire.send({"shape": picture.shape}, picture.tobytes())
 
     def _audio(self, request: Message) -> None:
-        samples = read_audio(Path(request["path"]), request["start"], request["end"])
+        samples = read_audio(Path(request["path"]), request["start"], request["end"], limits=self._limits)
         self._wire.send({"samples": len(samples)}, samples.tobytes())
 
     def _texts(self, request: Message) -> None:
-        sources, language = find_embedded(Path(request["path"]))
-        told = [{**asdict(source), "path": str(source.path)} for source in sources]
-        self._wire.send({"sources": told, "language": language, "sound": has_sound(Path(request["path"]))})
+        inside = look_inside(Path(request["path"]), limits=self._limits)
+        texts = [{**asdict(source), "path": str(source.path)} for source in inside.texts]
+        self._wire.send({**asdict(inside), "texts": texts})
 
     def _cues(self, request: Message) -> None:
-        read = read_stream(Path(request["path"]), request["stream"], each=self._breathe)
+        read = read_stream(Path(request["path"]), request["stream"], self._breathe, limits=self._limits)
         cues = json.dumps([asdict(cue) for cue in read.cues]).encode()
         self._wire.send({"left_out": read.left_out, "is_cut": read.is_cut}, cues)
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from world_api.build.media.apart.worker import MediaWorker
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.subtitles.cues import Cue
-from world_api.build.media.subtitles.sources import CueList, SubtitleSource, read_file
-from world_api.build.media.worker import MediaWorker
+from world_api.build.media.subtitles.sources import CueList, Inside, SubtitleSource, read_file
 from world_api.core.faults import MediaFault
 
 #: More cues than so many are taken only where there are at most so many a second: those of songs show each syllable.
 _PLENTY, _MOST_A_SECOND = 2000, 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inside:
-    """What a video holds beside its picture: text streams, whether there is sound, and in which language (or empty)."""
-
-    texts: tuple[SubtitleSource, ...]
-    has_sound: bool
-    language: str
-
-
 class SubtitleReader:
-    """Finds and reads the subtitles inside videos, by a ``worker`` or a process of its own, which :meth:`close` ends."""
+    """Finds and reads the subtitles inside videos: by a ``worker``, or within limits by a process that :meth:`close` ends."""
 
-    def __init__(self, worker: MediaWorker | None = None) -> None:
-        self._worker = worker or MediaWorker()
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, *, worker: MediaWorker | None = None) -> None:
+        self._worker = worker or MediaWorker(limits)
         self._is_own = worker is None
 
     def look_into(self, video: Path) -> Inside:
@@ -39,8 +30,8 @@ class SubtitleReader:
             MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
         """
         message, _ = self._worker.ask({"do": "texts"}, video)
-        texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["sources"])
-        return Inside(texts=texts, has_sound=message["sound"], language=message["language"])
+        texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["texts"])
+        return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
 
     def read(self, source: SubtitleSource, video: Path) -> CueList:
         """Read one source: its first cues, at most as many as the video has time for. What cannot be read is left out.

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from world_api.build.media.probe import open_video
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.build.media.opening import open_video
 from world_api.build.media.subtitles.cues import MOST_LINES, Cue, make_cue, parse_cues, plain_ass
 from world_api.build.media.subtitles.encodings import decode
 from world_api.core.printable import printable
@@ -53,6 +54,18 @@ class SubtitleSource:
     path: Path
     stream: int = -1
     is_partial: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a video holds beside its picture: text streams, the default one first; whether there is sound, and in which language.
+
+    ``language`` is the code of the sound's language, empty where unknown.
+    """
+
+    texts: tuple[SubtitleSource, ...]
+    has_sound: bool
+    language: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,15 +111,19 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
     ), strangers
 
 
-def find_embedded(video: Path) -> tuple[list[SubtitleSource], str]:
-    """The text streams inside a video, the default one first, and the language of its sound (empty where unknown)."""
+def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
+    """The text streams inside a video, and what is known of its sound.
+
+    Raises:
+        MediaFault: as :func:`world_api.build.media.opening.open_video`.
+    """
     from av.stream import Disposition
 
-    with open_video(video) as container:
+    with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
         audio = container.streams.best("audio")
-        return [
+        sources = [
             SubtitleSource(
                 kind="embedded",
                 name=f"stream {stream.index}",
@@ -116,7 +133,12 @@ def find_embedded(video: Path) -> tuple[list[SubtitleSource], str]:
                 is_partial=bool(stream.disposition & Disposition.forced),
             )
             for stream in texts
-        ], language_code(audio.language if audio is not None else "")
+        ]
+        return Inside(
+            texts=tuple(sources),
+            has_sound=bool(container.streams.audio),
+            language=language_code(audio.language if audio is not None else ""),
+        )
 
 
 def read_bytes(path: Path) -> tuple[bytes, bool]:
@@ -139,15 +161,20 @@ def read_file(path: Path) -> CueList:
     return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
 
 
-def read_stream(video: Path, index: int, each: Callable[[], None] | None = None) -> CueList:
+def read_stream(
+    video: Path, index: int, each: Callable[[], None] | None = None, *, limits: Limits = DEFAULT_LIMITS
+) -> CueList:
     """The cues of a text stream inside a video; depends on nothing but the file.
 
     All of the file is gone through, which may take minutes: ``each`` is called every so many packets of any stream.
+
+    Raises:
+        MediaFault: as :func:`world_api.build.media.opening.open_video`.
     """
     import av
 
     made: list[Cue | None] = []
-    with open_video(video) as container:
+    with open_video(video, limits=limits) as container:
         stream = next((s for s in container.streams.subtitles if s.index == index and _is_text(s)), None)
         if stream is None:
             return CueList(cues=())

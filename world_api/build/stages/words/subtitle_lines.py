@@ -35,7 +35,7 @@ class SubtitleLines:
             modules=(
                 "world_api.build.stages.words.subtitle_lines",
                 "world_api.build.media.subtitles",
-                "world_api.build.media.probe",
+                "world_api.build.media.opening",
             ),
         )
         self._subtitles = subtitles

@@ -11,10 +11,11 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.support.building import made_clip, sampled_for
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Frame
-from world_api.build.media.probe import Probe, probe
-from world_api.build.stage import Clip, clip_span
+from world_api.build.media.probe import probe
+from world_api.build.stage import clip_span
 from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
@@ -27,10 +28,6 @@ pytestmark = pytest.mark.media
 
 MakeFrames = Callable[..., list[Frame]]
 TITLE = Box(x1=8, y1=10, x2=160, y2=34)
-SOURCE = Probe(
-    path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-    start=0.0, declared_duration=None, has_audio=False,
-)  # fmt: skip
 
 
 class FakeReader:
@@ -72,25 +69,19 @@ def leaves(seed: int) -> Image:
     return np.ascontiguousarray(np.repeat(np.kron(noise * 200, np.ones((5, 4, 1), np.uint8)), 3, axis=2))
 
 
-def clip(number: int = 0) -> Clip:
-    return Clip(
-        number=number, span=clip_span(number), source=SOURCE,
-        rows=lambda table, span: rows_from_records(table, []), keep_image=lambda jpeg: "",
-    )  # fmt: skip
-
-
 def run(reader: FakeReader, frames: Sequence[Frame], number: int = 0) -> list[dict[str, Any]]:
     stage = ScreenTexts(lambda: reader)
-    worker = stage.open(clip(number))
-    sampling, previous = stage.spec.sampling, None
-    assert sampling is not None
-    span = clip_span(number)
-    for frame in frames:
-        is_inside = span.start - sampling.warm_up <= frame.time < span.end
-        if is_inside and sampling.takes(frame.time, previous):
+    worker = stage.open(made_clip(number))
+    for frame in sampled_for(stage, frames):
+        if reaches(stage, number, frame.time):
             worker.see(frame)
-        previous = frame.time
     return worker.finish()["screen_texts"]
+
+
+def reaches(stage: ScreenTexts, number: int, time: float) -> bool:
+    """Whether a time lies in the window of a clip."""
+    assert stage.spec.sampling is not None
+    return clip_span(number).start - stage.spec.sampling.warm_up <= time < clip_span(number).end
 
 
 def noted(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
@@ -270,17 +261,13 @@ def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Pat
 
     reader = CountingReader(RapidOcrReader())
     stage = ScreenTexts(lambda: reader)
-    assert stage.spec.sampling is not None
-    workers = [stage.open(clip(number)) for number in range(5)]
-    previous = None
-    for frame in DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4")):
+    workers = [stage.open(made_clip(number)) for number in range(5)]
+    for frame in sampled_for(stage, DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4"))):
         if frame.time >= 150:
             break
-        if stage.spec.sampling.takes(frame.time, previous):
-            for number, worker in enumerate(workers):
-                if clip_span(number).start - stage.spec.sampling.warm_up <= frame.time < clip_span(number).end:
-                    worker.see(frame)
-        previous = frame.time
+        for number, worker in enumerate(workers):
+            if reaches(stage, number, frame.time):
+                worker.see(frame)
     texts = [row for worker in workers for row in worker.finish()["screen_texts"]]
     opening = " ".join(row["text"] for row in texts if row["time"] < 30)
     assert all(words in opening for words in ("PEACH", "OPEN MOVIE", "Big Buck", "BUNNY"))

@@ -13,17 +13,17 @@ import av
 import numpy as np
 import pytest
 
+from tests.support.building import made_clip, made_source
 from world_api.backends.speech.voice_activity import EnergyVoiceDetector
-from world_api.build.media.probe import Probe, probe
+from world_api.build.media.probe import probe
 from world_api.build.media.subtitles.choice import Subtitles, choose_subtitles
 from world_api.build.media.subtitles.sources import SubtitleSource, read_file
-from world_api.build.stage import Clip, Records, Stage, clip_span
+from world_api.build.stage import Clip, Records, Stage
 from world_api.build.stages.words.recognised_speech import RecognisedSpeech
 from world_api.build.stages.words.subtitle_lines import SubtitleLines
 from world_api.build.stages.words.utterances import LONGEST, cut_utterances
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
@@ -35,14 +35,7 @@ def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -
         made[: len(part)] = part
         return made
 
-    source = Probe(
-        path=Path("made.mp4"), container="mp4", codec="h264", width=320, height=180, rotation=0, frame_rate=10.0,
-        start=start, declared_duration=None, has_audio=sound is not None,
-    )  # fmt: skip
-    return Clip(
-        number=number, span=clip_span(number), source=source, rows=lambda table, span: rows_from_records(table, []),
-        keep_image=lambda jpeg: "", audio=audio,
-    )  # fmt: skip
+    return replace(made_clip(number, source=made_source(start=start, has_audio=sound is not None)), audio=audio)
 
 
 def run(stage: Stage, at: Clip) -> Records:

@@ -16,13 +16,14 @@ import av
 import numpy as np
 import pytest
 
+from tests.support.decoders import decoder_of
+from world_api.build.media.apart.passes import VideoPass, let_go
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.passes import VideoPass, let_go
-from world_api.build.media.probe import probe
+from world_api.build.media.probe import Probe, probe
 from world_api.build.media.wants import Want
-from world_api.build.media.worker import MediaWorker, VideoFrames, probe_apart
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 
@@ -130,8 +131,9 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
         times.append(round(frame.time, 3))
         let_go(frame)
         if len(times) in (5, 250):
-            assert decode.process_id is not None
-            os.kill(decode.process_id, signal.SIGKILL)
+            number = decoder_of(decode)
+            assert number is not None
+            os.kill(number, signal.SIGKILL)
     assert times == [n / 10 for n in range(600)]
     assert [loss.code for loss in decode.lost] == ["decoder_died", "decoder_died"]
     assert "SIGKILL" in decode.lost[0].message
@@ -142,9 +144,9 @@ class Fatal(VideoPass):
 
     def _told(self, *, leap: float) -> Iterator[Frame]:
         for frame in super()._told(leap=leap):
-            if 10.0 <= frame.time < 12.5 and self.process_id is not None:
+            if 10.0 <= frame.time < 12.5 and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):  # what it had told before it died comes still
-                    os.kill(self.process_id, signal.SIGKILL)
+                    os.kill(number, signal.SIGKILL)
             yield frame
 
 
@@ -211,65 +213,27 @@ def test_frames_too_large_for_their_place_are_left_out_and_said_to_be(tmp_path: 
     assert [loss.code for loss in decode.lost] == ["picture_too_large"]
 
 
-def halt(worker: MediaWorker) -> int:
-    """Start a worker's process and stop it in its tracks: it lives, and says nothing. Its number."""
-    number = worker._started().pid
-    os.kill(number, signal.SIGSTOP)
-    return number
-
-
-def is_alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
-    with closing(MediaWorker(Limits(patience=0.8))) as worker:
-        number = halt(worker)
-        with pytest.raises(MediaFault) as caught:
-            worker.probe(film)
-        assert caught.value.code == "decoder_stalled"
-        assert caught.value.hint
-        assert not is_alive(number)
-
-
-def test_a_worker_that_died_of_a_request_answers_the_next(film: Path) -> None:
-    with closing(MediaWorker(Limits(patience=6.0))) as worker:
-        halt(worker)
-        with pytest.raises(MediaFault):
-            worker.ask({"do": "probe"}, film)
-        message, _ = worker.ask({"do": "probe"}, film)
-    assert message["probe"]["width"] == 64
-
-
-def test_a_worker_that_named_a_fault_answers_the_next_request(film: Path, tmp_path: Path) -> None:
-    with closing(MediaWorker()) as worker:
-        for _ in range(3):
-            with pytest.raises(MediaFault) as caught:
-                worker.probe(tmp_path / "gone.mp4")
-            assert caught.value.code == "no_such_file"
-            assert worker.probe(film).width == 64
-
-
 def test_an_interrupt_is_left_to_the_parent(film: Path) -> None:
     decode, count = pass_over(film), 0
     for frame in decode:
         let_go(frame)
         count += 1
-        if count == 40 and decode.process_id is not None:
-            os.kill(decode.process_id, signal.SIGINT)
+        if count == 40 and (number := decoder_of(decode)) is not None:
+            os.kill(number, signal.SIGINT)
     assert (count, decode.lost) == (600, [])
+
+
+def probed(path: Path, limits: Limits = DEFAULT_LIMITS) -> Probe:
+    with closing(MediaWorker(limits)) as worker:
+        return worker.probe(path)
 
 
 def test_too_many_pixels_are_refused(make_video: MakeVideo) -> None:
     path = make_video("large.mp4", shades(3))
     with pytest.raises(MediaFault) as caught:
-        probe_apart(path, Limits(pixels=64 * 48 - 1))
+        probed(path, Limits(pixels=64 * 48 - 1))
     assert caught.value.code == "too_many_pixels"
-    assert probe_apart(path, Limits(pixels=64 * 48)).width == 64
+    assert probed(path, Limits(pixels=64 * 48)).width == 64
 
 
 def test_too_many_streams_are_refused(tmp_path: Path) -> None:
@@ -282,9 +246,9 @@ def test_too_many_streams_are_refused(tmp_path: Path) -> None:
             container.mux(stream.encode(av.VideoFrame(64, 48, "yuv420p")))
             container.mux(stream.encode())
     with pytest.raises(MediaFault) as caught:
-        probe_apart(path, Limits(streams=4))
+        probed(path, Limits(streams=4))
     assert caught.value.code == "too_many_streams"
-    assert probe_apart(path, Limits(streams=5)).codec == "mpeg4"
+    assert probed(path, Limits(streams=5)).codec == "mpeg4"
 
 
 def test_a_video_longer_than_the_limit_is_cut_and_said_to_be(film: Path) -> None:
@@ -313,7 +277,7 @@ def test_a_playlist_opens_neither_an_address_nor_another_file(
             path = tmp_path / f"list{number}{suffix}"
             path.write_text(playlist.format(address=address, port=port))
             with pytest.raises(MediaFault) as caught:
-                probe_apart(path)
+                probed(path)
             assert caught.value.code == "not_a_video"
         with pytest.raises(TimeoutError):
             server.accept()
@@ -322,16 +286,4 @@ def test_a_playlist_opens_neither_an_address_nor_another_file(
 def test_a_file_named_like_an_address_is_a_file(make_video: MakeVideo, tmp_path: Path) -> None:
     (tmp_path / "http:").mkdir()
     path = make_video("http:/film.mp4", shades(3))
-    assert probe_apart(path).width == 64
-
-
-def test_random_access_outlives_its_process(film: Path) -> None:
-    frames = VideoFrames(film)
-    first = frames.frame_played_at(12.0)
-    process = frames._worker._process
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(MediaFault) as caught:
-        frames.frame_played_at(12.0)
-    assert caught.value.code == "decoder_died"
-    assert np.array_equal(frames.frame_played_at(12.0), first)
+    assert probed(path).width == 64

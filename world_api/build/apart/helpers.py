@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from world_api.build.apart.stages import Apart
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.limits import Limits
-from world_api.build.media.worker import MediaWorker
 
 
 class Helpers:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import weakref
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
+from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.wire import Message
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe
-from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan
@@ -28,7 +27,6 @@ class MediaWorker:
         self._limits = limits
         self._process: DecoderProcess | None = None
         self._lock = Lock()
-        self._end: weakref.finalize[..., MediaWorker] | None = None
 
     def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
         """The one answer to a request about a file.
@@ -40,8 +38,11 @@ class MediaWorker:
             try:
                 answers = list(self._started().ask({**request, "path": str(path)}))
             except DecoderGone as gone:
-                self._stop()
+                self._end()
                 raise gone.as_fault(path.name) from gone
+            except KeyboardInterrupt:
+                self._end()  # or its answer would be taken for that to the next request
+                raise
         if len(answers) != 1:
             raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
         return answers[0]
@@ -53,12 +54,9 @@ class MediaWorker:
             self._started()
 
     def hand_over(self) -> DecoderProcess | None:
-        """The process, if one runs, for somebody else to use and end."""
+        """The process, if one runs, for somebody else to use and end; the next request starts another."""
         with self._lock:
             process, self._process = self._process, None
-            if self._end is not None:
-                self._end.detach()
-                self._end = None
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
@@ -74,33 +72,22 @@ class MediaWorker:
         """End the process at once, also amid a request, which then fails."""
         process = self._process
         if process is not None:
-            process.kill_only()
+            process.kill()
 
     def close(self) -> None:
         """End the process. The next request starts another."""
         with self._lock:
-            self._stop()
+            self._end()
 
     def _started(self) -> DecoderProcess:
         if self._process is None:
             self._process = DecoderProcess(self._limits)
-            self._end = weakref.finalize(self, self._process.kill)
         return self._process
 
-    def _stop(self) -> None:
-        if self._end is not None:
-            self._end()
-        self._process = self._end = None
-
-
-def probe_apart(path: Path, limits: Limits = DEFAULT_LIMITS, *, settled: float | None = None) -> Probe:
-    """What a file is, found out in a process of its own. ``settled`` waits for a file that is being written.
-
-    Raises:
-        MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
-    """
-    with closing(MediaWorker(limits)) as worker:
-        return worker.probe(path, settled=settled)
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
 
 
 class VideoSound:

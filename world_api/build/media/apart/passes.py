@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.slots import take
 from world_api.build.media.child.wire import Message
 from world_api.build.media.decoding import DecodePass, PassState
@@ -14,7 +15,6 @@ from world_api.build.media.frames import DecodedPixels, Frame, PixelFormat, Pixe
 from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote, milliseconds
 from world_api.build.media.probe import Probe
-from world_api.build.media.process import DecoderGone, DecoderProcess
 from world_api.build.media.wants import Want
 from world_api.core.ports import Image
 
@@ -51,7 +51,7 @@ class _Run:
 
     def end(self) -> None:
         """End the process; slots that are still looked at stay."""
-        self.process.kill()
+        self.process.end()
 
 
 class SharedPixels:
@@ -125,10 +125,11 @@ class VideoPass:
     """Iterates the frames of a probed video once. Whoever is shown a frame lets it go with :func:`let_go`.
 
     ``go_on_from`` takes it up where an earlier pass stood; ``settled`` follows a file that grows, until it has not for so
-    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``noted`` is told of states on the way;
-    ``died`` of every decoder that died;
-    ``final`` is the one at the end of the video (None where the pass stopped before), ``lost`` what was lost with a
-    process that died. ``process`` is one that runs already, for the beginning.
+    many seconds; with ``stops`` it ends once nobody wants a frame any more. ``process`` is one that runs already, for the
+    beginning; it is the pass's to end. ``noted`` is told of states on the way, ``died`` of every decoder that died.
+
+    Afterwards ``final`` is the state at the end of the video (None where the pass stopped before), and ``lost`` says what
+    was lost with processes that died, or left out.
     """
 
     source: Probe
@@ -169,21 +170,19 @@ class VideoPass:
             finally:
                 self.close()
 
-    @property
-    def process_id(self) -> int | None:
-        """The number of the decoding process in the system, while there is one."""
-        return self._run.process.pid if self._run is not None else None
-
     def close(self) -> None:
-        """End the decoding process."""
-        if self._run is not None:
-            run, self._run = self._run, None
+        """End the decoding process, also one that was given and has not begun."""
+        process, self.process = self.process, None
+        run, self._run = self._run, None
+        if process is not None:
+            process.end()
+        if run is not None:
             run.end()
 
     def _told(self, *, leap: float) -> Iterator[Frame]:
         state = self._state_here() if leap else self._last_note or self.go_on_from
-        process, self.process = self.process or DecoderProcess(self.limits), None
-        run = self._run = _Run(self.source, process)
+        run = self._run = _Run(self.source, self.process or DecoderProcess(self.limits))
+        self.process = None
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else dict(vars(state)), "leap": leap, "after": self.last_time,

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from threading import Lock
@@ -18,7 +19,7 @@ from world_api.core.faults import MediaFault
 _MODULE = "world_api.build.media.child"
 #: Slots are given back several at a time: a share of all. The process waits only when it has none, so these come in time.
 _AT_ONCE = 4
-#: How long (seconds) a process may take to end by itself.
+#: How long (seconds) a process that closed its pipes may take to end.
 _FAREWELL = 2.0
 
 
@@ -46,12 +47,14 @@ class DecoderGone(Exception):
 
 
 class DecoderProcess:
-    """One decoding process, for one thread at a time; ``give_back`` may come from any."""
+    """One decoding process, for one thread at a time; ``give_back``, ``kill`` and ``end`` may come from any.
+
+    It belongs to whoever holds this, and is ended with it at the latest: passed on, it is the next one's to end.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._shared = anonymous_file()
-        self._writing = Lock()
         self._unsaid: list[int] = []  #: slots that are free, which the process has not been told
         self._slots = 1
         ours_in, theirs_out = os.pipe()
@@ -68,14 +71,11 @@ class DecoderProcess:
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self._ends: list[int] = [ours_in, ours_out]
+        self._files = [ours_in, ours_out, self._shared]
+        self._writing = Lock()
+        self._finish = weakref.finalize(self, _finish, self._process, self._files, self._writing)
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
         self._send({"limits": limits.record(), "shared": self._shared})
-
-    @property
-    def pid(self) -> int:
-        """Its number in the system."""
-        return self._process.pid
 
     def ask(self, request: Message) -> Iterator[tuple[Message, bytes]]:
         """Ask for something and yield what is told, up to its end.
@@ -111,31 +111,16 @@ class DecoderProcess:
             self._send({"free": free})
 
     def end(self) -> None:
-        """End it, in any state."""
-        with self._writing:
-            while self._ends:
-                os.close(self._ends.pop())
-            if self._shared >= 0:
-                os.close(self._shared)
-                self._shared = -1
-        try:
-            self._process.wait(_FAREWELL if self._process.poll() is None else 0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        """End it at once, in any state; one that was ended stays so."""
+        self._finish()
 
     def kill(self) -> None:
-        """End it at once."""
-        self._process.kill()
-        self.end()
-
-    def kill_only(self) -> None:
-        """Let whoever waits for an answer see it die."""
+        """Let whoever waits for an answer see it die, and end it."""
         self._process.kill()
 
     def _send(self, message: Message) -> None:
         with self._writing:
-            if not self._ends:
+            if not self._files:
                 raise DecoderGone("it was ended", stalled=False)
             try:
                 self._wire.send(message)
@@ -160,3 +145,11 @@ class DecoderProcess:
         if code < 0:
             return f"it was ended by {signal.Signals(-code).name}"
         return f"it ended with status {code}"
+
+
+def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -> None:
+    process.kill()
+    with writing:
+        while files:
+            os.close(files.pop())
+    process.wait()

@@ -1,0 +1,34 @@
+"""Decoding processes as the system sees them, for tests that kill them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from world_api.build.media.apart.passes import VideoPass
+from world_api.build.media.apart.process import DecoderProcess
+
+
+def number_of(process: DecoderProcess) -> int:
+    """Its number in the system."""
+    return process._process.pid
+
+
+def decoder_of(decode: VideoPass) -> int | None:
+    """The number of the process that decodes a pass, while there is one."""
+    return number_of(decode._run.process) if decode._run is not None else None
+
+
+def is_alive(number: int) -> bool:
+    """Whether there is a process of that number; one that ended and was not waited for counts."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def children() -> set[int]:
+    """The processes that this one started by its main thread and that are still there; empty where the system does not tell."""
+    listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return {int(number) for number in listed.read_text().split()} if listed.exists() else set()
