@@ -103,11 +103,10 @@ class MovingThingsWorker:
 
     def _keep_for_later(self, frame: Frame) -> None:
         """Keep a frame long before the clip: only if no cut comes after it, it says something about the clip's background."""
-        look = frame.derived(_glance)
-        if self._early and is_break(self._early[-1].derived(_glance), look):
+        kept = frame.derived(_kept)
+        if self._early and is_break(self._early[-1].derived(_glance), kept.derived(_glance)):
             self._early.clear()
-        frame.picture(_MAX_SIDE)  # now, since its pixels are gone later
-        self._early.append(frame)
+        self._early.append(kept)
 
     def _look_at(self, frame: Frame) -> None:
         """Look at a frame in its turn."""
@@ -254,6 +253,11 @@ def _glance(frame: Frame) -> Look:
 
 def _smooth(frame: Frame) -> Smooth:
     return Smooth(frame.picture(_MAX_SIDE))
+
+
+def _kept(frame: Frame) -> Frame:
+    """What is looked at of a frame long before a clip, for when its pixels are gone."""
+    return frame.pictured((_GLANCE_SIDE, "gray"), (_MAX_SIDE, "bgr"), made=(_glance, _smooth))
 
 
 def _places(blobs: list[Blob], like: Mask) -> Mask:
