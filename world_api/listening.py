@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class Listening:
     language: str = ""
 
 
-def speech_stage(video: Path, listening: Listening, worker: MediaWorker | None = None) -> Stage:
-    """The stage that writes what is said; ``worker`` is a process that reads what is inside the video, if there is one.
+def speech_stage(
+    video: Path, listening: Listening, *, limits: Limits = DEFAULT_LIMITS, worker: MediaWorker | None = None
+) -> Stage:
+    """The stage that writes what is said; the video is looked into by ``worker``, or within ``limits`` by another process.
 
     Raises:
         BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``subtitles_or_speech``.
@@ -55,7 +58,7 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker | None =
                 hint="leave out one of the two",
             )
         return _recognised(listening)
-    subtitles = choose_subtitles(video, listening.subtitles, worker)
+    subtitles = choose_subtitles(video, listening.subtitles, limits=limits, worker=worker)
     if subtitles.source is not None or listening.speech == OFF:
         return SubtitleLines(subtitles)
     try:
@@ -63,7 +66,7 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker | None =
     except BackendFault as fault:
         if listening.model:
             raise
-        return SubtitleLines(subtitles, losses=_unheard(video, fault, worker))
+        return SubtitleLines(subtitles, losses=_unheard(video, fault, limits, worker))
 
 
 def _recognised(listening: Listening) -> Stage:
@@ -100,12 +103,12 @@ def _detector() -> Callable[[], VoiceDetector]:
     return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
 
 
-def _unheard(video: Path, fault: BackendFault, worker: MediaWorker | None) -> list[LossNote]:
+def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
     from world_api.build.media.losses import LossNote
     from world_api.build.media.subtitles.apart import SubtitleReader
 
-    with closing(SubtitleReader(worker)) as reader:
+    with closing(SubtitleReader(limits, worker=worker)) as reader:
         if not reader.look_into(video).has_sound:
             return []
     message = f"what is said was not written down: there are no subtitles, and {fault.message}"

@@ -1,11 +1,13 @@
 """Profiles: which backends stand behind the ports, and the two things everybody does - build a world, open a session.
 
-This is the one place where adapters are chosen; the rooms below know only the ports.
+This is the one place where adapters are chosen; the rooms below know only the ports. What takes long to import is imported where
+it is used: a build has processes get ready meanwhile.
 """
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -13,19 +15,14 @@ from world_api.core.faults import MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
-from world_api.world.disk.hashing import hash_file
-from world_api.world.disk.stored import World, open_world
-from world_api.world.search import catalogue
-from world_api.world.search.prepare import prepare, prepare_all
-from world_api.world.sessions.commits import open_overlay
-from world_api.world.sessions.on_demand import FOLDER as ON_DEMAND
-from world_api.world.sessions.on_demand import FrameLooker
-from world_api.world.sessions.overlay import Overlay
-from world_api.world.sessions.session import Backends, Session
-from world_api.world.view import open_view
 
 if TYPE_CHECKING:
+    from world_api.build.apart.helpers import Helpers
     from world_api.build.builder import BuildReport, Progress
+    from world_api.build.recipe import Recipe
+    from world_api.world.disk.stored import World
+    from world_api.world.sessions.on_demand import FrameLooker
+    from world_api.world.sessions.session import Session
 
 
 def build_world(
@@ -45,11 +42,31 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
+    from world_api.build.apart.helpers import Helpers
+
+    chosen = options or BuildOptions()
+    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits)
+    with closing(Helpers(chosen.limits, recipe.apart)) as helpers:
+        if chosen.following is None:
+            helpers.start()  # first of all, so that they get ready while this process imports what it needs
+        return _build_world(video, store, progress, clock, video_id, chosen, recipe, helpers)
+
+
+def _build_world(
+    video: Path | str,
+    store: Path,
+    progress: Progress,
+    clock: Clock,
+    video_id: str | None,
+    chosen: BuildOptions,
+    recipe: Recipe,
+    helpers: Helpers,
+) -> BuildReport:
     from world_api.build import builder
     from world_api.build.beside import recording_of
     from world_api.build.growing import following, streams
+    from world_api.world.search.prepare import prepare
 
-    chosen = options or BuildOptions()
     address = str(video) if streams.is_address(str(video)) else None
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
     name = video_id if video_id is not None else video_id_from_file_name(path.stem)
@@ -59,12 +76,13 @@ def build_world(
         video=path,
         store=store,
         name=name,
-        recipe=recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without),
+        recipe=recipe,
         force=chosen.force,
         progress=progress,
         clock=clock,
         limits=chosen.limits,
         waits=chosen.waits,
+        helpers=helpers,
     )
     if address is not None and chosen.following is None:
         raise MediaFault("no_file", f"{address} is no file", hint="a stream is followed: add --follow --allow-network")
@@ -88,6 +106,9 @@ def reindex(store: Path) -> int:
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
+    from world_api.world.search import catalogue
+    from world_api.world.search.prepare import prepare_all
+
     prepare_all(store, text_embedder(), anew=True)
     return catalogue.rebuild(store)
 
@@ -99,6 +120,12 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
         OperationFault: ``bad_as_of``.
     """
+    from world_api.world.disk.stored import open_world
+    from world_api.world.sessions.commits import open_overlay
+    from world_api.world.sessions.overlay import Overlay
+    from world_api.world.sessions.session import Backends, Session
+    from world_api.world.view import open_view
+
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
@@ -113,6 +140,8 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
     Raises:
         MediaFault, StoreFault, BackendFault: as building and opening name them.
     """
+    from world_api.world.disk.stored import open_world
+
     path = Path(video)
     if is_name(video) and not path.is_file():
         return open_world(store, video).manifest.video_id
@@ -123,6 +152,9 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
 
 def _world_of(video: Path, store: Path) -> str | None:
     """The id of the complete world of a file, where it has the file's name."""
+    from world_api.world.disk.hashing import hash_file
+    from world_api.world.disk.stored import open_world
+
     try:
         manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
         is_same = (
@@ -149,12 +181,13 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.build.media.apart.worker import VideoFrames
+    from world_api.world.sessions.on_demand import FOLDER, FrameLooker
 
     return FrameLooker(
         frames=VideoFrames(source),
         detector=ClassicalDetector(),
         world_hash=world.manifest.world_hash,
-        cache=store / ON_DEMAND,
+        cache=store / FOLDER,
     )
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.recipe import Recipe, leave_out
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
@@ -27,8 +28,11 @@ def recipe_for(
     listening: Listening | None = None,
     *,
     without: Collection[str] = (),
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Recipe:
     """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
+
+    ``limits`` bound what a video may ask of the machine that is looked into while its stages are made.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
@@ -38,8 +42,10 @@ def recipe_for(
         said = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video: leave_out(_classical(video, listening=said), without),
-            reading=lambda video, worker: leave_out(_classical(video, listening=said, worker=worker), without),
+            stages=lambda video: leave_out(_classical(video, listening=said, limits=limits), without),
+            reading=lambda video, worker: leave_out(
+                _classical(video, listening=said, limits=limits, worker=worker), without
+            ),
             load=_load_classical,
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
@@ -61,7 +67,7 @@ def _load_classical() -> None:
     import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
 
 
-def _classical(video: Path, *, listening: Listening, worker: MediaWorker | None = None) -> list[Stage]:
+def _classical(video: Path, *, listening: Listening, limits: Limits, worker: MediaWorker | None = None) -> list[Stage]:
     from world_api.build.linking.look_links import LookLinks
     from world_api.build.linking.stitches import Stitches
     from world_api.build.stages.cuts import Cuts
@@ -79,7 +85,7 @@ def _classical(video: Path, *, listening: Listening, worker: MediaWorker | None 
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening, worker),
+        speech_stage(video, listening, limits=limits, worker=worker),
     ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from world_api.build.apart.helpers import Helpers
 from world_api.build.apart.stages import Apart
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
@@ -82,6 +83,7 @@ class Job:
     clock: Clock
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
+    helpers: Helpers | None = None  #: processes that get ready already
 
     @property
     def folder(self) -> Path:
@@ -105,9 +107,9 @@ def build_world(job: Job) -> BuildReport:
     """
     started = job.clock.monotonic()
     stamp = stamp_of(job.video)
-    with closing(MediaWorker(job.limits)) as worker, closing(Apart(job.recipe.apart)) as apart:
-        worker.start()
-        apart.start()
+    with closing(job.helpers or Helpers(job.limits, job.recipe.apart)) as helpers:
+        helpers.start()
+        worker = helpers.media
         job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
         stages = job.recipe.stages_by(job.video, worker)
@@ -118,7 +120,7 @@ def build_world(job: Job) -> BuildReport:
             source_hash = hash_source(job.video)
             return build_locked(
                 job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,
-                apart=apart,
+                apart=helpers.apart,
             )  # fmt: skip
 
 

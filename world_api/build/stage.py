@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -84,6 +83,8 @@ class StageSpec:
 
     def key(self, *, source_hash: str, upstream: Mapping[str, str]) -> str:
         """The short hash that names the stage's files: everything its rows depend on."""
+        from importlib.metadata import version  # takes as long to import as NumPy
+
         sampling = self.sampling
         facts = {
             "source": source_hash,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import weakref
 from typing import TYPE_CHECKING
 
 from world_api.build.apart.pictures import PictureKey, PictureMemory
@@ -20,7 +21,10 @@ _MODULE = "world_api.build.apart"
 
 
 class StageProcess:
-    """One process with one stage, for one thread at a time. ``maker`` is ``module:function``, which makes the stage there."""
+    """One process with one stage, for one thread at a time. ``maker`` is ``module:function``, which makes the stage there.
+
+    It is ended with this object at the latest.
+    """
 
     def __init__(self, maker: str) -> None:
         self.maker = maker
@@ -41,7 +45,7 @@ class StageProcess:
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self._ends: list[int] = [ours_in, ours_out]
+        self._finish = weakref.finalize(self, _finish, self._process, [ours_in, ours_out, self._shared])
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
     @property
@@ -83,14 +87,8 @@ class StageProcess:
         return rows
 
     def close(self) -> None:
-        """End it, in any state."""
-        while self._ends:
-            os.close(self._ends.pop())
-        if self._shared >= 0:
-            os.close(self._shared)
-            self._shared = -1
-        self._process.kill()  # it holds nothing that anybody needs
-        self._process.wait()
+        """End it, in any state; one that was ended stays so."""
+        self._finish()
 
     def _ask(self, request: Message) -> Message:
         try:
@@ -105,3 +103,10 @@ class StageProcess:
         if "fault" in answer:
             raise VideoWorldError(answer["code"], answer["message"], hint=answer["hint"])
         return answer
+
+
+def _finish(process: subprocess.Popen[bytes], files: list[int]) -> None:
+    process.kill()  # it holds nothing that anybody needs
+    while files:
+        os.close(files.pop())
+    process.wait()

@@ -44,7 +44,7 @@ class Apart:
 
     def start(self) -> None:
         """Start the processes now, so that they get ready while this one does something else."""
-        if _processors() > 1:
+        if _processors() > 1 and not self._processes:
             self._processes = {name: StageProcess(maker) for name, maker in self._makers.items()}
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
@@ -92,6 +92,27 @@ class DecodedPixels:
         return self
 
 
+@dataclass(kw_only=True)
+class _Gone:
+    """Pixels that are no longer there."""
+
+    width: int
+    height: int
+    turn: int = 0
+
+    def video_frame(self) -> VideoFrame:
+        """There is none."""
+        raise RuntimeError("a picture was asked for that was not kept of this frame")
+
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
+        """There is none."""
+        return None
+
+    def kept(self) -> Pixels:
+        """There are none."""
+        return self
+
+
 class Frame:
     """One presented frame. Pictures are made when asked for and kept per size and pixel format.
 
@@ -117,8 +138,7 @@ class Frame:
 
         Returns height x width x 3 BGR, or height x width for ``gray``. Do not write into it; it may be kept.
         """
-        longer = max(self.pixels.width, self.pixels.height)
-        key = (None if max_side is None or max_side >= longer else max_side, pixel_format)
+        key = self._key(max_side, pixel_format)
         with self._lock:
             if key not in self._pictures:
                 self._pictures[key] = self._convert(*key)
@@ -134,6 +154,18 @@ class Frame:
     def kept(self) -> Frame:
         """The same frame with pixels of its own, for somebody who may want a picture later."""
         return Frame(self.pixels.kept(), time=self.time, scaler=self._scaler)
+
+    def pictured(self, *sizes: tuple[int, PixelFormat], made: Sequence[Callable[[Frame], Any]]) -> Frame:
+        """The same frame with those pictures alone, and what is made of it by now: for somebody who keeps it for long."""
+        height, width = self.shape
+        frame = Frame(_Gone(width=width, height=height), time=self.time, scaler=self._scaler)
+        frame._pictures = {frame._key(*size): self.picture(*size) for size in sizes}
+        frame._derived = {make: self._derived[make] for make in made if make in self._derived}
+        return frame
+
+    def _key(self, max_side: int | None, pixel_format: PixelFormat) -> tuple[int | None, PixelFormat]:
+        longer = max(self.pixels.width, self.pixels.height)
+        return (None if max_side is None or max_side >= longer else max_side, pixel_format)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         if (made := self.pixels.ready(max_side, pixel_format)) is not None:

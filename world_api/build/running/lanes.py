@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 
@@ -104,6 +104,8 @@ class Lane:
         self._open: dict[int, Worker] = {}
         self._next = 0
         self._thread = _Thread(stage.spec.name)
+        # Found out once: to ask it of every frame takes longer than some stages look.
+        self._show = stage.show if isinstance(stage, ShowsTogether) else _show_each
 
     def want(self, clips: int | None) -> Want:
         """The frames it needs for the clips that are not there yet, of so many (None: nobody knows how many)."""
@@ -143,12 +145,7 @@ class Lane:
             self._next += 1
             self._close_before(frame.time)  # one by one, so that a long gap never holds many open
         self._close_before(frame.time)
-        workers = list(self._open.values())
-        if isinstance(self.stage, ShowsTogether):
-            self.stage.show(workers, frame)
-        else:
-            for worker in workers:
-                worker.see(frame)
+        self._show(list(self._open.values()), frame)
         self.time = frame.time
 
     def _close_before(self, time: float) -> None:
@@ -201,6 +198,11 @@ class RowLane:
     def _work(self, stage: Stage, number: int) -> None:
         self._shelf.add(stage, number, stage.open(self._shelf.clip(number)).finish())
         self._closed(stage.spec.name, number)
+
+
+def _show_each(workers: Sequence[Worker], frame: Frame) -> None:
+    for worker in workers:
+        worker.see(frame)
 
 
 def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

@@ -135,7 +135,11 @@ class Background:
 
 
 def _grid(planes: Planes) -> Floats:
-    return np.stack([plane[::_GRID, ::_GRID].ravel() for plane in planes]).astype(np.float32)
+    coarse = [plane[::_GRID, ::_GRID] for plane in planes]
+    grid = np.empty((3, *coarse[0].shape), dtype=np.float32)
+    for values, plane in zip(grid, coarse, strict=True):
+        values[...] = plane
+    return grid.reshape(3, -1)
 
 
 def _largest_gap(one: Planes, other: Planes) -> Mask:

@@ -146,7 +146,7 @@ class CameraWatch:
     def _breaks_with_last(self, look: Look) -> bool:
         if not self._seen:
             return True
-        if _changed_share(self._seen[-1].gray, look.gray, _CHANGED) <= _ABRUPT:
+        if not is_break(self._seen[-1], look):
             return False
         self._breaks = [earlier for earlier in self._breaks if look.time - earlier < _SETTLE] + [look.time]
         self._moving_until = look.time + _SETTLE if len(self._breaks) > _STORM else look.time
@@ -186,6 +186,11 @@ class CameraWatch:
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)
         return True
+
+
+def is_break(before: Look, after: Look) -> bool:
+    """Whether a picture breaks with the one before: a cut, or a flash."""
+    return _changed_share(before.gray, after.gray, _CHANGED) > _ABRUPT
 
 
 def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:

@@ -105,24 +105,13 @@ class Tracker:
 
     def _claims(self, blobs: Sequence[Blob], time: float) -> dict[int, list[Blob]]:
         claims: dict[int, list[Blob]] = {}
+        expected = {track.number: track.expected(time) for track in self.alive}
         for blob in blobs:
-            best = max(((self._affinity(track, blob, time), -track.number) for track in self.alive), default=(0.0, 0))
+            fits = ((_affinity(track, expected[track.number], blob, time), -track.number) for track in self.alive)
+            best = max(fits, default=(0.0, 0))
             if best[0] > 0.0:
                 claims.setdefault(-best[1], []).append(blob)
-        expected = {track.number: track.expected(time) for track in self.alive}
         return {number: _belonging_together(own, expected[number]) for number, own in claims.items()}
-
-    def _affinity(self, track: Candidate, blob: Blob, time: float) -> float:
-        """How well a blob fits a track: 0 for not at all; real things come before undecided ones."""
-        expected = track.expected(time)
-        share = max(_cover(expected, blob.box), _cover(track.box, blob.box))  # it may have stopped
-        bonus = 1.0 if track.confirmed_at is not None else 0.0
-        if share >= _INSIDE:
-            return share + bonus
-        reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
-        distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
-        alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
-        return 0.1 + bonus * 0.1 if alike and distance < reach else 0.0
 
     def _begin(self, blob: Blob, time: float) -> Candidate:
         self._count += 1
@@ -130,6 +119,18 @@ class Tracker:
         track.take(blob, time)
         self.alive.append(track)
         return track
+
+
+def _affinity(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
+    """How well a blob fits a track expected there: 0 for not at all; real things come before undecided ones."""
+    bonus = 1.0 if track.confirmed_at is not None else 0.0
+    share = max(_cover(expected, blob.box), _cover(track.box, blob.box))  # it may have stopped
+    if share >= _INSIDE:
+        return share + bonus
+    reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
+    distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
+    alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
+    return 0.1 + bonus * 0.1 if alike and distance < reach else 0.0
 
 
 def _belonging_together(blobs: list[Blob], expected: Box) -> list[Blob]:
@@ -150,4 +151,6 @@ def _cover(one: Box, other: Box) -> float:
     """What the two boxes share, as a share of the smaller one."""
     width = min(one.x2, other.x2) - max(one.x1, other.x1)
     height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    return max(0.0, width) * max(0.0, height) / max(min(one.area, other.area), 1.0)
+    if width <= 0.0 or height <= 0.0:
+        return 0.0
+    return width * height / max(min(one.area, other.area), 1.0)

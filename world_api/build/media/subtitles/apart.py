@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from world_api.build.media.apart.worker import MediaWorker
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.subtitles.cues import Cue
 from world_api.build.media.subtitles.sources import CueList, Inside, SubtitleSource, read_file
 from world_api.core.faults import MediaFault
@@ -16,10 +17,10 @@ _PLENTY, _MOST_A_SECOND = 2000, 20
 
 
 class SubtitleReader:
-    """Finds and reads the subtitles inside videos, by a ``worker`` or a process of its own, which :meth:`close` ends."""
+    """Finds and reads the subtitles inside videos: by a ``worker``, or within limits by a process that :meth:`close` ends."""
 
-    def __init__(self, worker: MediaWorker | None = None) -> None:
-        self._worker = worker or MediaWorker()
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, *, worker: MediaWorker | None = None) -> None:
+        self._worker = worker or MediaWorker(limits)
         self._is_own = worker is None
 
     def look_into(self, video: Path) -> Inside:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from world_api.build.media.apart.worker import MediaWorker
+from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.losses import LossNote
 from world_api.build.media.subtitles.apart import SubtitleReader
 from world_api.build.media.subtitles.cues import Cue
@@ -50,17 +51,19 @@ class Subtitles:
         return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
 
 
-def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
+def choose_subtitles(
+    video: Path, wanted: str = AUTO, *, limits: Limits = DEFAULT_LIMITS, worker: MediaWorker | None = None
+) -> Subtitles:
     """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
 
-    ``worker`` is a process that reads what is inside the video; without one there is one for this alone.
+    ``worker`` is a process that reads streams inside the video; without one there is one for this alone, within ``limits``.
 
     Raises:
         MediaFault: ``no_such_subtitles``, where the named file or language is not there; as probing names it.
     """
     if wanted == NONE:
         return Subtitles(source=None, cues=(), why="none were wanted")
-    with closing(SubtitleReader(worker)) as reader:
+    with closing(SubtitleReader(limits, worker=worker)) as reader:
         return _chosen(video, wanted, reader)
 
 
