@@ -21,7 +21,10 @@ def domains(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the packaged domains, or check one and show it. A file with a fault, or whose splits overlap, is refused."""
+    """List the domains tools are induced for, or check a file of your own.
+
+    With a name or a file it is checked and shown; one with a fault, or whose splits overlap, is refused.
+    """
     from tool_induction.domains.loading import load_domain, packaged_domains
 
     if domain is None:

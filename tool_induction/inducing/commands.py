@@ -64,9 +64,9 @@ def induce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a model write a tool library for a domain: drafted, repaired, tried, and frozen with a report.
+    """Have a model write a tool library for a domain.
 
-    Broken off at any moment, the same command goes on where it was: what the model has answered is not asked again.
+    It is drafted, repaired, tried, and frozen with a log and a report. Broken off at any moment, the same command goes on where it was: what the model has answered is not asked again.
     """
     from tool_induction.domains import load_domain
     from tool_induction.inducing.asking.prompting import InducerPrompts
