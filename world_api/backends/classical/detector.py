@@ -26,8 +26,6 @@ _EDGE = 0.2
 #: A person's height in pixels inside the trained window, and the score that tells people from other things there.
 _PERSON_HEIGHTS = (96, 88, 104)
 _PERSON_LIMIT = 0.2
-#: So far off at every height, no push by a few pixels brings a window over the limit.
-_HOPELESS = -2.0
 #: The windows laid around a box, the likeliest first: a person's height in them, and how far they are pushed.
 _PERSON_WINDOWS = tuple(
     (height, right, down) for right in (0, -3, 3) for down in (0, -4, 4) for height in _PERSON_HEIGHTS
@@ -75,9 +73,7 @@ class ClassicalDetector:
         The score of the first of a few trained windows laid around the box that says yes, else the best one.
         """
         best = -np.inf
-        for number, (height, right, down) in enumerate(_PERSON_WINDOWS):
-            if number == len(_PERSON_HEIGHTS) and best < _HOPELESS:
-                break
+        for height, right, down in _PERSON_WINDOWS:
             best = max(best, self._window_score(image, box, height=height, right=right, down=down) - _PERSON_LIMIT)
             if best > 0.0:
                 break
