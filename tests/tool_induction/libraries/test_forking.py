@@ -150,4 +150,4 @@ def test_a_comparison_names_tools_and_lines_of_their_plans(tmp_path: Path) -> No
         ],
     }
     assert "~ locate_words" in comparison_text(record)
-    assert comparison_text(record).endswith("8 tools the same")
+    assert comparison_text(record).endswith("7 tools the same")
