@@ -130,8 +130,14 @@ class Draft:
             Slot(number=number, versions=[Version(round=0, written=item)])
             for number, item in enumerate(written[: limits.MAX_TOOLS])
         ]
+        self.retired: list[Slot] = []  #: second copies of a tool, given up when the tool came back once
         self.examined = self._examine([slot.current for slot in self.slots])
         self._take(self.examined)
+
+    def retire(self, slots: Sequence[Slot]) -> None:
+        """Give up slots; the next examination is without them."""
+        self.retired.extend(slots)
+        self.slots = [slot for slot in self.slots if slot not in self.retired]
 
     def failing(self) -> list[Slot]:
         """The slots that are handed back."""

@@ -135,6 +135,22 @@ def test_two_tools_of_one_name_go_back_both_and_come_back_in_their_order(run: In
     assert list(done.standings.items()) == [("find_moments", "admitted"), ("count_things", "admitted")]
 
 
+def test_a_sound_tool_that_stands_twice_in_a_reply_is_one_tool_and_is_not_lost(run: Induce, tools: Any) -> None:
+    sound = json.dumps(tools.searching())
+    for reply in (f"<think>Let me try: {sound}</think>\n[{sound}]", f"As in {sound}:\n```json\n[{sound}]\n```"):
+        done = run(reply, count=1)
+        assert (done.standings, done.result.yields()["written"]) == ({"find_moments": "admitted"}, 1)
+        assert {item[1] for item in done.problems} & {"reasoning_in_reply", "repeated"}
+
+
+def test_of_two_tools_of_one_name_of_which_one_comes_back_the_other_is_given_up(run: Induce, tools: Any) -> None:
+    done = run([tools.searching(), tools.counting("find_moments")], [tools.searching()])
+    assert (1, "retired", "find_moments") in done.problems
+    assert "not_rewritten" not in [problem for _, problem, _ in done.problems]
+    assert (done.standings, done.result.ending) == ({"find_moments": "admitted"}, "all_usable")
+    assert [slot.number for slot in done.result.draft.retired] == [1]
+
+
 @pytest.mark.parametrize(("count", "problem"), [(1, "more_tools"), (5, "fewer_tools")])
 def test_another_number_of_tools_than_asked_is_told_and_all_are_kept(
     run: Induce, tools: Any, count: int, problem: str

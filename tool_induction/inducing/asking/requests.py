@@ -24,6 +24,8 @@ Problem = Literal[
     "structured_ignored",
     "setting_refused",
     "prose_around",
+    "reasoning_in_reply",
+    "repeated",
     "no_tools",
     "unreadable_tool",
     "fewer_tools",
@@ -32,6 +34,7 @@ Problem = Literal[
     "renamed",
     "unasked",
     "not_rewritten",
+    "retired",
     "not_better",
 ]
 #: settings of a request that a server may refuse, and the words by which its message names them
