@@ -60,6 +60,11 @@ class Induction:
         """The tools of the library where duplicates are not dropped."""
         return self.draft.examined.admission.unpruned
 
+    @property
+    def mode_used(self) -> str:
+        """How the model was asked in the end of its first request, after fall-backs; empty where it was not."""
+        return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
+
     def yields(self) -> dict[str, int]:
         """How many tools were written, compiled and admitted, at first and in the end."""
         first, last = self.rounds[0].standings, self.rounds[-1].standings
