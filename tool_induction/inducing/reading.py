@@ -178,7 +178,7 @@ def _is_pure(reply: str) -> bool:
 def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iterator[LeftOut]:
     """What stands between the tools, but for what holds them together."""
     at = 0
-    known = sorted((item.start, item.end) for item in (*tools, *aside))
+    known = sorted([*((item.start, item.end) for item in tools), *((part.start, part.end) for part in aside)])
     for start, end in [*known, (len(reply), len(reply))]:
         text = reply[at:start]
         if _HOLDS.sub("", text, count=1).strip(" \t\r\n,[]{}"):

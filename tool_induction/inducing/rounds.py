@@ -214,7 +214,7 @@ class _Induction:
             notes.append(Note(problem="retired", tool=slot.name, message=message))
         draft.retire(retired)
         for slot in draft.replace(rewritten, round_number=number) if rewritten else ():
-            message = f"the new version is worse ({slot.versions[-1].reason()}); the one before is kept"
+            message = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
             notes.append(Note(problem="not_better", tool=slot.name, message=message))
         self._done(
             "repair", draft, answer, answer.text, written, assigned, notes, asked_for=[item.name for item in tools]

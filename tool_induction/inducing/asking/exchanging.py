@@ -11,7 +11,6 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock
 
-
 #: faults that are about the request itself: whoever asks the same again is told the same
 REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
 
