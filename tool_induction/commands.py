@@ -54,7 +54,10 @@ def check(
     ] = None,
     allow_judge: AllowJudgeOption = False,
 ) -> None:
-    """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults."""
+    """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults.
+
+    Of a folder everything that its manifest vouches for is compared with its hash, also log, report and recording.
+    """
     from tool_induction.report import counted, report
     from tool_induction.report import summary as table_text
 
@@ -80,12 +83,13 @@ def check(
 
 def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tuple[Compilation, str]:
     from tool_induction.compiler.compiling import compile_document
-    from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
+    from tool_induction.libraries.commands import load_whole
+    from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
         # hashes first: a changed library is refused whatever its tools are like
-        load_library(source, allow_judge=allow_judge)
+        load_whole(source, allow_judge=allow_judge)
         found = found / TOOLS_FILE
     content = read_bytes(found)
     return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(

@@ -22,6 +22,7 @@ from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.keeping.report import report_page
 from tool_induction.inducing.rounds import Induction
+from tool_induction.libraries.beside import file_hashes
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import ToolFault
@@ -88,7 +89,8 @@ def freeze_induction(
         origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details | arm})
         made.mkdir()
         spare = freeze_library(unpruned, made / UNPRUNED, name=f"{name[:55]}.unpruned", origin=origin)
-        details = details | {"arm": "pruned", "unpruned_hash": spare.hash}
+        beside = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
+        details = details | {"arm": "pruned", "unpruned_hash": spare.hash} | beside
         origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details})
         freeze_library(_tools(induction, induction.admitted), made / "library", name=name, origin=origin)
         for file in (made / "library").iterdir():
