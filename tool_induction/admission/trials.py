@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,7 +32,8 @@ _LONGEST_WORD = 60
 class ExampleWorld:
     """A real world to try tools on, and texts taken from it that a tool may look for.
 
-    Tools may write: hand in the call of a session that is thrown away.
+    Tools may write: hand in the call of a session that is thrown away. With ``open`` every run gets a call and a state
+    of its own, so that no tool sees what another one wrote; ``call`` then only reads what there is to ask about.
     """
 
     name: str
@@ -40,6 +41,11 @@ class ExampleWorld:
     world: WorldState | None
     video_id: str
     texts: tuple[str, ...]
+    open: Callable[[], tuple[Caller, WorldState | None]] | None = None
+
+    def opened(self) -> tuple[Caller, WorldState | None]:
+        """What one run acts in."""
+        return (self.call, self.world) if self.open is None else self.open()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +139,8 @@ def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = 
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
-            yield Trial(world=example.name, call=example.call, state=example.world, arguments=given, example=True)
+            call, state = example.opened()
+            yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
 
 
 class _Watched:

@@ -119,7 +119,11 @@ def _details(induction: Induction, asked: Asked, cost: Spent, log: bytes) -> dic
         "examples_used": [item.question for item in examples_of(domain, asked.settings.seed)],
         "templates_used": [item.id for item in domain.templates("induction")],
         "split": {split.name: list(split.videos) for split in domain.splits},
-        "rounds": [{"kind": item.kind, "standings": item.standings} for item in induction.rounds],
+        "mode_used": induction.mode_used,
+        "rounds": [
+            {"kind": item.kind, "mode": None if item.answer is None else item.answer.mode, "standings": item.standings}
+            for item in induction.rounds
+        ],
         "ending": induction.ending,
         "yields": induction.yields(),
         "cost": cost.record(),
