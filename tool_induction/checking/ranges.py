@@ -39,7 +39,7 @@ _ANY = float("inf")
 
 @dataclass(frozen=True)
 class Range:
-    """Where a number lies; ``known`` says that both ends can be reached as far as the compiler can tell."""
+    """Where a number lies, both ends included; an end that nothing is known of is infinite."""
 
     least: float = -_ANY
     most: float = _ANY
