@@ -237,6 +237,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
 
 def _is_misspelt(key: str, error: Any) -> bool:
     """Whether a key that is not known at this place is told to be the one that is missing."""
+    if key == "enum":
+        return any(other in error.instance for other in _OTHER_KEYS[key])
     known = error.schema.get("properties", {})
     if error.schema.get("additionalProperties") is not False:
         return False

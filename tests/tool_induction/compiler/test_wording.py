@@ -23,6 +23,12 @@ def test_an_enum_that_names_no_values_is_told_at_its_declaration(document: Any) 
     ]
 
 
+def test_values_under_another_key_are_told_once(document: Any) -> None:
+    compilation = compile_document(document(outputs=COUNTED, inputs={"mood": {"type": "enum", "values": ["calm"]}}))
+
+    assert [found[::2] for found in told(compilation, "E_SHAPE")] == [("$.inputs.mood.values", "did you mean 'enum'?")]
+
+
 def test_a_step_without_a_type_is_called_a_step(document: Any) -> None:
     compilation = compile_document(document({"condition": "{{ query == 'x' }}"}, outputs=COUNTED))
 
