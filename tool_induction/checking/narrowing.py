@@ -28,6 +28,8 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_smaller
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
+KEPT = "kept"
 Fact: TypeAlias = tuple[Literal["present", "filled"], str]
 
 
@@ -35,13 +37,16 @@ Fact: TypeAlias = tuple[Literal["present", "filled"], str]
 class Environment:
     """The types of the names in scope and what is known about their values.
 
-    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for;
-    ``follows`` the facts that follow from a fact (the earliest item of a list that is not empty is there).
+    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for; ``tells``
+    what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
+    made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
+    earliest item of a list that is not empty is there).
     """
 
     types: Mapping[str, Type]
     facts: frozenset[Fact] = frozenset()
     meanings: Mapping[str, Expr] = field(default_factory=dict)
+    tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
     #: texts that were joined of the texts of a list, and are empty where that is
     joined: frozenset[str] = frozenset()
@@ -54,21 +59,23 @@ class Environment:
 
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
-        meanings = self.meanings if meaning is None else {**self.meanings, name: meaning}
+        meanings, tells = self.meanings, self.tells
+        if meaning is not None:
+            meanings = {**meanings, name: meaning}
+            tells = {**tells, name: (facts_of(meaning, self), facts_of(meaning, self, holds=False))}
         # A record of two copies of the last record, and so on: what nobody could read is not told either.
         type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
-        return replace(self, types={**self.types, name: type_}, meanings=meanings)
+        return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def shadow(self, name: str, type_: Type) -> Environment:
         """With a loop variable; whatever was known about, or through, another value of that name is forgotten."""
-        facts = frozenset(fact for fact in self.facts if not _mentions(fact, name))
+        facts = _without(self.facts, name)
         meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
-        follows = {
-            fact: frozenset(then for then in thens if not _mentions(then, name))
-            for fact, thens in self.follows.items()
-            if not _mentions(fact, name)
+        tells = {
+            key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
         }
-        return replace(self.bind(name, type_), facts=facts, meanings=meanings, follows=follows)
+        follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
+        return replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """With one more thing that follows from a fact."""
@@ -87,11 +94,11 @@ class Environment:
 
     def narrowed(self, path: Expr, type_: Type) -> Type:
         """A type with what is known about the value at that path."""
-        if not _is_path(path):
+        if not is_path(path):
             return type_
         text = to_text(path)
         filled = ("filled", text) in self.facts
-        if isinstance(type_, OptionalType) and (filled or ("present", text) in self.facts):
+        if isinstance(type_, OptionalType) and ("present", text) in self.facts:
             type_ = type_.item
         return replace(type_, filled=True) if filled and isinstance(type_, ListType) else type_
 
@@ -104,7 +111,12 @@ def _mentions(fact: Fact, name: str) -> bool:
     return name in _WORD.findall(fact[1])
 
 
-def _is_path(expr: Expr) -> bool:
+def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
+    return frozenset(fact for fact in facts if not _mentions(fact, name))
+
+
+def is_path(expr: Expr) -> bool:
+    """Whether an expression only names a value: facts are told of such."""
     while isinstance(expr, Field | Index):
         expr = expr.base
     return isinstance(expr, Name)
@@ -113,8 +125,8 @@ def _is_path(expr: Expr) -> bool:
 def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
     """What is known once the condition holds (or does not hold)."""
     match condition:
-        case Name(name) if name in environment.meanings:
-            return facts_of(environment.meanings[name], environment, holds=holds)
+        case Name(name) if name in environment.tells:
+            return environment.tells[name][0 if holds else 1]
         case Not(value):
             return facts_of(value, environment, holds=not holds)
         case Logic(op, left, right):
@@ -131,7 +143,7 @@ def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -
 def _present(value: Expr) -> frozenset[Fact]:
     """The value is there, and so is everything it is a part of."""
     facts: set[Fact] = set()
-    while _is_path(value):
+    while is_path(value):
         facts.add(("present", to_text(value)))
         if not isinstance(value, Field | Index):
             break
@@ -161,7 +173,7 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
             return _present(left.value) | {("filled", to_text(left.value))}
         return frozenset()
     if op == "!=" and right.value == "":
-        return _present(left) | {("filled", to_text(left))}
+        return frozenset([("filled", to_text(left))])  # null is not "" either
     if op == "==" and right.value is not None:
         return _present(left)
     return frozenset()

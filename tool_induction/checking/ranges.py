@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.checking.conditions import missing
+from tool_induction.checking.narrowing import KEPT
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -38,7 +39,7 @@ _ANY = float("inf")
 
 @dataclass(frozen=True)
 class Range:
-    """Where a number lies; ``known`` says that both ends can be reached as far as the compiler can tell."""
+    """Where a number lies, both ends included; an end that nothing is known of is infinite."""
 
     least: float = -_ANY
     most: float = _ANY
@@ -73,6 +74,10 @@ def range_of(at: Inference, expr: Expr) -> Range:
 
 def _filtered(at: Inference, expr: Filtered) -> Range:
     if expr.name == "length":
+        if isinstance(expr.value, Filtered) and expr.value.name == KEPT:
+            whole = plain(at.infer(expr.value.value).type)
+            most = whole.bound if isinstance(whole, ListType) else None
+            return Range(1 if at.environment.is_filled(expr.value) else 0, _ANY if most is None else most)
         rows = plain(at.infer(expr.value).type)
         if isinstance(rows, ListType):
             return Range(1 if rows.filled else 0, _ANY if rows.bound is None else rows.bound)
