@@ -77,6 +77,8 @@ def _learn(
         after = after.imply(source, ("present", name)).imply(("present", name), source)
     elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
         after = after.imply(source, ("filled", name)).imply(("filled", name), source)
+        if step.operation == "sort_by":
+            after = after.measure(name, seen)
     elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
         after = after.imply(source, ("filled", name))
     return after
@@ -231,7 +233,7 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
             if parameter is None:
                 done.append((name, value))
             elif parameter.role == "condition":
-                inside = Inference(at.environment.shadow("item", item), at.findings, at.path)
+                inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
                 done.append((name, as_condition(inside, value)))
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))

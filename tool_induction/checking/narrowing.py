@@ -5,11 +5,13 @@ Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from tool_induction.checking.lengths import known_length, least_length, reached, reaches, shifted
 from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,
@@ -30,7 +32,8 @@ from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
 KEPT = "kept"
-Fact: TypeAlias = tuple[Literal["present", "filled"], str]
+#: a value is not null; a list or a text is not empty; a list has an item at that place; a number is not 0
+Fact: TypeAlias = tuple[Literal["present", "filled", "reached", "nonzero"], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +55,35 @@ class Environment:
     joined: frozenset[str] = frozenset()
     #: computed numbers that may be below zero
     signed: frozenset[str] = frozenset()
+    #: lists in another order, or with other items made of theirs -> the list that is exactly as long
+    as_long: Mapping[str, str] = field(default_factory=dict)
+    #: variables -> the list they walk through
+    walked: Mapping[str, Expr] = field(default_factory=dict)
+    #: the names that stood before the outermost loop; None outside of loops
+    outside: frozenset[str] | None = None
 
     def is_filled(self, path: Expr) -> bool:
         """Whether it is known that a list or a joined text is not empty."""
         return ("filled", to_text(path)) in self.facts
+
+    def has_place(self, rows: Expr, number: int) -> bool:
+        """Whether it is known that a list has an item at a place."""
+        return reaches(self.facts, self._measured(to_text(rows)), number)
+
+    def least_length(self, rows: Expr) -> int:
+        """How many items a list is known to have at least."""
+        return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
+
+    def reached(self, rows: Expr, least: int) -> frozenset[Fact]:
+        """What follows from a list's having at least so many items."""
+        return frozenset(reached(self._measured(to_text(rows)), least))
+
+    def measure(self, name: str, rows: Expr) -> Environment:
+        """With a list that has exactly as many items as another one."""
+        return replace(self, as_long={**self.as_long, name: self._measured(to_text(rows))})
+
+    def _measured(self, rows: str) -> str:
+        return self.as_long.get(rows, rows)
 
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
@@ -75,7 +103,18 @@ class Environment:
             key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
         }
         follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
-        return replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
+        as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
+        walked = {key: rows for key, rows in self.walked.items() if key != name}
+        after = replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
+        return replace(after, as_long=as_long, walked=walked)
+
+    def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
+        """With a variable that walks through a list, in a loop or within one step."""
+        after = self.shadow(name, type_)
+        outside = frozenset(self.types) if loop and self.outside is None else self.outside
+        if outside is not None:
+            outside -= {name}
+        return replace(after, walked={**after.walked, name: rows}, outside=outside)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """With one more thing that follows from a fact."""
@@ -134,13 +173,13 @@ def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -
             # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case IsNone(value, negated):
-            return _present(value) if negated == holds else frozenset()
+            return _present(value, environment) if negated == holds else frozenset()
         case Compare():
             return _compared(condition, environment, holds=holds)
     return frozenset()
 
 
-def _present(value: Expr) -> frozenset[Fact]:
+def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
     """The value is there, and so is everything it is a part of."""
     facts: set[Fact] = set()
     while is_path(value):
@@ -149,11 +188,20 @@ def _present(value: Expr) -> frozenset[Fact]:
             break
         if isinstance(value, Index):
             facts.add(("filled", to_text(value.base)))
+            facts |= environment.reached(value.base, value.number + 1 if value.number >= 0 else -value.number)
         value = value.base
     return frozenset(facts)
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -166,24 +214,28 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
     op = op if holds else _OPPOSITE[op]
     if not isinstance(right, Const):
         return frozenset()
-    if isinstance(left, Name) and left.name in environment.meanings:
-        left = environment.meanings[left.name]
-    if isinstance(left, Filtered) and left.name == "length" and isinstance(right.value, int | float):
-        if _excludes_zero(op, right.value):
-            return _present(left.value) | {("filled", to_text(left.value))}
-        return frozenset()
+    if isinstance(right.value, int | float) and not isinstance(right.value, bool):
+        return _measured(left, op, right.value, environment)
     if op == "!=" and right.value == "":
         return frozenset([("filled", to_text(left))])  # null is not "" either
     if op == "==" and right.value is not None:
-        return _present(left)
+        return _present(left, environment)
     return frozenset()
 
 
-def _excludes_zero(op: str, number: float) -> bool:
-    """Whether ``length op number`` cannot hold for a length of zero."""
-    return {
-        ">": number >= 0,
-        ">=": number > 0,
-        "==": number != 0,
-        "!=": number == 0,
-    }.get(op, False)
+def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
+    """What a comparison with a number tells: how long a list is at least, that a number is not zero."""
+    facts: set[Fact] = set()
+    if not _OPERATIONS[op](0, number):
+        facts.add(("nonzero", to_text(left)))
+    if op == "==":
+        facts |= _present(left, environment)
+    left, number = shifted(left, number)
+    if isinstance(left, Name) and left.name in environment.meanings:
+        left = environment.meanings[left.name]
+    if isinstance(left, Filtered) and left.name == "length":
+        least = least_length(op, number)
+        if least:
+            facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
+            facts |= environment.reached(left.value, least)
+    return frozenset(facts)
