@@ -46,6 +46,11 @@ class SchemaWorld:
         """What results depend on beside operation and arguments."""
         return canonical([self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words])
 
+    @property
+    def session_key(self) -> str:
+        """What was written: nothing that changes an answer."""
+        return str(self.revision)
+
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of an operation.
 
