@@ -52,6 +52,11 @@ class SchemaWorld:
             [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
         )
 
+    @property
+    def session_key(self) -> str:
+        """What was written: nothing that changes an answer."""
+        return str(self.revision)
+
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of an operation.
 
