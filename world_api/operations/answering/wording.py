@@ -108,7 +108,9 @@ def caption(view: View, span: TimeSpan) -> Told:
         sentences.append(moves)
     if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
         more = _more(len(texts), MAX_QUOTES, "text")
-        sentences.append("On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more]))
+        sentences.append(
+            "On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more])
+        )
         left_out += [f"{part} on screen" for part in more]
     if lines := [p.text for p in passages if p.source == "speech"]:
         more = _more(len(lines), MAX_QUOTES, "line")
