@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.compiler.positions import Position, at_line, locate_all
 from tool_induction.documents.credentials import blotted, without_secrets
-from world_api.core.printable import visible
+from world_api.core.printable import pictured
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
@@ -34,7 +34,7 @@ def report(compilation: Compilation, text: str, *, notes: bool) -> str:
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     sound = f"{len(compilation.tools)} of {len(compilation.names)} tools can run"
     lines.append(f"{sound}; {number(total, 'fault')}, {number(len(compilation.diagnostics) - total, 'note')}")
-    return "\n".join(visible(without_secrets(line)) for line in lines)
+    return "\n".join(pictured(without_secrets(line)) for line in lines)
 
 
 class _Source:

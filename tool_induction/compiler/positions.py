@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.language.diagnostics import Path
-from world_api.core.printable import columns, visible
+from world_api.core.printable import columns, pictured
 
 _SPACE = " \t\r\n"
 
@@ -28,7 +28,7 @@ class Position:
         shown = self.text[start : start + width]
         before = self.column - 1 - start
         mark = "^" + "~" * (columns(shown[before : before + self.length]) - 1)
-        return f"{visible(shown)}\n{''.join(map(_blank, shown[:before]))}{mark}"
+        return f"{pictured(shown)}\n{''.join(map(_blank, shown[:before]))}{mark}"
 
 
 def _blank(letter: str) -> str:

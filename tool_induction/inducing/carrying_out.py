@@ -22,6 +22,7 @@ from tool_induction.library import ToolLibrary
 from world_api.backends.chat.recording import Exchange, read_exchanges
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.core.ports import ChatModel, Clock
+from world_api.world.disk.files import open_regular
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +147,10 @@ def _exchanges(recording: Path) -> list[Exchange]:
     Raises:
         EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
-    found = read_exchanges(recording)
+    hint = "give the recording.jsonl of a library that was induced"
+    found = read_exchanges(recording, hint=hint)
     if not found:
-        raise EpisodeFault("recording_damaged", f"{recording.name} holds no exchange", hint="give a recording.jsonl")
+        raise EpisodeFault("recording_damaged", f"{recording.name} holds no exchange", hint=hint)
     return found
 
 
@@ -159,7 +161,7 @@ def _read(document: Path) -> str:
         ToolFault: ``unreadable_document``.
     """
     try:
-        with document.open("rb") as stream:
+        with open_regular(document) as stream:
             content = stream.read(limits.MAX_DOCUMENT_BYTES + 1)
         if len(content) <= limits.MAX_DOCUMENT_BYTES:
             return content.decode("utf-8-sig")

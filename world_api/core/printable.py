@@ -1,4 +1,7 @@
-"""Text that anybody can print: a name on disk is bytes and need not be UTF-8, and a text may hold what steers a terminal."""
+"""Text of unknown origin as text that anybody can print.
+
+A name on disk is bytes, and need not be UTF-8; a model's text may hold what moves a terminal's cursor.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import unicodedata
 #: What stands in Python's strings for bytes that are no UTF-8; no encoding can write it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: Control characters, what sets the direction of text or has no width, separators of lines, surrogates.
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _PICTURES = 0x2400  #: where Unicode's pictures of the first 32 control characters begin
 _PICTURE_OF_DELETE = "\N{SYMBOL FOR DELETE}"
+#: Controls (tabs and line ends aside), and embeddings, overrides and isolates of bidirectional text.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
@@ -19,6 +24,14 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
+    r"""Printable text in which each control character, and what turns the direction of writing, is spelt ``\u001b``.
+
+    A text that is JSON stays the same JSON.
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
+
+
+def pictured(text: str) -> str:
     """The text with a sign of one column for each character that would steer a terminal or cannot be seen.
 
     Tabs stay; so does the number of characters.
@@ -27,12 +40,12 @@ def visible(text: str) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns a text takes on a terminal once it is ``visible``; a tab is counted as one."""
+    """How many columns a text takes on a terminal once it is ``pictured``; a tab is counted as one."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def _seen(letter: str) -> str:
-    if letter == "\t" or unicodedata.category(letter) not in _UNSEEN:
+    if letter == "\t" or unicodedata.category(letter) not in _STEERING:
         return letter
     code = ord(letter)
     if code < 0x20:

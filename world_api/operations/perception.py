@@ -36,9 +36,14 @@ TextQuery = Annotated[
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
     span = stretch(session, video_id, start_time, end_time)
-    text, passages = caption(session.view, span)
-    cited = cite_passages(session, passages) or [evidence(session, span, "look", None)]
-    return Caption(**times(span), caption=text, evidence=cited)
+    told = caption(session.view, span)
+    return Caption(
+        **times(span),
+        caption=told.text,
+        evidence=cite_passages(session, told.passages) or [evidence(session, span, "look", None)],
+        truncated=bool(told.left_out),
+        hint=f"left out: {', '.join(told.left_out)}; describe shorter stretches to have all" if told.left_out else "",
+    )
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.1))

@@ -170,6 +170,12 @@ def test_where_nothing_was_answered_another_question_may_be_asked(
     assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
+def test_what_is_no_reply_is_not_kept_as_the_answer(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    assert induce("--json", replies=[{"hello": 1}]).json["error"]["code"] == "endpoint_error"
+    outcome = induce("--json", replies=[tools.said([tools.searching(), tools.counting()])])
+    assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
 class TestReplaying:
     def test_a_recording_alone_gives_the_same_library_and_asks_nobody(
         self, induce: Induce, tools: Any, chat_server: Any, out: Path

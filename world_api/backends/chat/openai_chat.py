@@ -126,6 +126,9 @@ class OpenAIChatModel:
         if "choices" not in reply and "error" in reply:
             # Some gateways report an error with status 200.
             return _Failure(fault=not_an_answer(self._endpoint, str(reply["error"])[:500]), passing=False)
+        if not isinstance(reply.get("choices"), list):
+            # It must not be taken, paid for and kept as something that the model said.
+            return _Failure(fault=not_an_answer(self._endpoint, "it has no list of choices"), passing=False)
         return reply
 
     def _clean(self, text: str) -> str:
