@@ -102,6 +102,8 @@ BOOKKEEPING = frozenset(
         "summary",
         "score",
         "may_be",
+        "matching_lines",
+        "unused_words",
     ]
 )
 

@@ -272,6 +272,7 @@ class Engine:
         if step.kind == "api":
             made_from = sorted(NO_CALLS.union(*(origin.behind() for origin in given.values()))) if given else ()
             result = self.calls(step.target, arguments, made_from)
+            self._say_unused(step.target, result)
             return result, NOTHING if scope.origins is None else Origin(calls=frozenset((self.calls.logical,)))
         before = self.calls.logical
         outcome, origin = self.run(step.target, self._fitting(step.target, arguments), given)
@@ -283,6 +284,14 @@ class Engine:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
         return record, NOTHING if scope.origins is None else of_callee(origin, given, self.calls_since(before))
+
+    def _say_unused(self, operation: str, result: Mapping[str, Json]) -> None:
+        """Warn of words of a description that an operation says made no difference to its result."""
+        unused = result.get("unused_words")
+        if isinstance(unused, list) and unused:
+            self.warn(
+                f"{operation} could not look for: {', '.join(map(as_text, unused))}; what it found was found without"
+            )
 
     def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """The arguments of a call as the called tool's inputs have them."""
