@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tool_induction.admission.bindings import entity_written_in
+from tool_induction.admission.bindings import entity_written_in, ignoring
 from tool_induction.admission.film import WORDS
-from tool_induction.admission.judging import Case, ignoring, notes_of, refusal_of
+from tool_induction.admission.judging import Case, notes_of, refusal_of
 from tool_induction.admission.sameness import duplicates
 from tool_induction.admission.trials import (
     ExampleWorld,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tool_induction.admission.asking import VIDEO, own_id, parameters_of
-from tool_induction.language.model import Tool
+from tool_induction.language.model import Block, Call, Step, Tool, blocks
+from tool_induction.language.syntax import Name
 from tool_induction.language.types import (
     INTERVAL,
     TIME,
@@ -48,8 +49,10 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     """
     given: dict[str, Any] = {}
     asked = [item for item in tool.inputs if item.required or whole]
+    ids = 0
     for place, item in zip(_places([(item.name, item.type) for item in asked]), asked, strict=True):
-        value = _Values(offer, turn, place, len(asked)).of(item.name, item.type)
+        value = _Values(offer, turn, place, len(asked), ids).of(item.name, item.type)
+        ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, OptionalType):
             return None
         given[item.name] = value
@@ -87,11 +90,14 @@ def _is_amount(name: str, type_: Type) -> bool:
 
 
 class _Values:
-    def __init__(self, offer: Offer, turn: int, place: int, inputs: int) -> None:
+    """Values for one input, the ``place``-th of ``inputs``; ``ids`` of those before it took what the world has names for."""
+
+    def __init__(self, offer: Offer, turn: int, place: int, inputs: int, ids: int) -> None:
         self._offer = offer
         self._turn = turn
         self._place = place
         self._inputs = inputs
+        self._ids = ids
 
     def of(self, name: str, type_: Type) -> Any:
         match type_:
@@ -116,7 +122,7 @@ class _Values:
 
     def _next(self, step: int) -> _Values:
         """The values of a later place of the same input."""
-        return _Values(self._offer, self._turn, self._place + step, self._inputs + 1)
+        return _Values(self._offer, self._turn, self._place + step, self._inputs + 1, self._ids + step)
 
     def _scalar(self, name: str, type_: ScalarType) -> Any:
         if _is_moment(name, type_):
@@ -143,7 +149,7 @@ class _Values:
         is_id = name.endswith(("_id", "_ids"))
         named = self._offer.named.get(name.removesuffix("s") if is_id else name, ())
         if named:
-            return named[self._turn % len(named)]
+            return named[(self._turn + self._ids) % len(named)]
         return None if is_id else self._text()
 
     def _text(self) -> str:
@@ -158,19 +164,45 @@ class _Values:
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Ids of the imagined film, for each input of a tool that wants one."""
-    names = [item.name.removesuffix("s") for item in tool.inputs if item.name.endswith(("_id", "_ids"))]
-    return {name: [own_id(name, place) for place in range(6)] for name in names}
+    """Ids of the imagined film, for each input of a tool that wants one, by its name or by what it is handed to."""
+    names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
+    return {name: [own_id(field, place) for place in range(6)] for name, field in (_handed_to(tool) | names).items()}
+
+
+def _handed_to(tool: Tool) -> dict[str, str]:
+    """For inputs that are handed, whole or item by item, to a parameter that wants an id: which parameter."""
+    inputs = {item.name for item in tool.inputs}
+    handed: dict[str, str] = {}
+
+    def visit(steps: tuple[Step, ...], of_item: Mapping[str, str]) -> None:
+        for step in steps:
+            known = dict(of_item)
+            loop = step.loop if isinstance(step, Call | Block) else None
+            if loop is not None and isinstance(loop.over, Name) and loop.over.name in inputs:
+                known[loop.variable] = loop.over.name
+            for key, value in step.params if isinstance(step, Call) else ():
+                given = known.get(value.name, value.name) if isinstance(value, Name) else ""
+                if given in inputs and key != VIDEO and key.endswith(("_id", "_ids")):
+                    handed.setdefault(given, key)
+            for block in blocks(step):
+                visit(block, known)
+
+    visit(tool.steps, {})
+    return handed
 
 
 def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
     """What a real world has for the inputs of a tool: what its listings hold in fields of the inputs' names.
 
-    Listings are operations that need nothing but the video; so ``entity_id`` and ``category`` come from the entities.
+    Listings are operations that need nothing but the video; so ``entity_id`` and ``category`` come from the entities. So
+    do the values of an input that is handed to a parameter called so, whatever its own name.
     """
-    wanted = {item.name.removesuffix("s") if item.name.endswith("_ids") else item.name for item in tool.inputs} - {
-        VIDEO
-    }
+    fields = {name: field.removesuffix("s") for name, field in _handed_to(tool).items()}
+    for item in tool.inputs:
+        name = item.name.removesuffix("s") if item.name.endswith("_ids") else item.name
+        fields.setdefault(name, name)
+    fields.pop(VIDEO, None)
+    wanted = set(fields.values())
     rows: list[Any] = []
     for operation in OPERATIONS if wanted else ():
         if set(parameters_of(operation).get("required", ())) == {VIDEO} and OPERATIONS[operation].state == "reads":
@@ -180,8 +212,8 @@ def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]
                 continue
             rows.extend(row for value in result.values() if isinstance(value, list) for row in value)
     found: dict[str, list[str]] = {}
-    for name in sorted(wanted):
-        held = [row[name] for row in rows if isinstance(row, dict) and isinstance(row.get(name), str) and row[name]]
+    for name, field in sorted(fields.items()):
+        held = [row[field] for row in rows if isinstance(row, dict) and isinstance(row.get(field), str) and row[field]]
         if held:
             found[name] = list(dict.fromkeys(held))
     return found

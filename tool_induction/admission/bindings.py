@@ -1,9 +1,11 @@
-"""What can be said of a tool before it runs: what its answer rests on, and which words of the examples stand in it."""
+"""What the plan of a tool binds: what its answer rests on, which inputs matter, which words of the examples it holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tool_induction.admission.asking import VIDEO
+from tool_induction.admission.verdicts import Refusal
 from tool_induction.advice.entities import lint_entities
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import (
@@ -82,3 +84,15 @@ def has_fraction_written_in(tool: Tool, value: object) -> bool:
     held = [inner for step in walk_steps(tool.steps) for _, inner in values(step)]
     held += [item.source for item in tool.outputs if item.source is not None]
     return any(isinstance(node, Const) and node.value == value for whole in held for node in walk(whole))
+
+
+def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
+    """Whether a tool that must be told what to look for looks for the same whatever it is told."""
+    wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
+    if not wanted or not set(wanted) <= set(unread):
+        return None
+    return Refusal(
+        reason="ignores_inputs",
+        explanation=f"nothing it did depended on {', '.join(wanted)}, although each was varied on several films",
+        suggestion="use what is asked for in the steps, or leave out inputs that nothing reads",
+    )

@@ -5,15 +5,14 @@ A rule that refuses must be sure: it compares runs with each other, and does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tool_induction.admission.asking import VIDEO
 from tool_induction.admission.bindings import fixed_answer, has_fraction_written_in
-from tool_induction.admission.verdicts import Reason, TrialRun
+from tool_induction.admission.verdicts import Refusal, TrialRun
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.evaluation import Json
-from tool_induction.language.model import Output, Tool
+from tool_induction.language.model import Output
 from tool_induction.language.syntax import names
 from tool_induction.language.types import INTERVAL, TIME, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical
@@ -22,15 +21,6 @@ MANY_TOKENS = 150
 _WRONG_CALL = "bad_"  #: how the codes of faults begin that lie in a call or in a computed value
 _FAILING = ("failing", "failing_some")
 _NOTHING: tuple[Json, ...] = (None, "", [], {})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refusal:
-    """Why a tool is not admitted, and what would mend it."""
-
-    reason: Reason
-    explanation: str
-    suggestion: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +72,6 @@ class Case:
 def refusal_of(case: Case) -> Refusal | None:
     """The first rule that refuses the tool, if one does."""
     return next((refusal for rule in _RULES if (refusal := rule(case)) is not None), None)
-
-
-def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
-    """Whether a tool that must be told what to look for looks for the same whatever it is told."""
-    wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
-    if not wanted or not set(wanted) <= set(unread):
-        return None
-    return Refusal(
-        reason="ignores_inputs",
-        explanation=f"nothing it did depended on {', '.join(wanted)}, although each was varied on several films",
-        suggestion="use what is asked for in the steps, or leave out inputs that nothing reads",
-    )
 
 
 def _disturbed(case: Case) -> Refusal | None:

@@ -28,6 +28,15 @@ REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why a tool is not admitted, and what would mend it."""
+
+    reason: Reason
+    explanation: str
+    suggestion: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrialRun:
     """One run of a tool on one world. ``example`` says that the world is a real one."""
 

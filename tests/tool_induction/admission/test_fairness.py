@@ -34,7 +34,7 @@ def first_of(items: str) -> list[dict[str, Any]]:
 SEARCH = call("search_segments_by_text", "hits", query="{{query}}", top_k=20)
 
 
-@pytest.mark.parametrize("name", ["entity_id", "other_entity_id", "second_entity_id"])
+@pytest.mark.parametrize("name", ["entity_id", "other_entity_id", "second_entity_id", "entity2_id", "person"])
 def test_an_id_may_be_asked_for_under_any_name(tool: Any, verdicts: Any, name: str) -> None:
     path = call("get_entity_trajectory", "path", entity_id="{{" + name + "}}")
     document = tool(path, *first_of("path"), outputs=FOUND, inputs={"video_id": "string", name: "string"})
@@ -42,6 +42,30 @@ def test_an_id_may_be_asked_for_under_any_name(tool: Any, verdicts: Any, name: s
     verdict = verdicts(document)["some_tool"]
 
     assert verdict.admitted, verdict.text()
+
+
+def test_ids_may_come_as_a_list(tool: Any, verdicts: Any) -> None:
+    paths = call("get_entity_trajectory", "paths", entity_id="{{item}}", loop_over="people", max_items=4)
+    outputs = {"seen": {"type": "list<Appearance>", "from": "{{ first.trajectory }}"}}
+    inputs = {"video_id": "string", "people": "list<string>"}
+
+    verdict = verdicts(tool(paths, *first_of("paths"), outputs=outputs, inputs=inputs))["some_tool"]
+
+    assert verdict.admitted, verdict.text()
+    assert all(len(set(run.arguments["people"])) == 2 for run in verdict.runs)
+
+
+def test_a_tool_that_is_asked_about_two_is_given_two(tool: Any, verdicts: Any) -> None:
+    steps = [
+        call("get_entity_trajectory", saved, entity_id="{{" + name + "}}")
+        for saved, name in (("here", "entity_id"), ("there", "other_entity_id"))
+    ]
+    inputs = {"video_id": "string", "entity_id": "string", "other_entity_id": "string"}
+
+    verdict = verdicts(tool(*steps, *first_of("there"), outputs=FOUND, inputs=inputs))["some_tool"]
+
+    numbers = [[run.arguments[name].rsplit("-")[-1] for name in inputs if name != "video_id"] for run in verdict.runs]
+    assert all(one != other for one, other in numbers)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +161,7 @@ def test_one_entity_alone_says_nothing_of_tools_that_look_for_two_things(tool: A
 
 def test_counting_what_was_asked_for_reads_the_input(tool: Any, verdicts: Any) -> None:
     number = {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "number"}
-    outputs = {
-        "number": {"type": "int", "from": "{{ number }}"},
-        "hits": {"type": "list<Segment>", "from": "{{ hits.candidates }}"},
-    }
 
-    verdict = verdicts(tool(SEARCH, number, outputs={"number": outputs["number"]}))["some_tool"]
+    verdict = verdicts(tool(SEARCH, number, outputs={"number": {"type": "int", "from": "{{ number }}"}}))["some_tool"]
 
     assert not [note for note in verdict.notes if "changed nothing" in note]
