@@ -19,7 +19,7 @@ from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 Standing = Literal["unreadable", "faulty", "refused", "duplicate", "admitted"]
 _RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "duplicate": 3, "admitted": 3}
 #: the compiler's checks in the order in which one needs the other, after that of the shape (all codes not listed): whether what is
-#: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides those in later ones.
+#: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides others.
 _CHECKS: tuple[tuple[Code, ...], ...] = (
     ("E_UNKNOWN_API", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
     ("E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE"),
