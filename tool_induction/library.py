@@ -65,7 +65,7 @@ class ToolLibrary:
 class Origin:
     """Where a library came from; what an induction knows about itself."""
 
-    how: str  #: "hand-written", "induced" or "edited"
+    how: str  #: "hand-written", "induced", "brought" (written elsewhere; ", mended by M") or "edited"
     date: str  #: ISO 8601
     domain: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)  #: model, prompt hash, examples, split, yields, cost

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from tool_induction.domains.domain import Domain, SplitName, Template, overlap
+from tool_induction.language.diagnostics import closest
 from world_api.core.faults import ToolFault
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -28,6 +29,28 @@ class Asked:
     video_id: str
     question: str
     template: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a library's induction saw, whatever a domain's splits say: questions, templates and the worlds its tools were tried on."""
+
+    domain: str = ""
+    questions: frozenset[str] = frozenset()  #: worked examples that were shown, as ``normal`` writes them
+    templates: frozenset[str] = frozenset()  #: ids of the templates that were shown
+    videos: frozenset[str] = frozenset()  #: ids of the example worlds
+
+    @classmethod
+    def by(cls, manifest: Mapping[str, Any]) -> Seen:
+        """What the manifest of a library says of it; nothing, of a library that no model was asked for."""
+        told = manifest.get("induction")
+        told = told if isinstance(told, Mapping) else {}
+        return cls(
+            domain=str(manifest.get("domain", "")),
+            questions=frozenset(normal(str(item)) for item in told.get("examples_used", ())),
+            templates=frozenset(str(item) for item in told.get("templates_used", ())),
+            videos=frozenset(str(item) for item in told.get("example_worlds", ())),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,27 +69,33 @@ def normal(text: str) -> str:
     return "".join(item for item in slotted if item.isalnum() or item == _SLOT)
 
 
-def leaks(domain: Domain, split: SplitName, asked: Iterable[Asked]) -> list[Leak]:
+def leaks(
+    domain: Domain, split: SplitName, asked: Iterable[Asked], *, library: Mapping[str, Any] | None = None
+) -> list[Leak]:
     """The questions that may not be asked in a split, because their video or their template belongs to another.
 
     A question that fits a template of the split itself is of that template. A video that no split names, and a question
-    that fits no template, are no leaks: they were seen by nobody.
+    that fits no template, are no leaks: they were seen by nobody. The words are looked at also where a template is
+    claimed. With the manifest of the ``library`` that is to be measured, what its induction saw is a leak as well: the
+    worlds its tools were tried on, and the examples and templates it was shown, also where the domain has changed since.
+
+    Raises:
+        ToolFault: ``no_such_template``, where a question claims a template that the domain does not have.
     """
-    found: list[Leak] = []
-    patterns = [(item, _pattern(wording)) for item in _all(domain) for wording in item.wordings]
-    examples = {normal(item.question) for item in domain.examples}
-    for item in asked:
-        found.extend(_leaks_of(item, domain, split, patterns, examples))
-    return found
+    seen = Seen() if library is None else Seen.by(library)
+    guard = _Guard(domain, split, seen)
+    return [leak for item in asked for leak in guard.leaks_of(item)]
 
 
-def refuse_leaks(domain: Domain, split: SplitName, asked: Iterable[Asked]) -> None:
+def refuse_leaks(
+    domain: Domain, split: SplitName, asked: Iterable[Asked], *, library: Mapping[str, Any] | None = None
+) -> None:
     """Refuse a set of questions of which some may not be asked in a split.
 
     Raises:
-        ToolFault: ``split_leak``, naming the first of them.
+        ToolFault: ``split_leak``, naming the first of them; ``no_such_template``.
     """
-    found = leaks(domain, split, asked)
+    found = leaks(domain, split, asked, library=library)
     if found:
         told = "; ".join(item.message for item in found[:_TOLD])
         more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
@@ -77,32 +106,55 @@ def refuse_leaks(domain: Domain, split: SplitName, asked: Iterable[Asked]) -> No
         )
 
 
-def _leaks_of(
-    item: Asked, domain: Domain, split: SplitName, patterns: list[tuple[Template, re.Pattern[str]]], examples: set[str]
-) -> Iterator[Leak]:
-    shown = f"{item.question[:60]!r} of {item.video_id}"
-    owner = domain.split_of_video(item.video_id)
-    if owner is not None and owner != split:
-        yield Leak(asked=item, by="video", belongs_to=owner, message=f"{shown}: the video belongs to {owner}")
-    if split != "induction" and normal(item.question) in examples:
-        yield Leak(asked=item, by="example", belongs_to="induction", message=f"{shown}: it is a worked example")
-        return
-    template = _template_of(item, split, patterns)
-    if template is not None and template.split != split:
-        yield Leak(
-            asked=item,
-            by="template",
-            belongs_to=template.split,
-            message=f"{shown}: the template {template.id} belongs to {template.split}",
-        )
+class _Guard:
+    """Looks at questions one by one."""
 
+    def __init__(self, domain: Domain, split: SplitName, seen: Seen) -> None:
+        self._domain = domain
+        self._split = split
+        self._seen = seen
+        self._patterns = [(item, _pattern(wording)) for item in _all(domain) for wording in item.wordings]
+        self._templates = {item.id: item for item in _all(domain)}
+        self._examples = {normal(item.question) for item in domain.examples} | seen.questions
+        self._shown = seen.templates if seen.domain == domain.name else frozenset()
 
-def _template_of(item: Asked, split: SplitName, patterns: list[tuple[Template, re.Pattern[str]]]) -> Template | None:
-    if item.template:
-        return next((template for template, _ in patterns if template.id == item.template), None)
-    fitting = [template for template, pattern in patterns if pattern.fullmatch(normal(item.question))]
-    own = [template for template in fitting if template.split == split]
-    return next(iter(own or fitting), None)
+    def leaks_of(self, item: Asked) -> Iterator[Leak]:
+        shown = f"{item.question[:60]!r} of {item.video_id}"
+        owner = self._domain.split_of_video(item.video_id)
+        if owner is not None and owner != self._split:
+            yield Leak(asked=item, by="video", belongs_to=owner, message=f"{shown}: the video belongs to {owner}")
+        elif item.video_id in self._seen.videos and self._split != "admission":
+            message = f"{shown}: the tools of the library were tried on this video"
+            yield Leak(asked=item, by="video", belongs_to="admission", message=message)
+        if self._split != "induction" and normal(item.question) in self._examples:
+            message = f"{shown}: it is a worked example"
+            yield Leak(asked=item, by="example", belongs_to="induction", message=message)
+            return
+        template = self._template_of(item)
+        if template is not None and template.split != self._split:
+            message = f"{shown}: the template {template.id} belongs to {template.split}"
+            yield Leak(asked=item, by="template", belongs_to=template.split, message=message)
+        elif template is not None and template.id in self._shown and self._split != "induction":
+            message = f"{shown}: the template {template.id} was shown when the library was induced"
+            yield Leak(asked=item, by="template", belongs_to="induction", message=message)
+
+    def _template_of(self, item: Asked) -> Template | None:
+        """The template of a question: the claimed one, unless that or the words are of another split."""
+        claimed = None
+        if item.template:
+            claimed = self._templates.get(item.template)
+            if claimed is None:
+                near = closest(item.template, list(self._templates))
+                raise ToolFault(
+                    "no_such_template",
+                    f"{self._domain.name} has no template {item.template[:80]!r}",
+                    hint=f"did you mean {near!r}?" if near else "leave the template out, and the words decide",
+                )
+            if claimed.split != self._split:
+                return claimed
+        fitting = [template for template, pattern in self._patterns if pattern.fullmatch(normal(item.question))]
+        own = [template for template in fitting if template.split == self._split]
+        return claimed if claimed is not None and (own or not fitting) else next(iter(own or fitting), None)
 
 
 def _pattern(wording: str) -> re.Pattern[str]:

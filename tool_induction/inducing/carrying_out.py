@@ -78,6 +78,7 @@ def carry_out(
     asked = Asked(
         domain=domain,
         model=chat.name if chat is not None else "",
+        endpoint="" if chat is None or replayed is not None else _host(environment),
         prompt_hash=prompts.hash,
         settings=order.settings,
         count=order.count,
@@ -139,6 +140,14 @@ def _model(
             "with --dry-run",
         )
     return endpoint_model(name, clock=clock, environment=environment, timeout=order.timeout)
+
+
+def _host(environment: Mapping[str, str]) -> str:
+    """Where the model is: host and port."""
+    from world_api.backends.chat.endpoint import Endpoint
+
+    configured = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")
+    return Endpoint.from_environment(environment).host if configured else ""
 
 
 def _exchanges(recording: Path) -> list[Exchange]:

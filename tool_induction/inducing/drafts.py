@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from tool_induction.admission import Admission, ExampleWorld, Verdict, admit
 from tool_induction.admission.verdicts import Reason
 from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
+from tool_induction.documents.credentials import without_secrets
 from tool_induction.inducing.reading import WrittenTool
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Code, Diagnostic, format_path
@@ -17,8 +18,8 @@ from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 #: unreadable: no JSON; faulty: does not compile; refused: not admitted; duplicate: admitted but for another that does the same
 Standing = Literal["unreadable", "faulty", "refused", "duplicate", "admitted"]
 _RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "duplicate": 3, "admitted": 3}
-#: the compiler's checks in the order in which one needs the other, after that of the shape (all codes that are not listed): what is
-#: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides those in later ones.
+#: the compiler's checks in the order in which one needs the other, after that of the shape (all codes not listed): whether what is
+#: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides others.
 _CHECKS: tuple[tuple[Code, ...], ...] = (
     ("E_UNKNOWN_API", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
     ("E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE"),
@@ -122,8 +123,8 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """The name of the version that counts."""
-        return self.current.name or f"(tool {self.number + 1})"
+        """The name of the version that counts, as it is shown."""
+        return without_secrets(self.current.name) or f"(tool {self.number + 1})"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tool_induction.compiler.emit import signature_card
+from tool_induction.documents.credentials import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts
 from tool_induction.inducing.asking.requests import Answer, Asker, Note
@@ -17,7 +19,10 @@ from tool_induction.language import limits
 from world_api.core.faults import ToolFault
 
 MAX_REPAIRS = 3
-MAX_SHOWN = 6_000  #: characters of one failing tool that are handed back
+MAX_SPACED = (
+    6_000  #: characters of one failing tool that are handed back as they stand; a longer one without its spaces
+)
+MAX_UNREADABLE = 30_000  #: characters that are handed back of a text that is no JSON; who wrote more must write it anew
 
 #: all_usable: nothing is left to mend; repeats: a round changed nothing; rounds_used: the last repair round is over;
 #: no_reply: a repair round brought no tool; no_model: a document was brought and no model was named
@@ -49,6 +54,7 @@ class Induction:
     draft: Draft
     rounds: tuple[Round, ...]
     ending: Ending
+    asked: int  #: how many tools the model was asked for; 0 where they were brought
 
     @property
     def admitted(self) -> tuple[str, ...]:
@@ -66,10 +72,11 @@ class Induction:
         return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
-        """How many tools were written, compiled and admitted, at first and in the end."""
+        """How many tools were asked for, written in the first emission, compiled and admitted, at first and in the end."""
         first, last = self.rounds[0].standings, self.rounds[-1].standings
         return {
-            "written": len(self.draft.slots),
+            "asked": self.asked,
+            "written": len(self.rounds[0].written.tools),
             "compiled_first": _compiled(first),
             "admitted_first": first["admitted"],
             "compiled": _compiled(last),
@@ -151,7 +158,8 @@ class _Induction:
             ending = "all_usable"
         elif ending == "rounds_used" and draft.state() in seen:
             ending = "repeats"
-        return Induction(draft=draft, rounds=tuple(self._rounds), ending=ending)
+        asked = self._plan.count if document is None else 0
+        return Induction(draft=draft, rounds=tuple(self._rounds), ending=ending, asked=asked)
 
     def _first(self, document: str | None) -> Draft:
         answer = None
@@ -167,7 +175,7 @@ class _Induction:
         written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
         notes = [*(answer.notes if answer is not None else ()), *notes_of(written, answer)]
         if not written.tools:
-            told = "; ".join(note.message for note in notes)
+            told = "; ".join(note.blotted().message for note in notes)
             raise ToolFault(
                 "no_tools",
                 f"the first emission holds no tool: {told}",
@@ -194,7 +202,8 @@ class _Induction:
     def _repair(self, draft: Draft, number: int, asker: Asker) -> bool:
         """One repair round; whether it brought any tool."""
         failing = draft.failing()
-        usable = [slot.name for slot in draft.slots if not slot.current.fails]
+        accepted = (slot for slot in draft.slots if not slot.current.fails)
+        usable = [signature_card(draft.examined.tools[slot.current.name]).splitlines()[0] for slot in accepted]
         self._tell(
             f"repair {number}: {len(failing)} of {len(draft.slots)} tools go back with what is wrong with them ..."
         )
@@ -233,6 +242,10 @@ class _Induction:
         *,
         asked_for: Sequence[str] = (),
     ) -> None:
+        if holds_secret(text):
+            message = "it holds what looks like a credential; only the recording has that as it came"
+            notes = [*notes, Note(problem="secret_in_reply", message=message)]
+        notes = [note.blotted() for note in notes]
         standings = dict.fromkeys(("admitted", "duplicate", "refused", "faulty", "unreadable"), 0)
         for slot in draft.slots:
             standings[slot.current.standing] += 1
@@ -267,8 +280,12 @@ def _handed_back(slot: Slot) -> FailingTool:
     written = slot.current.written
     # Faults are told at the places of the document; what was written in another form is handed back as that document.
     text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
-    if len(text) > MAX_SHOWN:
-        text = f"{text[:MAX_SHOWN]}\n... ({len(text) - MAX_SHOWN} characters more)"
+    if written.value is not None and len(text) > MAX_SPACED:
+        text = json.dumps(written.value, separators=(",", ":"), ensure_ascii=False)
+    if written.value is None and len(text) > MAX_UNREADABLE:
+        text = f"{text[:MAX_UNREADABLE]}\n... ({len(text) - MAX_UNREADABLE} characters more; write it anew and shorter)"
     return FailingTool(
-        name=" ".join(slot.name.split())[:80], text=text, faults=tuple(item.line() for item in slot.current.faults())
+        name=" ".join(slot.name.split())[:80],
+        text=without_secrets(text),
+        faults=tuple(without_secrets(item.line()) for item in slot.current.faults()),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tool_induction.admission import ExampleWorld
 from tool_induction.domains import Domain
+from tool_induction.runtime.calling import Caller, WorldState
 from world_api.core.faults import StoreFault, ToolFault, VideoWorldError
 from world_api.world.sessions.session import Session
 
@@ -19,7 +20,7 @@ _HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
 
 @dataclass(frozen=True, kw_only=True)
 class TrialWorlds:
-    """Worlds by id and content hash; ``open`` gives each of them with a session that nobody wrote to and nobody keeps."""
+    """Worlds by id and content hash; ``open`` gives each of them with sessions that nobody wrote to and nobody keeps."""
 
     hashes: dict[str, str]
     open: Callable[[], tuple[ExampleWorld, ...]]
@@ -58,7 +59,7 @@ def trial_worlds(domain: Domain, names: Sequence[str], *, store: Path) -> TrialW
         ) from None
     return TrialWorlds(
         hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
-        open=lambda: tuple(_example(name, _opened(name, store)) for name in wanted),
+        open=lambda: tuple(_example(name, store) for name in wanted),
     )
 
 
@@ -68,11 +69,23 @@ def _opened(name: str, store: Path) -> Session:
     return open_session(store, name, name=None)
 
 
-def _example(name: str, session: Session) -> ExampleWorld:
+def _example(name: str, store: Path) -> ExampleWorld:
+    """A world whose every run gets a session of its own: what one tool writes is not seen by the next."""
     from world_api.operations import run
 
-    call = partial(run, session)
-    return ExampleWorld(name=name, call=call, world=session, video_id=session.video_id, texts=_texts(session))
+    def fresh() -> tuple[Caller, WorldState]:
+        session = _opened(name, store)
+        return partial(run, session), session
+
+    session = _opened(name, store)
+    return ExampleWorld(
+        name=name,
+        call=partial(run, session),
+        world=session,
+        video_id=session.video_id,
+        texts=_texts(session),
+        open=fresh,
+    )
 
 
 def _texts(session: Session) -> tuple[str, ...]:

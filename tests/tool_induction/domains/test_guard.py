@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tool_induction.domains import Asked, Domain, leaks, load_domain, refuse_leaks
@@ -38,7 +40,56 @@ def test_a_question_by_a_template_of_another_split_is_a_leak_in_either_language(
 
 def test_a_template_is_known_by_its_id_where_the_wording_is_another(domain: Domain) -> None:
     assert found(domain, "test", "So?", template="presence/development/0") == [("template", "development")]
-    assert found(domain, "test", "When is it last visible?", template="presence/test/0") == []
+    assert found(domain, "test", "So it is?", template="presence/test/0") == []
+
+
+def test_the_words_are_looked_at_also_where_a_template_is_claimed(domain: Domain) -> None:
+    claimed = "first_appearance/test/0"
+    assert found(domain, "test", "When does the kite first appear?", template=claimed) == [("template", "induction")]
+    own = "At what point do we get our first look at the kite?"
+    assert found(domain, "test", own, template=claimed) == []
+
+
+def test_a_template_that_is_not_there_is_a_fault(domain: Domain) -> None:
+    with pytest.raises(ToolFault, match="first_apearance") as caught:
+        found(domain, "test", "When does the kite first appear?", template="first_apearance/induction/0")
+    assert caught.value.code == "no_such_template"
+    assert "first_appearance/induction/0" in caught.value.hint
+
+
+class TestLibrary:
+    """What the manifest of a library says that its induction saw."""
+
+    def manifest(self, **seen: Any) -> dict[str, Any]:
+        return {"domain": "A_locate_count", "induction": {"example_worlds": {}, **seen}}
+
+    def leaks(self, domain: Domain, library: dict[str, Any], question: str = "Why?", video: str = "mine") -> list[Any]:
+        asked = [Asked(video_id=video, question=question)]
+        return [(leak.by, leak.belongs_to) for leak in leaks(domain, "test", asked, library=library)]
+
+    def test_a_world_that_no_split_names_and_that_tools_were_tried_on_is_a_leak(self, domain: Domain) -> None:
+        library = self.manifest(example_worlds={"mine": "0" * 64})
+        assert self.leaks(domain, library) == [("video", "admission")]
+        assert self.leaks(domain, library, video="other") == []
+
+    def test_an_example_that_was_shown_is_one_also_where_the_domain_has_changed(self, domain: Domain) -> None:
+        library = self.manifest(examples_used=["Who hid the seven spoons?"]) | {"domain": "another"}
+        assert self.leaks(domain, library, "who hid the seven spoons") == [("example", "induction")]
+
+    def test_a_template_that_was_shown_is_one_also_where_it_was_moved_to_another_split(self, domain: Domain) -> None:
+        shown = domain.templates("test")[0]
+        question = shown.en.replace("{", "").replace("}", "")
+        assert self.leaks(domain, self.manifest(), question) == []
+        assert self.leaks(domain, self.manifest(templates_used=[shown.id]), question) == [("template", "induction")]
+
+    def test_a_set_is_refused_by_it(self, domain: Domain) -> None:
+        asked = [Asked(video_id="mine", question="Why?")]
+        refuse_leaks(domain, "test", asked)
+        with pytest.raises(ToolFault, match="were tried on this video"):
+            refuse_leaks(domain, "test", asked, library=self.manifest(example_worlds={"mine": ""}))
+
+    def test_a_library_that_was_written_by_hand_saw_nothing(self, domain: Domain) -> None:
+        assert self.leaks(domain, {"domain": "A_locate_count", "origin": "hand-written"}) == []
 
 
 def test_a_worked_example_is_never_asked_again(domain: Domain) -> None:

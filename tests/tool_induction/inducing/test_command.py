@@ -61,6 +61,7 @@ class TestThroughTheRealClient:
         assert (found["model"], found["seed"], found["temperature"], found["mode"]) == ("m", 5, 0.5, "plain")
         assert (found["yields"]["written"], found["yields"]["admitted"], found["yields"]["duplicates"]) == (2, 1, 1)
         assert found["split"]["test"] == ["sandbox-test-*"]
+        assert found["endpoint"].startswith("127.0.0.1:")
         assert len(found["examples_used"]) == 8
         assert all(item.split("/")[1] == "induction" for item in found["templates_used"])
         assert {"domain_hash", "prompt_hash", "cost", "compiler", "log_sha256", "unpruned_hash"} <= found.keys()
@@ -130,14 +131,28 @@ class TestWithoutAModel:
         assert outcome.json["refused"] == {"find_others": "E_UNKNOWN_API"}
         assert (outcome.json["ending"], outcome.json["cost"]["calls"]) == ("no_model", 0)
         assert "No model was asked." in (out / "report.md").read_text(encoding="utf-8")
-        assert json.loads((out / "manifest.json").read_text(encoding="utf-8"))["induction"]["model"] == ""
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+        found = manifest["induction"]
+        assert (manifest["origin"], found["model"], found["examples_used"], found["templates_used"]) == (
+            "brought",
+            "",
+            [],
+            [],
+        )
+        assert not {"prompt_hash", "seed", "mode", "temperature", "max_tokens", "count", "endpoint"} & found.keys()
+        assert (found["yields"]["asked"], found["yields"]["written"]) == (0, 2)
+        assert "| seed |" not in (out / "report.md").read_text(encoding="utf-8")
 
     def test_a_document_can_be_mended_by_a_model(
-        self, induce: Induce, tools: Any, tmp_path: Path, chat_server: Any
+        self, induce: Induce, tools: Any, tmp_path: Path, chat_server: Any, out: Path
     ) -> None:
         brought = document(tmp_path / "chat.json", tools.faulty())
         outcome = induce("--document", brought, "--json", replies=[tools.said([tools.searching()])])
         assert (outcome.json["tools"], len(chat_server.received)) == (["find_moments"], 1)
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+        assert (manifest["origin"], manifest["induction"]["examples_used"]) == ("brought, mended by m", [])
+        assert manifest["induction"]["seed"] == 1
+        assert manifest["induction"]["prompt_hash"]
 
     def test_a_dry_run_shows_the_prompt_and_sends_nothing(self, cli: Any) -> None:
         outcome = cli("induce", "A_locate_count", "--dry-run", store=None)

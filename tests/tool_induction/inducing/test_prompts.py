@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts
 from tool_induction.language import limits
 from tool_induction.language.allowed import FILTERS
 from tool_induction.language.typenames import known_types
+from tool_induction.library import load_library, packaged_libraries
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.operations import OPERATIONS
 
@@ -85,20 +88,43 @@ def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
     )
 
 
-def test_the_worked_tool_compiles_uses_what_the_prompt_teaches_and_names_no_example(prompts: InducerPrompts) -> None:
-    compilation = compile_document(prompts.worked_tool)
+@pytest.fixture(scope="module")
+def worked() -> str:
+    path = files("tool_induction.inducing") / "prompts" / "worked_tool.json"
+    return path.read_text(encoding="utf-8").strip()
+
+
+def test_the_worked_tool_compiles_and_stands_in_the_prompt(prompts: InducerPrompts, worked: str) -> None:
+    compilation = compile_document(worked)
     assert compilation.ok
     assert not [item for item in compilation.diagnostics if item.severity == "lint"]
-    for name in packaged_domains():
-        entities = load_domain(name).entities
-        assert not [item for item in (*entities.examples, *entities.others) if item in prompts.worked_tool]
+    assert worked in prompts.system("plain")
 
 
-def test_the_worked_tool_is_admitted(prompts: InducerPrompts, domain: Domain) -> None:
+def test_the_worked_tool_answers_nothing_that_a_packaged_domain_or_library_is_about(worked: str) -> None:
+    name = json.loads(worked)["tool_name"]
+    for packaged in packaged_domains():
+        domain = load_domain(packaged)
+        assert not [item for item in (*domain.entities.examples, *domain.entities.others) if item in worked]
+        assert not [item for item in domain.examples if "search_similar_to_example" in item.found_by]
+        assert not [kind for kind in domain.tool_kinds if {"similar", "alike", "shot"} & set(kind.about.split())]
+    for library in packaged_libraries():
+        tools = load_library(library).tools
+        assert name not in tools
+        assert compile_document(worked).tools[name].frozen["steps"] not in [
+            item.frozen["steps"] for item in tools.values()
+        ]
+
+
+def test_the_worked_tool_is_admitted(worked: str, domain: Domain) -> None:
     from tool_induction.admission import admit
 
-    admission = admit(compile_document(prompts.worked_tool).tools, others=domain.entities.others)
-    assert admission.admitted == ("collect_mentions",), admission.text()
+    admission = admit(compile_document(worked).tools, others=domain.entities.others)
+    assert admission.admitted == ("list_similar_shots",), admission.text()
+
+
+def test_what_ends_a_loop_early_is_explained(prompts: InducerPrompts) -> None:
+    assert "until is a condition that ends the loop early" in prompts.system("plain")
 
 
 def test_the_prompt_is_compact(prompts: InducerPrompts) -> None:

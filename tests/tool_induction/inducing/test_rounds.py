@@ -18,6 +18,7 @@ def test_tools_without_a_fault_are_admitted_in_one_request(run: Induce, tools: A
     assert done.standings == {"find_moments": "admitted", "count_things": "admitted"}
     assert (done.result.ending, len(done.model.requests), done.problems) == ("all_usable", 1, [])
     assert done.result.yields() == {
+        "asked": 2,
         "written": 2,
         "compiled_first": 2,
         "admitted_first": 2,
@@ -34,7 +35,10 @@ def test_only_the_failing_tools_go_back_with_what_is_wrong_with_them(run: Induce
     assert "E_UNKNOWN_API at $.steps[0].api:" in asked
     assert "did you mean 'search_segments_by_text'?" in asked
     assert "# count_things" not in asked
-    assert "may be called with call_tool: count_things." in asked
+    assert (
+        "may be called with call_tool:\n- count_things(video_id: string, looks: string) -> {count: int, stretches: "
+        in asked
+    )
     assert done.standings == {"find_moments": "admitted", "count_things": "admitted"}
     assert done.result.yields()["admitted_first"] == 1
 
@@ -253,7 +257,16 @@ def test_more_tools_than_a_file_may_hold_are_left_aside_by_name(run: Induce, too
     done = run([tools.faulty(f"find_{number}") for number in range(70)], repairs=0)
     assert (0, "too_many_tools", "") in done.problems
     assert len(done.standings) == 64
+    assert (done.result.yields()["asked"], done.result.yields()["written"]) == (2, 70)
     assert done.result.rounds[0].slots[63:65] == (63, None)
+
+
+def test_a_long_tool_goes_back_whole(run: Induce, tools: Any) -> None:
+    long = tools.faulty() | {"description": "Finds it. " + "x" * 9_000 + " end"}
+    torn = f'{{"tool_name": "find_others", "description": "{"y" * 9_000} end", "steps": oops}}'
+    done = run(f"[{json.dumps(long)}, {torn}]", [tools.searching(), tools.counting("find_others")])
+    assert json.dumps(long, separators=(",", ":")) in done.asked(1)
+    assert torn in done.asked(1)
 
 
 def test_a_fault_of_the_endpoint_ends_it(run: Induce, tools: Any) -> None:

@@ -49,11 +49,6 @@ class InducerPrompts:
         """SHA-256 over the prompt files and the tables that are filled into them."""
         return content_hash([self._files.hash, *(self.system(mode) for mode in get_args(Mode))])
 
-    @property
-    def worked_tool(self) -> str:
-        """The document of the example."""
-        return self._worked
-
     def system(self, mode: Mode) -> str:
         """What stays the same in every request."""
         return self._files.render(

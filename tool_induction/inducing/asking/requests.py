@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tool_induction.documents.credentials import without_secrets
 from tool_induction.documents.emission import emission_schema
 from tool_induction.inducing.asking.exchanging import REFUSALS, Exchanges
 from tool_induction.inducing.asking.prompting import Mode
@@ -26,6 +27,7 @@ Problem = Literal[
     "prose_around",
     "reasoning_in_reply",
     "repeated",
+    "secret_in_reply",
     "no_tools",
     "unreadable_tool",
     "fewer_tools",
@@ -57,6 +59,10 @@ class Note:
     def record(self) -> dict[str, str]:
         """The wire form."""
         return {"problem": self.problem, "tool": self.tool, "message": self.message}
+
+    def blotted(self) -> Note:
+        """The note without what looks like a credential: a refusal may quote one."""
+        return replace(self, message=without_secrets(self.message), tool=without_secrets(self.tool))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""The log of an induction: every emission as it came, and what was made of it, a line each."""
+"""The log of an induction: every emission, and what was made of it, a line each.
+
+Emissions stand in it as they came, but for what looks like a credential; places count the characters of what came.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tool_induction.inducing.drafts import Slot, Version
+from tool_induction.inducing.keeping.blotting import blotted
 from tool_induction.inducing.rounds import Induction, Round
 
 SCHEMA_VERSION = 1
@@ -14,14 +18,16 @@ SCHEMA_VERSION = 1
 def log_lines(induction: Induction) -> Iterator[dict[str, Any]]:
     """One record an emission, in order; the last one says how each tool stands in the end."""
     for item in induction.rounds:
-        yield {"schema_version": SCHEMA_VERSION, **_emission(item)}
-    yield {
-        "schema_version": SCHEMA_VERSION,
-        "ending": induction.ending,
-        "yields": induction.yields(),
-        "tools": [tool_record(slot) for slot in induction.draft.slots],
-        "retired": [tool_record(slot) for slot in induction.draft.retired],
-    }
+        yield blotted({"schema_version": SCHEMA_VERSION, **_emission(item)})
+    yield blotted(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "ending": induction.ending,
+            "yields": induction.yields(),
+            "tools": [tool_record(slot) for slot in induction.draft.slots],
+            "retired": [tool_record(slot) for slot in induction.draft.retired],
+        }
+    )
 
 
 def tool_record(slot: Slot) -> dict[str, Any]:

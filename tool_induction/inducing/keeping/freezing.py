@@ -37,6 +37,7 @@ class Asked:
 
     domain: Domain
     model: str
+    endpoint: str  #: host and port; empty where nobody is asked or a recording answers
     prompt_hash: str
     settings: Settings
     count: int
@@ -50,6 +51,7 @@ class Asked:
             "domain": self.domain.name,
             "domain_hash": self.domain.hash,
             "model": self.model,
+            "endpoint": self.endpoint,
             "prompt_hash": self.prompt_hash,
             "count": self.count,
             "repairs": self.repairs,
@@ -57,6 +59,20 @@ class Asked:
             "example_worlds": dict(self.worlds),
             "document_hash": self.document_hash,
         }
+
+    def sent(self, induction: Induction) -> dict[str, Any]:
+        """What of it the tools come from: what nobody was asked is left out."""
+        record = self.record()
+        if not induction.mode_used:  # no request was made
+            asked_for = ("endpoint", "prompt_hash", "count", "repairs", *self.settings.record())
+            return {key: value for key, value in record.items() if key not in asked_for} | {"model": ""}
+        return {key: value for key, value in record.items() if key != "count" or induction.asked}
+
+    def how(self, induction: Induction) -> str:
+        """The origin of the library."""
+        if induction.asked:
+            return "induced"
+        return f"brought, mended by {self.model}" if induction.mode_used else "brought"
 
 
 def freeze_induction(
@@ -72,7 +88,7 @@ def freeze_induction(
     try:
         log = "".join(json_line(line) + "\n" for line in log_lines(induction)).encode()
         (work / LOG).write_bytes(log)
-        (work / REPORT).write_text(report_page(induction, asked.record(), cost, asked.domain), encoding="utf-8")
+        (work / REPORT).write_text(_report(induction, asked, cost), encoding="utf-8")
         if not induction.admitted:
             raise ToolFault(
                 "nothing_admitted",
@@ -86,12 +102,14 @@ def freeze_induction(
         details = _details(induction, asked, cost, log)
         unpruned = _tools(induction, induction.unpruned)
         arm = {"arm": "unpruned", "of": name, "duplicates": _duplicates(induction)}
-        origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details | arm})
+        origin = Origin(
+            how=asked.how(induction), date=date, domain=asked.domain.name, details={"induction": details | arm}
+        )
         made.mkdir()
         spare = freeze_library(unpruned, made / UNPRUNED, name=f"{name[:55]}.unpruned", origin=origin)
         beside = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
         details = details | {"arm": "pruned", "unpruned_hash": spare.hash} | beside
-        origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details})
+        origin = Origin(how=asked.how(induction), date=date, domain=asked.domain.name, details={"induction": details})
         freeze_library(_tools(induction, induction.admitted), made / "library", name=name, origin=origin)
         for file in (made / "library").iterdir():
             file.replace(made / file.name)
@@ -112,12 +130,20 @@ def freeze_induction(
     return load_library(checkpoint.out)
 
 
+def _report(induction: Induction, asked: Asked, cost: Spent) -> str:
+    # A replay does not know where the recording's model was; its report is the same all the same.
+    sent = {key: value for key, value in asked.sent(induction).items() if key != "endpoint"}
+    return report_page(induction, sent, cost, asked.domain)
+
+
 def _details(induction: Induction, asked: Asked, cost: Spent, log: bytes) -> dict[str, Any]:
     domain = asked.domain
     return {
-        **asked.record(),
-        "examples_used": [item.question for item in examples_of(domain, asked.settings.seed)],
-        "templates_used": [item.id for item in domain.templates("induction")],
+        **asked.sent(induction),
+        "examples_used": [item.question for item in examples_of(domain, asked.settings.seed)]
+        if induction.asked
+        else [],
+        "templates_used": [item.id for item in domain.templates("induction")] if induction.asked else [],
         "split": {split.name: list(split.videos) for split in domain.splits},
         "mode_used": induction.mode_used,
         "rounds": [

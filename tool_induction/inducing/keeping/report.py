@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tool_induction.compiler.emit import signature_card
+from tool_induction.documents.credentials import without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducing.drafts import Fault, Slot, Version
 from tool_induction.inducing.keeping.costing import Spent
@@ -28,7 +29,7 @@ _LONGEST_TOOL = 20_000
 
 
 def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, domain: Domain) -> str:
-    """The report as Markdown."""
+    """The report as Markdown, with what looks like a credential blotted out."""
     parts = [
         f"# Induction for {domain.title}",
         _in_short(induction, asked),
@@ -43,13 +44,17 @@ def report_page(induction: Induction, asked: Mapping[str, Any], cost: Spent, dom
         *(part for slot in induction.draft.slots for part in _history(slot, induction)),
         *_cut_out(induction),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return without_secrets("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _in_short(induction: Induction, asked: Mapping[str, Any]) -> str:
     found = induction.yields()
     brought = induction.rounds[0].kind == "document"
-    by = "stood in the document that was brought" if brought else f"were written by {_code(asked['model'])}"
+    by = (
+        "stood in the document that was brought"
+        if brought
+        else f"were written by {_code(asked['model'])}, of which {found['asked']} were wanted"
+    )
     first = f"{found['compiled_first']} compiled and {found['admitted_first']} were admitted at once"
     same = f" {found['duplicates']} more do what another tool does (unpruned library)." if found["duplicates"] else ""
     return (
