@@ -47,11 +47,13 @@ COMMANDS: dict[str, Room] = {
         "Call one operation on a world, as a model would, and print its result.",
     ),
     "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
-    "domains": Room("tool_induction.domains.commands", "app", "List the packaged domains, or check one and show it."),
+    "domains": Room(
+        "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
+    ),
     "induce": Room(
         "tool_induction.inducing.commands",
         "app",
-        "Have a model write a tool library for a domain: drafted, repaired, tried, and frozen with a report.",
+        "Have a model write a tool library for a domain.",
     ),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(

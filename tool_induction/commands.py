@@ -57,7 +57,10 @@ def check(
     ] = None,
     allow_judge: AllowJudgeOption = False,
 ) -> None:
-    """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults."""
+    """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults.
+
+    Of a folder everything that its manifest vouches for is compared with its hash, also log, report and recording.
+    """
     from tool_induction.report import counted, report
     from tool_induction.report import summary as table_text
 
@@ -97,12 +100,13 @@ def _stdin() -> bytes:
 
 
 def _content(source: str, *, allow_judge: bool) -> bytes:
-    from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
+    from tool_induction.libraries.commands import load_whole
+    from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
         # hashes first: a changed library is refused whatever its tools are like
-        load_library(source, allow_judge=allow_judge)
+        load_whole(source, allow_judge=allow_judge)
         found = found / TOOLS_FILE
     return read_bytes(found)
 

@@ -25,6 +25,7 @@ STRICT_CANNOT_SAY = (
     "Which key goes with which other: loop keys may stand on a step without loop_over; the compiler says so.",
     "Blocks inside blocks: the steps of do, then and else are plain steps.",
     "Values inside values: a record or a list among params is written with dotted names (time_range.start_time, labels.0).",
+    "A default of null: null stands for a key that is left out.",
     "Records and lists as the value of a set or of an output: an expression has to give them.",
     "Inputs of an aggregate that are records of other names than a and b.",
     "Lengths of texts and what a name may be called: told in descriptions, checked by the compiler.",
@@ -42,7 +43,8 @@ def emission_schema(*, strict: bool) -> Schema:
 
     Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out.
     """
-    return strict_schema(_entries_form()) if strict else _loose_form()
+    made: Schema = _typed(strict_schema(_entries_form()) if strict else _loose_form())
+    return made
 
 
 def document_from_emission(emission: Any) -> Any:
@@ -93,9 +95,21 @@ def _decodable(node: Any) -> Any:
             kept[key] = {name: _decodable(part) for name, part in value.items()}
         elif key == "pattern":
             kept[key] = value.replace(r"(?!\n)", "")
-        elif key not in ("not", "dependentRequired", "propertyNames", "examples"):
+        elif key not in ("not", "if", "then", "dependentRequired", "propertyNames", "examples"):
             kept[key] = _decodable(value)
     return kept
+
+
+def _typed(node: Any) -> Any:
+    """With a type on every list of words: some servers take no part of a schema without one."""
+    if isinstance(node, list):
+        return [_typed(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    typed = {key: _typed(value) for key, value in node.items()}
+    words = node.get("enum")
+    is_bare = isinstance(words, list) and "type" not in node and all(isinstance(word, str) for word in words)
+    return {"type": "string", **typed} if is_bare else typed
 
 
 def _entries_form() -> Schema:

@@ -14,6 +14,7 @@ from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, Video
 if TYPE_CHECKING:
     from tool_induction.language.diagnostics import Diagnostic
     from tool_induction.libraries.examples import ExampleRuns
+    from tool_induction.library import ToolLibrary
 
 Library = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -46,11 +47,10 @@ def review(
     from tool_induction.libraries.review_html import review_html
     from tool_induction.libraries.review_text import review_text
     from tool_induction.libraries.reviewing import review_library
-    from tool_induction.library import load_library
 
     if html is not None:
         _refuse_to_overwrite(html)
-    library = load_library(source, allow_judge=allow_judge)
+    library = load_whole(source, allow_judge=allow_judge)
     seen = review_library(
         library, _notes(source, allow_judge=allow_judge), _examples(video, store, args, set(library.tools))
     )
@@ -75,6 +75,24 @@ def _refuse_to_overwrite(page: Path) -> None:
         raise ToolFault(
             "file_exists", f"{page} is there, and is no former review", hint="choose another file, or remove this one"
         )
+
+
+def load_whole(source: str, *, allow_judge: bool) -> ToolLibrary:
+    """Load a library, and compare what lies beside it too; what is gone is said on stderr.
+
+    Raises:
+        ToolFault: what loading raises; ``library_changed`` also for a log, a report, a recording or an unpruned library.
+    """
+    from tool_induction.libraries.beside import check_beside
+    from tool_induction.library import find_library, load_library
+
+    library = load_library(source, allow_judge=allow_judge)
+    found = find_library(source)
+    if found.is_dir():
+        missing = check_beside(found, library.manifest, allow_judge=allow_judge)
+        if missing:
+            note(f"{library.name}: not there any more, so not compared: {', '.join(missing)}")
+    return library
 
 
 def _notes(source: str, *, allow_judge: bool) -> tuple[Diagnostic, ...]:

@@ -23,8 +23,8 @@ _MOST_FAULTS = 5
 class Edits:
     """What a fork changes.
 
-    ``edit`` and ``add`` are documents: tools of an edited document take the place of those with the same name, added
-    ones must be new. ``keep`` names the tools that stay (all where it is empty), ``drop`` those that go.
+    ``edit`` and ``add`` are documents: tools of an edited document take the place of those with the same name, which
+    must be there; added ones must be new. ``keep`` names the tools that stay (all where it is empty), ``drop`` those that go.
     """
 
     edit: bytes | None = None
@@ -65,7 +65,8 @@ def fork_library(
     """Freeze an edited copy of a library; the parent stays as it is.
 
     Raises:
-        ToolFault: ``unknown_tool``, ``duplicate_tool``, ``bad_tools``: a fault stops it and nothing is written;
+        ToolFault: ``unknown_tool``, ``duplicate_tool``, ``bad_arguments``: a tool is edited and left out;
+            ``bad_tools``: a fault stops it and nothing is written;
             ``same_tools``: the edits change nothing; and what freezing raises.
     """
     before = {item.name: item.frozen for item in parent.tools.values()}
@@ -112,12 +113,19 @@ def _ancestor(parent: ToolLibrary) -> dict[str, Any]:
 
 def _edited(before: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
     tools = dict(before)
-    for name in (*edits.keep, *edits.drop):
+    changed = _documents(edits.edit)
+    named = [name for name, tool in changed.items() if isinstance(tool, dict) and tool.get("tool_name") == name]
+    for name in (*edits.keep, *edits.drop, *named):
         if name not in before:
             near = closest(name, before)
             hint = f"did you mean {near!r}?" if near else "its tools: " + ", ".join(before)
-            raise ToolFault("unknown_tool", f"the library has no tool {name[:64]!r}", hint=hint)
-    changed = _documents(edits.edit)
+            more = "; a tool that is new is added" if name in changed else ""
+            raise ToolFault("unknown_tool", f"the library has no tool {name[:64]!r}", hint=hint + more)
+    lost = sorted(name for name in changed if name in edits.drop or (edits.keep and name not in edits.keep))
+    if lost:
+        raise ToolFault(
+            "bad_arguments", f"{lost[0]!r} is edited and left out", hint="give it as an edit, or leave it out, not both"
+        )
     tools.update(changed)
     for name, document in _documents(edits.add).items():
         if name in tools:

@@ -62,17 +62,19 @@ def detect_objects(
     """
     at = moment(session, video_id, timestamp)
     within = optional_stretch(session, video_id, time_range)
-    found, hint = find_objects(session, at=at, category=category, text_query=text_query, within=within)
-    shown = found[:MAX_DETECTIONS]
-    if len(shown) < len(found):
-        hint = f"{len(found) - len(shown)} less sure ones are left out; give a text_query or a shorter time_range"
+    found = find_objects(session, at=at, category=category, text_query=text_query, within=within)
+    shown, hint = found.objects[:MAX_DETECTIONS], found.hint
+    left_out = len(found.objects) - len(shown)
+    if left_out:
+        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
     return Detections(
         detections=[item.detection for item in shown],
+        unused_words=found.unused_words,
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
             for item in shown[:MAX_EVIDENCE]
         ],
-        truncated=len(shown) < len(found),
+        truncated=left_out > 0,
         hint=hint,
     )
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -80,6 +81,32 @@ def test_the_strict_schema_meets_every_rule_of_strict_mode() -> None:
     Draft202012Validator.check_schema(emission_schema(strict=True))
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_every_list_of_words_has_a_type(strict: bool) -> None:
+    bare = [node for node in _parts(emission_schema(strict=strict)) if "enum" in node and "type" not in node]
+    assert bare == []
+
+
+def test_every_part_of_the_strict_schema_says_what_it_is() -> None:
+    """A part is what a property, an item or an alternative may be."""
+    parts = [child for node in _parts(emission_schema(strict=True)) for child in _children(node)]
+    assert len(parts) > 100
+    assert [part for part in parts if not part.keys() & {"type", "anyOf", "$ref"}] == []
+
+
+def _parts(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _parts(child)
+
+
+def _children(node: dict[str, Any]) -> list[dict[str, Any]]:
+    properties = node["properties"] if node.get("type") == "object" else {}
+    items = [node["items"]] if node.get("type") == "array" else []
+    return [*properties.values(), *items, *node.get("anyOf", ())]
+
+
 def test_an_emission_in_the_strict_form_becomes_a_document_that_compiles() -> None:
     assert Draft202012Validator(emission_schema(strict=True)).is_valid(STRICT)
 
@@ -137,3 +164,7 @@ def test_the_dotted_names_of_a_list_become_a_list() -> None:
 
 def test_what_strict_mode_cannot_say_is_told() -> None:
     assert len(STRICT_CANNOT_SAY) >= 5
+    assert any("default of null" in line for line in STRICT_CANNOT_SAY)
+    emission = copy.deepcopy(STRICT)
+    emission["tools"][0]["inputs"][1] |= {"type": "string?", "default": None}
+    assert "default" not in document_from_emission(emission)["tools"][0]["inputs"]["query"]

@@ -122,6 +122,9 @@ def test_a_fork_that_a_tool_calls_into_nothing_is_stopped_with_the_tool_and_path
         (Edits(drop=("locate_word",)), "unknown_tool"),
         (Edits(keep=("fly",)), "unknown_tool"),
         (Edits(add=edited("locate_words")), "duplicate_tool"),
+        (Edits(edit=edited("locate_words", tool_name="locate_wordz")), "unknown_tool"),
+        (Edits(edit=edited("locate_words", description="Other."), drop=("locate_words",)), "bad_arguments"),
+        (Edits(edit=edited("locate_words", description="Other."), keep=("locate_event",)), "bad_arguments"),
         (Edits(edit=b"{"), "bad_tools"),
         (Edits(edit=b"\xff"), "bad_tools"),
         (Edits(edit=b"[1, 2]"), "bad_tools"),
@@ -150,4 +153,4 @@ def test_a_comparison_names_tools_and_lines_of_their_plans(tmp_path: Path) -> No
         ],
     }
     assert "~ locate_words" in comparison_text(record)
-    assert comparison_text(record).endswith("8 tools the same")
+    assert comparison_text(record).endswith("7 tools the same")

@@ -79,7 +79,7 @@ def test_the_text_shows_each_part_and_says_that_an_example_is_made_up() -> None:
     text = review_text(reviewed("hand_A"))
 
     for part in (
-        "hand-written, A: locate and count",
+        "hand-written, A_locate_count",
         "  plan\n",
         "  price   ",
         "on the made-up world 'many'",

@@ -21,6 +21,7 @@ from tool_induction.inducing.keeping.costing import Spent
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.keeping.report import report_page
 from tool_induction.inducing.rounds import Induction
+from tool_induction.libraries.beside import file_hashes
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import ToolFault
@@ -88,7 +89,8 @@ def freeze_induction(
         origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details | arm})
         made.mkdir()
         spare = freeze_library(unpruned, made / UNPRUNED, name=f"{name[:55]}.unpruned", origin=origin)
-        details = details | {"arm": "pruned", "unpruned_hash": spare.hash}
+        beside = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
+        details = details | {"arm": "pruned", "unpruned_hash": spare.hash} | beside
         origin = Origin(how="induced", date=date, domain=asked.domain.name, details={"induction": details})
         freeze_library(_tools(induction, induction.admitted), made / "library", name=name, origin=origin)
         for file in (made / "library").iterdir():
@@ -117,7 +119,11 @@ def _details(induction: Induction, asked: Asked, cost: Spent, log: bytes) -> dic
         "examples_used": [item.question for item in examples_of(domain, asked.settings.seed)],
         "templates_used": [item.id for item in domain.templates("induction")],
         "split": {split.name: list(split.videos) for split in domain.splits},
-        "rounds": [{"kind": item.kind, "standings": item.standings} for item in induction.rounds],
+        "mode_used": induction.mode_used,
+        "rounds": [
+            {"kind": item.kind, "mode": None if item.answer is None else item.answer.mode, "standings": item.standings}
+            for item in induction.rounds
+        ],
         "ending": induction.ending,
         "yields": induction.yields(),
         "cost": cost.record(),

@@ -67,7 +67,7 @@ class OpenAIChatModel:
 
         Raises:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-                ``endpoint_rate_limited``, ``endpoint_error``.
+                ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
         """
         deadline = self._clock.monotonic() + self._endpoint.patience
         tries = 0
