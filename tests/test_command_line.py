@@ -27,6 +27,17 @@ def test_a_query_that_looks_like_a_number_stays_text(cli: Cli) -> None:
     assert cli("call", "search_segments_by_text", "--video", "made", "query=42", "top_k=2").status == 0
 
 
+@pytest.mark.parametrize(("written", "seconds"), [("01:00", "60"), ("1:02:03.5", "3723.5")])
+def test_a_clock_time_is_refused_with_the_seconds_to_write(cli: Cli, written: str, seconds: str) -> None:
+    error = cli("call", "get_segment", "--video", "made", f"start_time={written}", "end_time=61", "--json").json[
+        "error"
+    ]
+    assert error["code"] == "bad_arguments"
+    assert "in seconds" in error["message"]
+    assert error["hint"] == f"write start_time={seconds}"
+    assert cli("call", "search_segments_by_text", "--video", "made", f"query={written}", "top_k=2").status == 0
+
+
 def test_arguments_can_come_as_one_json_object(cli: Cli) -> None:
     arguments = json.dumps({"start_time": 1.0, "end_time": 2.0})
     assert cli("call", "get_segment", "--video", "made", "--args", arguments, "end_time=3").json["end_time"] == 3.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,9 @@ Source = Annotated[
 ]
 Sources = Annotated[
     list[str],
-    typer.Argument(metavar="FILE_OR_LIBRARY...", help="Tool documents, library folders, or packaged libraries."),
+    typer.Argument(
+        metavar="FILE_OR_LIBRARY...", help="Tool documents, library folders, or packaged libraries; - is stdin."
+    ),
 ]
 
 
@@ -83,6 +86,20 @@ def check(
 
 def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tuple[Compilation, str]:
     from tool_induction.compiler.compiling import compile_document
+
+    content = _stdin() if source == "-" else _content(source, allow_judge=allow_judge)
+    return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(
+        "utf-8-sig", errors="replace"
+    )
+
+
+def _stdin() -> bytes:
+    from tool_induction.language.limits import MAX_DOCUMENT_BYTES
+
+    return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+
+
+def _content(source: str, *, allow_judge: bool) -> bytes:
     from tool_induction.libraries.commands import load_whole
     from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
@@ -91,10 +108,7 @@ def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tupl
         # hashes first: a changed library is refused whatever its tools are like
         load_whole(source, allow_judge=allow_judge)
         found = found / TOOLS_FILE
-    content = read_bytes(found)
-    return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(
-        "utf-8-sig", errors="replace"
-    )
+    return read_bytes(found)
 
 
 def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:

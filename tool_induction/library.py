@@ -200,10 +200,10 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
         ToolFault: ``bad_library_name``; ``bad_origin``; ``secret_in_library``; ``library_exists``: a frozen library is
             never overwritten.
     """
+    if folder.exists() or folder.is_symlink():
+        raise ToolFault("library_exists", f"{folder} is there already", hint="frozen libraries are immutable")
     if not is_name(name.lower()):
         raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")
-    if folder.exists():
-        raise ToolFault("library_exists", f"{folder} is there already", hint="frozen libraries are immutable")
     document = _document(tools)
     manifest = sealed(
         {

@@ -1,3 +1,4 @@
+import io
 import json
 import re
 from pathlib import Path
@@ -200,3 +201,11 @@ def test_a_wrong_run_is_a_named_failure(cli: Any, store: Any, arguments: Any, co
 
 def test_run_without_a_video_is_wrong_usage(cli: Any) -> None:
     assert cli("tools", "run", "hand_A", "locate_first_appearance")[0] == 2
+
+
+def test_a_document_can_come_from_stdin(cli: Any, seed_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(seed_text.encode())))
+    status, out, _ = cli("tools", "check", "-", "--json")
+    assert (status, json.loads(out)["ok"]) == (0, True)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{")))
+    assert "E_JSON" in cli("tools", "check", "-")[1]

@@ -73,6 +73,7 @@ def induce(
     from tool_induction.inducing.asking.prompting import InducerPrompts
     from tool_induction.inducing.asking.requests import Settings
     from tool_induction.inducing.carrying_out import Order, carry_out
+    from tool_induction.inducing.keeping.checkpoint import Checkpoint
     from world_api.backends.clocks import SystemClock
 
     loaded = load_domain(domain)
@@ -100,7 +101,12 @@ def induce(
         prices=prices,
         timeout=timeout,
     )
-    done = carry_out(order, clock=SystemClock(), environment=os.environ, tell=note)
+    try:
+        done = carry_out(order, clock=SystemClock(), environment=os.environ, tell=note)
+    except KeyboardInterrupt:
+        if Checkpoint(out).folder.exists():
+            note(f"broken off; the same command goes on from what is kept in {Checkpoint(out).folder}")
+        raise
     record = _summary(done, out)
     show(record, as_json=as_json, text=lambda: _text(record))
 

@@ -179,7 +179,9 @@ class _Induction:
             raise ToolFault(
                 "no_tools",
                 f"the first emission holds no tool: {told}",
-                hint="the recording keeps what was said; another --seed is another draw",
+                hint="the recording keeps what was said; another --seed is another draw"
+                if answer is not None
+                else "give a file that holds tools as JSON; `videoworld tools language` shows the form",
             )
         notes.extend(self._count_notes(written, answer))
         draft = Draft(written.tools, self._trying)

@@ -48,6 +48,8 @@ def review(
     from tool_induction.libraries.review_text import review_text
     from tool_induction.libraries.reviewing import review_library
 
+    if html is not None:
+        _refuse_to_overwrite(html)
     library = load_whole(source, allow_judge=allow_judge)
     seen = review_library(
         library, _notes(source, allow_judge=allow_judge), _examples(video, store, args, set(library.tools))
@@ -58,6 +60,21 @@ def review(
         if not as_json:
             return
     show(seen.record(), as_json=as_json, text=lambda: review_text(seen))
+
+
+def _refuse_to_overwrite(page: Path) -> None:
+    """Let a page be written anew, but nothing else.
+
+    Raises:
+        ToolFault: ``file_exists``.
+    """
+    from tool_induction.libraries.review_html import is_review
+    from world_api.core.faults import ToolFault
+
+    if page.exists() and not is_review(page):
+        raise ToolFault(
+            "file_exists", f"{page} is there, and is no former review", hint="choose another file, or remove this one"
+        )
 
 
 def load_whole(source: str, *, allow_judge: bool) -> ToolLibrary:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from tool_induction.libraries.faces import call_text
 from tool_induction.libraries.review_text import example_line, origin_lines, price_text
 from tool_induction.libraries.reviewing import LibraryReview
+from world_api.world.disk.files import open_regular
 
 _TEMPLATE = "review.html.jinja"
+_MARK = b'<meta name="generator" content="videoworld tools review">'
+_HEAD_BYTES = 1000  #: in which the template has the mark
 
 
 def review_html(review: LibraryReview) -> str:
@@ -27,6 +31,15 @@ def review_html(review: LibraryReview) -> str:
         example_line=example_line,
         call_text=call_text,
     )
+
+
+def is_review(page: Path) -> bool:
+    """Whether a file is a page that was made here."""
+    try:
+        with open_regular(page) as file:
+            return _MARK in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 def _json(value: Any) -> str:

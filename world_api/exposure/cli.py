@@ -7,6 +7,7 @@ failure, 2 wrong usage. With ``--json`` a failure is ``{"error": {...}}`` on std
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,9 @@ PairsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments, read by their type.")
 ]
 ArgsOption = Annotated[str | None, typer.Option("--args", help="Arguments as one JSON object; KEY=VALUE wins over it.")]
+
+#: minutes and seconds, maybe with hours, as players show them
+_CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
 
 DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
@@ -88,6 +92,12 @@ def read_arguments(
                 "bad_arguments", f"{pair[:80]!r} is not KEY=VALUE", hint="for example query='a person in red'"
             )
         arguments[key] = _value(value, properties.get(key, {}))
+        if _CLOCK.fullmatch(value) and _types(properties.get(key, {})) & {"number", "integer"}:
+            parts = [float(part) for part in value.split(":")]
+            seconds = sum(part * 60**place for place, part in enumerate(reversed(parts)))
+            raise OperationFault(
+                "bad_arguments", f"{key} is a time in seconds, not {value!r}", hint=f"write {key}={seconds:g}"
+            )
     return arguments
 
 

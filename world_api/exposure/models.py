@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from world_api.core.faults import BackendFault
 from world_api.exposure.cli import note
 
 if TYPE_CHECKING:
@@ -28,7 +29,12 @@ def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]
         if name is None:
             note("no --model given: the rule-based model answers, which sends nothing anywhere")
         return RuleBasedChatModel()
-    return endpoint_model(name, clock=clock, environment=environment)
+    try:
+        return endpoint_model(name, clock=clock, environment=environment)
+    except BackendFault as fault:
+        if fault.code == "endpoint_not_configured":
+            fault.hint += f", or use --model {RULE_BASED}"
+        raise
 
 
 def endpoint_model(

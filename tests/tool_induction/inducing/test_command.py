@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,39 @@ class TestRefusals:
     def test_a_place_that_cannot_be_written(self, induce: Induce, out: Path) -> None:
         out.parent.write_text("a file where a folder should be", encoding="utf-8")
         assert self.refusal(induce("--json")) == "out_not_writable"
+
+    def test_a_full_disk_is_told_as_one(self, induce: Induce, tools: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("tool_induction.inducing.keeping.checkpoint.append_line", full)
+        outcome = induce("--json", replies=[tools.said([tools.searching()])])
+        assert self.refusal(outcome) == "out_not_writable"
+        assert "free some space" in outcome.json["error"]["hint"]
+
+    def test_a_link_to_nowhere_is_told_before_anybody_is_asked(
+        self, induce: Induce, tools: Any, out: Path, chat_server: Any
+    ) -> None:
+        out.parent.mkdir(parents=True)
+        out.symlink_to(out.with_name("nowhere"))
+        assert self.refusal(induce("--json", replies=[tools.said([tools.searching()])])) == "out_not_writable"
+        assert chat_server.received == []
+
+    def test_the_folder_one_stands_in_is_there_already(self, cli: Any) -> None:
+        outcome = cli("induce", "A_locate_count", "--model", "m", "--out", ".", "--json")
+        assert self.refusal(outcome) == "library_exists"
+
+    def test_hints_say_what_can_be_done_here(
+        self, cli: Any, induce: Induce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "empty").write_text("", encoding="utf-8")
+        outcome = induce("--document", str(tmp_path / "empty"), "--json", model=None)
+        assert self.refusal(outcome) == "no_tools"
+        assert "recording" not in outcome.json["error"]["hint"]
+        monkeypatch.delenv("OPENAI_BASE_URL")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        assert "rule-based" not in induce("--json").json["error"]["hint"]
+        assert "rule-based" in cli("ask", "made", "What is seen?", "--model", "m", "--json").json["error"]["hint"]
 
     def test_a_name_that_no_library_can_have(self, cli: Any, tmp_path: Path) -> None:
         outcome = cli("induce", "A_locate_count", "--model", "m", "--out", str(tmp_path / "my library"), "--json")

@@ -181,6 +181,17 @@ def test_the_command_writes_a_page(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_a_page_may_be_written_anew_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
+    page, other = tmp_path / "page.html", tmp_path / "thesis.html"
+    other.write_text("<!doctype html>years of work", encoding="utf-8")
+    assert cli("tools", "review", "hand_A", "--html", str(page)).status == 0
+    assert cli("tools", "review", "hand_B", "--html", str(page)).status == 0
+    assert "hand_B" in page.read_text(encoding="utf-8")
+    outcome = cli("tools", "review", "hand_A", "--html", str(other), "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (1, "file_exists")
+    assert other.read_text(encoding="utf-8") == "<!doctype html>years of work"
+
+
 def test_a_file_that_was_never_frozen_says_so(cli: Cli, tmp_path: Path, seed_text: str) -> None:
     file = tmp_path / "seed.json"
     file.write_text(seed_text)

@@ -11,12 +11,16 @@ A process may be killed at any moment: the next one with the same question takes
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
+from tool_induction.libraries.manifest import MANIFEST_FILE
 from world_api.backends.chat.recording import Exchange, append_line, read_exchanges
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ToolFault
@@ -87,10 +91,11 @@ class Checkpoint:
         return read_exchanges(path)
 
     def _not_writable(self, error: OSError) -> ToolFault:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         return ToolFault(
             "out_not_writable",
             f"{self.folder} cannot be written: {error.strerror or error}",
-            hint="give --out a folder that can be made",
+            hint="free some space; then the same command goes on" if full else "give --out a folder that can be made",
         )
 
     def _begin(self, asked: Mapping[str, Any]) -> None:
@@ -125,21 +130,51 @@ class Checkpoint:
 
 
 def check_out(out: Path) -> None:
-    """Refuse a place where no library can come to be.
+    """Refuse a place where no library can come to be. What a finished induction left beside its library is cleared away.
 
     Raises:
-        ToolFault: ``bad_library_name``, ``library_exists``.
+        ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.
     """
+    if out.is_symlink() and not out.exists():
+        raise ToolFault(
+            "out_not_writable", f"{out} is a link to what is not there", hint="remove the link, or choose another --out"
+        )
+    if out.exists():
+        finished = _clear_left_over(out)
+        raise ToolFault(
+            "library_exists",
+            f"{out} is there already" + (": it is finished; what was left of making it is cleared away" * finished),
+            hint="a frozen library is immutable; choose another --out, one for each seed",
+        )
     if not is_name(out.name.lower()):
         raise ToolFault(
             "bad_library_name", f"{out.name[:64]!r} cannot name a library", hint="use letters, digits, . _ -"
         )
-    if out.exists():
-        raise ToolFault(
-            "library_exists",
-            f"{out} is there already",
-            hint="a frozen library is immutable; choose another --out, one for each seed",
-        )
+
+
+def _clear_left_over(out: Path) -> bool:
+    """Remove the work folder of an induction that was killed between putting its library in its place and clearing up.
+
+    A folder that holds anything the library lacks stays: it is of something else.
+    """
+    from filelock import FileLock, Timeout
+
+    folder = Checkpoint(out).folder if out.name else out
+    if folder == out or not folder.is_dir() or not (out / MANIFEST_FILE).is_file():
+        return False
+    own = (_ASKED, f"{_ASKED}.partial", _LOCK)
+    try:
+        with FileLock(folder / _LOCK, timeout=0):
+            if not all(path.name in own or _is_copied(path, out / path.name) for path in folder.iterdir()):
+                return False
+            shutil.rmtree(folder)
+    except (Timeout, OSError):
+        return False
+    return True
+
+
+def _is_copied(path: Path, copy: Path) -> bool:
+    return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
 
 
 def _drop_torn_line(path: Path) -> None:

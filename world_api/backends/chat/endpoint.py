@@ -41,7 +41,7 @@ class Endpoint:
             raise BackendFault(
                 "endpoint_not_configured",
                 "a model was named, but no endpoint is configured",
-                hint="set OPENAI_BASE_URL (and OPENAI_API_KEY where the server wants one), or use --model rule-based",
+                hint="set OPENAI_BASE_URL (and OPENAI_API_KEY where the server wants one)",
             )
         if not api_key.isascii() or not api_key.isprintable():
             raise BackendFault(
