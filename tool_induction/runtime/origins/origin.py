@@ -121,7 +121,8 @@ def source_of(origin: Origin) -> Source:
 class Origins:
     """The origins of the names of one scope. What has none came from no call.
 
-    ``held``: calls behind the requirements that were met so far, or would have been come to with other answers; ``branch``: those behind the branches that were taken.
+    ``held``: calls behind the requirements that were met so far, or would have been come to with other answers;
+    ``branch``: those behind the branches that were taken.
     """
 
     names: dict[str, Origin] = field(default_factory=dict)
