@@ -23,6 +23,7 @@ class Measured:
     name: str
     tools: tuple[Step, ...]
     steps: int
+    waits: bool = False  #: by the declared price of what it calls
 
 
 class World:
@@ -105,6 +106,7 @@ def _block(*steps: Step) -> Step:
 
 def plans() -> list[Measured]:
     """One tool for each kind of step."""
+    describe = call("describe_segment", "text", start_time="{{item.start_time}}", end_time="{{item.end_time}}")
     describes = [call("describe_segment", f"x{n}", start_time=n, end_time=n + 1) for n in range(MANY)]
     ifs = [
         {"type": "if", "condition": f"{{{{ hits | length > {n} }}}}", "then": [_set(n)], "else": [_set(n)]}
@@ -118,8 +120,15 @@ def plans() -> list[Measured]:
     loop = {**DETECT, "loop_over": "hits"}
     return [
         _measured("calls", MANY, tool(*describes)),
-        _measured("a loop over calls", MANY, tool(loop, found=MANY)),
-        _measured("a loop over blocks (a call and a value)", 3 * MANY, tool(_block(DETECT, _set(0)), found=MANY)),
+        _measured("a loop over calls", MANY, tool({**describe, "loop_over": "hits"}, found=MANY)),
+        _measured("a loop over blocks (a call and a value)", 3 * MANY, tool(_block(describe, _set(0)), found=MANY)),
+        _measured("a loop over calls that wait", MANY, tool(loop, found=MANY), waits=True),
+        _measured(
+            "a loop over blocks (a call that waits and a value)",
+            3 * MANY,
+            tool(_block(DETECT, _set(0)), found=MANY),
+            waits=True,
+        ),
         _measured("values (`set`)", MANY, tool(*(_set(n) for n in range(MANY)))),
         _measured("branches with a value", 2 * MANY, tool(*ifs)),
         _measured("requirements", MANY, tool(*requires)),
@@ -134,20 +143,20 @@ def _set(number: int) -> Step:
     return {"type": "set", "value": f"{{{{ hits | length + {number} }}}}", "save_as": f"v{number}"}
 
 
-def _measured(name: str, steps: int, *tools: Step) -> Measured:
-    return Measured(name=name, tools=tools, steps=steps)
+def _measured(name: str, steps: int, *tools: Step, waits: bool = False) -> Measured:
+    return Measured(name=name, tools=tools, steps=steps, waits=waits)
 
 
 def slow_plans() -> list[tuple[str, tuple[Step, ...]]]:
     """Tools that call slow operations which need not wait for each other."""
     items = {"loop_over": "hits", "max_items": SLOW_ITEMS}
-    describe = call("describe_segment", "text", start_time="{{item.start_time}}", end_time="{{item.end_time}}")
-    alone = [call("describe_segment", f"x{n}", start_time=n, end_time=n + 1) for n in range(SLOW_STEPS)]
+    again = call("detect_objects", "also", timestamp="{{item.center_time}}", category="car")
+    alone = [call("detect_objects", f"x{n}", timestamp=n, category="person") for n in range(SLOW_STEPS)]
     return [
         (f"a loop of {_FOUND} calls", (tool({**DETECT, **items}, found=_FOUND),)),
         (
             f"a loop of {_FOUND} blocks of two calls",
-            (tool({**_block(DETECT, describe), "max_items": 50}, found=_FOUND),),
+            (tool({**_block(DETECT, again), "max_items": 50}, found=_FOUND),),
         ),
         (f"a loop of {_FOUND} called tools", (INNER, tool({**EACH, **items, "save_as": "x"}, found=_FOUND))),
         (f"{SLOW_STEPS} steps that need not wait for each other", (tool(*alone),)),

@@ -26,6 +26,7 @@ from tool_induction.language.model import (
     Step,
 )
 from tool_induction.language.syntax import Expr
+from tool_induction.runtime.ahead.facts import facts_of
 from tool_induction.runtime.answers.asking import Asks
 from tool_induction.runtime.budget import BudgetExhausted, Meter
 from tool_induction.runtime.origins.expressions import origin_of
@@ -40,15 +41,15 @@ from tool_induction.runtime.origins.steps import (
     of_projection,
     read_by,
 )
-from tool_induction.runtime.outcome import Outcome, outcome_of
+from tool_induction.runtime.outcome import Ended, outcome_of
 from tool_induction.runtime.steps.aggregating import aggregated
-from tool_induction.runtime.steps.inheriting import as_callee_record, completed, projected
+from tool_induction.runtime.steps.callees import as_callee_record, fitting
+from tool_induction.runtime.steps.inheriting import completed, projected
 from tool_induction.runtime.steps.judging import Judging, no_judge
 from tool_induction.runtime.steps.loops import LoopRun
-from tool_induction.runtime.steps.scopes import Scope, Stopped
+from tool_induction.runtime.steps.scopes import Scope, Stopped, listed
 from tool_induction.runtime.trace import Tracer
-from tool_induction.runtime.values import Unfit, fitted
-from world_api.core.faults import ToolFault, VideoWorldError
+from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
     from tool_induction.runtime.ahead.lookahead import Lookahead
@@ -79,10 +80,8 @@ class Engine:
         self.lost = False
         self._told = told
 
-    def run(
-        self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Origin] | None = None
-    ) -> tuple[Outcome, Origin]:
-        """Run a tool on checked arguments: its outcome, and where its outputs came from. Faults inside do not raise."""
+    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Origin] | None = None) -> Ended:
+        """Run a tool on checked arguments. Faults inside do not raise."""
         tool = self.tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
         types = {item.name: item.type for item in tool.inputs}
@@ -107,7 +106,10 @@ class Engine:
                 outcome_of(tool, scope.values, status=status, reason=reason, fault=fault), stopped=stopped
             )
             node.outcome = outcome.status
-            return outcome, NOTHING if scope.origins is None else of_outputs(tool, scope.values, scope.origins, node)
+            if scope.origins is None:
+                return Ended(outcome=outcome)
+            origin = of_outputs(tool, scope.values, scope.origins, node)
+            return Ended(outcome=outcome, origin=origin, held=scope.origins.held)
 
     def warn(self, text: str) -> None:
         """Note something the caller should know, once."""
@@ -174,6 +176,8 @@ class Engine:
         if scope.origins is not None:
             before = scope.origins.branch
             scope.origins.branch |= origin_of(step.condition, scope.values, scope.origins).behind()
+            if self.may_stop(step):  # also in the branch that is not taken
+                scope.origins.held |= scope.origins.branch
         self.block(step.then if holds else step.otherwise, scope)
         if scope.origins is not None:
             scope.origins.branch = before
@@ -186,16 +190,20 @@ class Engine:
         if not holds:
             raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
 
+    def may_stop(self, step: Step) -> bool:
+        """Whether a requirement in a step, or in a tool that it calls, may end the tool."""
+        return facts_of(self.tools).of(step).stops
+
     def _value(self, step: Filter | Project | Aggregate | Set | JudgeStep, scope: Scope) -> tuple[Json, Origin]:
         values, origins = scope.values, scope.origins
         match step:
             case Filter():
-                rows = self.rows(step.inputs, scope)
+                rows = listed(step.inputs, values)
                 inner = dict(values)
                 kept = [item for item in rows if self._holds(step.where, inner, item)]
                 return kept, NOTHING if origins is None else of_filter(step, values, origins, rows, kept)
             case Project():
-                rows = self.rows(step.inputs, scope)
+                rows = listed(step.inputs, values)
                 inner = dict(values)
                 made: list[Json] = [self._projected(step, inner, item) for item in rows]
                 return made, NOTHING if origins is None else of_projection(step, values, origins, rows, made)
@@ -212,7 +220,7 @@ class Engine:
                 return value, NOTHING if origins is None else origin_of(step.value, values, origins)
 
     def _judged(self, step: JudgeStep, scope: Scope) -> tuple[Json, Origin]:
-        rows = [item for item in self.rows(step.inputs, scope) if item is not None]
+        rows = [item for item in listed(step.inputs, scope.values) if item is not None]
         if len(rows) > step.bound:
             self.warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
         if self.judging is None:
@@ -224,19 +232,6 @@ class Engine:
         self.meter.look()
         inner["item"] = item
         return projected(item, {key: evaluate(value, inner) for key, value in step.fields})
-
-    def rows(self, expr: Expr, scope: Scope) -> list[Json]:
-        """The list an expression stands for; null is an empty one.
-
-        Raises:
-            ToolFault: ``bad_list``.
-        """
-        value = evaluate(expr, scope.values)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise ToolFault("bad_list", "a list is wanted where there is none", hint="the tool's types do not hold")
-        return value
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self.meter.look()
@@ -275,7 +270,10 @@ class Engine:
             self._say_unused(step.target, result)
             return result, NOTHING if scope.origins is None else Origin(calls=frozenset((self.calls.logical,)))
         before = self.calls.logical
-        outcome, origin = self.run(step.target, self._fitting(step.target, arguments), given)
+        ended = self.run(step.target, fitting(self.tools[step.target].tool, arguments), given)
+        outcome = ended.outcome
+        if scope.origins is not None and (step.on_error == "fail" or step.loop is not None):
+            scope.origins.held |= ended.held
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
@@ -283,7 +281,7 @@ class Engine:
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
-        return record, NOTHING if scope.origins is None else of_callee(origin, given, self.calls_since(before))
+        return record, NOTHING if scope.origins is None else of_callee(ended.origin, given, self.calls_since(before))
 
     def _say_unused(self, operation: str, result: Mapping[str, Json]) -> None:
         """Warn of words of a description that an operation says made no difference to its result."""
@@ -292,14 +290,6 @@ class Engine:
             self.warn(
                 f"{operation} could not look for: {', '.join(map(as_text, unused))}; what it found was found without"
             )
-
-    def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
-        """The arguments of a call as the called tool's inputs have them."""
-        types = {item.name: item.type for item in self.tools[name].tool.inputs}
-        try:
-            return {key: fitted(value, types[key], place=key) for key, value in arguments.items()}
-        except Unfit as why:
-            raise ToolFault("bad_arguments", f"{name}: {why}", hint="a called tool takes what it declares") from None
 
     def lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Go on without what failed, and say so."""

@@ -11,6 +11,7 @@ from tool_induction.language.model import Output, Tool, binds, values, walk_step
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, plain
 from tool_induction.language.weighing import weight
+from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin
 from tool_induction.runtime.presenting import text_of
 from tool_induction.runtime.steps.inheriting import completed
 from world_api.core.faults import ToolFault, VideoWorldError
@@ -35,6 +36,15 @@ class Outcome:
     cited: Mapping[str, list[Json]]
     fault: VideoWorldError | None = None
     stopped: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """A run of one tool: its outcome, where its outputs came from, and the calls behind the requirements it met."""
+
+    outcome: Outcome
+    origin: Origin = NOTHING
+    held: Calls = NO_CALLS
 
 
 def outcome_of(
@@ -106,7 +116,10 @@ def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
 
 
 def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Json]]) -> list[Json]:
-    """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn."""
+    """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn.
+
+    An empty list, or nothing, is where that ends: what it was made from is what did not match.
+    """
     found = [piece for pieces in cited.values() for piece in pieces]
     sources = [output.source for output in tool.outputs if output.source is not None]
     level = {name for source in sources for name in names(source)}
@@ -114,6 +127,7 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
     seen: set[str] = set()
     while level and not found:
         seen |= level
+        level = {name for name in level if scope.get(name) not in ([], None)}
         level = {name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in names(value)}
         level = level - seen & scope.keys()
         found = [piece for name in sorted(level) for piece in evidence_of([scope[name]], most=_MOST_EVIDENCE)]

@@ -87,7 +87,7 @@ def run_tool(
         tools=tools, calls=calls, meter=meter, trace=tracer, judging=judging, ahead=ahead, told=trace is not None
     )
     try:
-        outcome, _ = engine.run(name, checked)
+        outcome = engine.run(name, checked).outcome
     finally:
         if ahead is not None:
             ahead.close()

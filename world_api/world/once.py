@@ -7,7 +7,7 @@ made of one another, as long as that makes no circle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar, overload
 
@@ -46,6 +46,11 @@ class made_once(Generic[Owner, Kept]):  # noqa: N801 - used like a property
         with lock:
             if self._name not in kept:
                 kept[self._name] = self._make(instance)
+            # Nobody makes it any more: an object whose things are made can be copied and pickled.
+            with _GUARD:
+                locks.pop(self._name, None)
+                if not locks and kept.get(_LOCKS) is locks:
+                    del kept[_LOCKS]
             value: Kept = kept[self._name]
             return value
 
@@ -67,4 +72,12 @@ class OnceEach(Generic[Key, Kept]):
         with lock:
             if key not in self._kept:
                 self._kept[key] = make()
+            with self._guard:
+                self._locks.pop(key, None)
             return self._kept[key]
+
+    def made(self, keys: Iterable[Key]) -> OnceEach[Key, Kept]:
+        """Those of the values of some keys that are made by now, for another owner."""
+        some: OnceEach[Key, Kept] = OnceEach()
+        some._kept = {key: self._kept[key] for key in keys if key in self._kept}
+        return some

@@ -84,6 +84,50 @@ def test_conditions_decide_and_do_not_give(told: Any, document: Any) -> None:
     assert (source.calls, source.decided_by) == ((), (1, 2, 3, 4))
 
 
+LOOK = {
+    "type": "call_world_api",
+    "api": "describe_segment",
+    "params": {"video_id": "{{video_id}}", "start_time": 1, "end_time": 2},
+    "save_as": "text",
+}
+WORDS = {"words": {"type": "string?", "from": "{{ text.caption }}"}}
+ENOUGH = {"type": "require", "condition": "{{ hits | length > 1 }}"}
+
+
+def test_a_requirement_in_a_called_tool_decides_about_what_comes_after_the_call(told: Any, document: Any) -> None:
+    inner = document(ENOUGH, outputs={"ok": {"type": "bool", "from": "{{ true }}"}}, name="inner")
+    call = {"type": "call_tool", "tool": "inner", "params": {"video_id": "{{video_id}}", "query": "x"}, "save_as": "ok"}
+    outer, lenient = (
+        document(call | {"on_error": on_error}, LOOK, outputs=WORDS, name="outer") for on_error in ("fail", "null")
+    )
+
+    assert told(inner, outer).outputs["words"].decided_by == (2,)
+    assert told(inner, lenient).outputs["words"].decided_by == ()
+
+
+@pytest.mark.parametrize(
+    ("segments", "decided"), [([(10, 20), (30, 40)], (1, 2, 4)), ([], (1,))], ids=["two items", "no item"]
+)
+def test_a_requirement_in_a_loop_decides_about_what_comes_after_it(
+    told: Any, document: Any, world: Any, segments: Any, decided: Any
+) -> None:
+    world.segments = segments
+    once = {key: value for key, value in DETECT.items() if key != "loop_over"}
+    met = {"type": "require", "condition": "{{ seen | length < 9 }}"}
+    loop = {"type": "loop", "loop_over": "hits", "do": [once, met, {**LOOK, "save_as": "each"}], "save_as": "all"}
+
+    assert told(document(loop, LOOK, outputs=WORDS)).outputs["words"].decided_by == decided
+    lenient = told(document({**loop, "on_error": "skip"}, LOOK, outputs=WORDS)).outputs["words"]
+    assert lenient.decided_by == ()
+
+
+def test_a_requirement_in_a_branch_that_is_not_taken_decides_too(told: Any, document: Any) -> None:
+    other = {"type": "set", "value": 1, "save_as": "one"}
+    branch = {"type": "if", "condition": "{{ hits | length > 99 }}", "then": [ENOUGH, other], "else": [other]}
+
+    assert told(document(branch, LOOK, outputs=WORDS)).outputs["words"].decided_by == (1,)
+
+
 def test_an_output_of_a_called_tool_came_from_the_calls_made_there(told: Any, document: Any) -> None:
     first = aggregate("pick_earliest", name="first")
     inner = document(DETECT, first, outputs={"start_time": "number", "end_time": "number"}, name="inner")

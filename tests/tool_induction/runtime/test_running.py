@@ -266,3 +266,16 @@ def test_a_field_that_is_only_called_parent_is_shown(run: Any, document: Any) ->
     step = {"type": "set", "value": {"parent": "Bob", "evidence": "a letter", "age": 3}, "save_as": "x"}
 
     assert run(document(step, outputs={"x": "record"}))["outputs"]["x"] == step["value"]
+
+
+@pytest.mark.parametrize(("above", "cited"), [(99, False), (20, True)], ids=["none matches", "one matches"])
+def test_what_did_not_match_is_not_cited_for_an_answer_that_nothing_was_found(
+    run: Any, document: Any, above: int, cited: bool
+) -> None:
+    late = {"type": "filter", "inputs": "hits", "where": f"{{{{ item.start_time > {above} }}}}", "save_as": "late"}
+    count = {"type": "aggregate", "operation": "count", "inputs": "late", "save_as": "n"}
+
+    result = run(document(late, count, outputs={"n": "int"}))
+
+    assert result["status"] == "ok"
+    assert bool(result["evidence"]) is cited is (result["outputs"]["n"] > 0)

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from threading import Barrier
+from typing import Any, cast
 
 import pytest
 
@@ -14,11 +17,14 @@ from eval.sandbox.worlds import Plan, write_world
 from tests.support.hammer import hammered
 from world_api.backends.classical.detector import ClassicalDetector
 from world_api.build.media.apart.worker import VideoFrames
+from world_api.build.media.frames import DecodedPixels, Frame, Scaler
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 from world_api.operations import OPERATIONS, run
 from world_api.profiles import open_session
+from world_api.world.disk import stored
+from world_api.world.disk.manifest import read_manifest
 from world_api.world.once import OnceEach, made_once
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import Overlay
@@ -136,6 +142,54 @@ def test_a_property_that_could_not_be_made_is_tried_again() -> None:
     with pytest.raises(ValueError, match="today"):
         _ = moody.value
     assert (moody.value, moody.value) == (2, 2)
+
+
+def test_an_object_whose_things_are_made_can_be_copied() -> None:
+    class Plain:
+        @made_once
+        def value(self) -> list[int]:
+            return [0]
+
+    plain = Plain()
+    hammered([lambda: plain.value], threads=4)
+
+    assert vars(plain) == {"value": [0]}
+    assert deepcopy(plain).value == [0]
+
+
+def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        write_world(tmp_path, name, Plan.of_segments(5, seed=3))
+    together = Barrier(2)
+
+    def meeting(folder: Path) -> Any:
+        together.wait(20)
+        return read_manifest(folder)
+
+    monkeypatch.setattr(stored, "read_manifest", meeting)
+    with ThreadPoolExecutor(2) as pool:
+        opened = list(pool.map(lambda name: stored.open_world(tmp_path, name), ["one", "two"]))
+
+    assert [world.manifest.video_id for world in opened] == ["one", "two"]
+    assert [stored.open_world(tmp_path, name) for name in ("one", "two")] == opened
+
+
+def test_what_a_frame_is_made_into_is_made_once_for_all_threads() -> None:
+    pixels = DecodedPixels(raw=cast(Any, None), width=4, height=4, turn=0)
+    numbers = count()
+
+    def of_another(frame: Frame) -> int:
+        return frame.derived(lookalike) + 1
+
+    def lookalike(frame: Frame) -> int:
+        return next(numbers)
+
+    for turn in range(30):
+        frame = Frame(pixels, time=0.0, scaler=Scaler())
+        found = hammered(
+            [lambda frame=frame: frame.derived(of_another), lambda f=frame: f.derived(lookalike)], threads=4
+        )
+        assert found == [[turn + 1, turn]] * 4
 
 
 def test_values_by_key_are_made_once_and_may_be_made_of_one_another() -> None:

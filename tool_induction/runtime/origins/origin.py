@@ -4,8 +4,9 @@
 put another value in its place: what was chosen among, filtered by, branched on, required. In the terms of program slicing
 these are data and control dependence; a call is named by its number in the run, counted in the order of the plan.
 
-Both sets are safe: a call that is in neither of a value, nor behind the arguments of one that is, did not bear on it. They
-may name a call too many where parts of a value are not told apart.
+Both sets are safe: a call that is in neither of a value, nor behind the arguments of one that is, did not bear on it, nor
+on whether the run came that far. They may name a call too many where parts of a value are not told apart. Not followed is that a
+call did not fail.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def source_of(origin: Origin) -> Source:
 class Origins:
     """The origins of the names of one scope. What has none came from no call.
 
-    ``held``: calls behind the requirements that were met so far; ``branch``: those behind the branches that were taken.
+    ``held``: calls behind the requirements that were met so far, or would have been come to with other answers;
+    ``branch``: those behind the branches that were taken.
     """
 
     names: dict[str, Origin] = field(default_factory=dict)

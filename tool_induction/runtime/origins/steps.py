@@ -100,13 +100,11 @@ def of_product(made: Json, origin: Origin, product: Json, item: Origin) -> Origi
     return Origin(calls=origin.calls, decided=origin.decided, fields={**(origin.fields or {}), **taken})
 
 
-def rows_of(value: Json, origin: Origin, flattens: str | None) -> tuple[Origin, ...]:
+def rows_of(origin: Origin, count: int, flattens: str | None) -> tuple[Origin, ...]:
     """The origins of what one iteration adds to a loop's list, before it inherits."""
     if flattens is None:
         return (origin,)
-    rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
-    own = origin if flattens == "" else origin.field(flattens)
-    return own.each(len(rows)) if isinstance(rows, list) else ()
+    return (origin if flattens == "" else origin.field(flattens)).each(count)
 
 
 def read_by(step: Step, origins: Origins) -> Calls:

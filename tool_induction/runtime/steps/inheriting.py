@@ -11,12 +11,12 @@ _TIMES = ("start_time", "end_time", "center_time")
 _MAX_EVIDENCE = 6
 
 
-def products(value: Json, item: Json, flattens: str | None) -> list[Json]:
-    """What one iteration adds to a loop's list: the items of its one list, or its one record."""
+def flattened(value: Json, flattens: str | None) -> list[Json]:
+    """What one iteration gave, before it inherits: the value, or the rows of its one list (of itself where that is ``""``)."""
     if flattens is None:
-        return [inherit(value, item, value)]
+        return [value]
     rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
-    return [inherit(row, item, value) for row in rows] if isinstance(rows, list) else []
+    return rows if isinstance(rows, list) else []
 
 
 def inherit(made: Json, item: Json, result: Json) -> Json:
@@ -61,12 +61,3 @@ def completed(value: Json, type_: Type) -> Json:
         return value
     span = span_of(value)
     return value if span is None else times(span) | {"duration": round_time(span.duration)} | value
-
-
-def as_callee_record(outputs: dict[str, Json], status: str, summary: str, evidence: list[Json]) -> dict[str, Json]:
-    """What a tool's caller sees: the outputs and what the runtime adds."""
-    record: dict[str, Json] = dict(outputs)
-    start, end = outputs.get("start_time"), outputs.get("end_time")
-    if "center_time" not in outputs and isinstance(start, int | float) and isinstance(end, int | float):
-        record["center_time"] = round((start + end) / 2, 3)
-    return record | {"status": status, "summary": summary, "evidence": evidence}

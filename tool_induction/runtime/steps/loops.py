@@ -10,8 +10,8 @@ from tool_induction.runtime.budget import BudgetExhausted
 from tool_induction.runtime.origins.expressions import origin_of
 from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin
 from tool_induction.runtime.origins.steps import of_product, read_by, rows_of
-from tool_induction.runtime.steps.inheriting import products
-from tool_induction.runtime.steps.scopes import Scope, Stopped
+from tool_induction.runtime.steps.inheriting import flattened, inherit
+from tool_induction.runtime.steps.scopes import Scope, Stopped, listed
 from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class LoopRun:
             VideoWorldError, Stopped: what an item ended with, where that is not to be passed over.
         """
         step, engine = self._step, self._engine
-        rows = engine.rows(self._loop.over, self._scope)
+        rows = listed(self._loop.over, self._scope.values)
         if len(rows) > self._loop.bound:
             engine.warn(f"{step.save_as}: the first {self._loop.bound} of {len(rows)} items were looked at")
         before = engine.calls.logical
@@ -51,6 +51,7 @@ class LoopRun:
         finally:
             if ahead is not None:
                 ahead.over()
+            self._hold()
         if self._faults and len(self._faults) == self._done:
             raise self._faults[0]
         # Bound only now: after a fault the list so far must not pass for the whole one.
@@ -90,14 +91,14 @@ class LoopRun:
         self._engine.meter.item()
         self._engine.meter.call()
         value, origin = self._once(inside)
-        made = products(value, item, self._step.flattens)
+        gave = flattened(value, self._step.flattens)
+        made = [inherit(row, item, value) for row in gave]
         self._collected.extend(made)
         if inside.origins is not None:
             own = inside.origins.of(self._loop.variable)
-            rows = rows_of(value, origin, self._step.flattens)
+            rows = rows_of(origin, len(gave), self._step.flattens)
             self._origins.extend(
-                of_product(given, one, product, own)
-                for given, one, product in zip(_given(value, self._step.flattens), rows, made, strict=True)
+                of_product(given, one, product, own) for given, one, product in zip(gave, rows, made, strict=True)
             )
 
     def _once(self, inside: Scope) -> tuple[Json, Origin]:
@@ -126,6 +127,13 @@ class LoopRun:
             self._decided |= origin_of(until, inside.values, inside.origins).behind()
         return truth(until, evaluate(until, inside.values))
 
+    def _hold(self) -> None:
+        """Where an item may end the tool, what decided how many there were decided whether it goes on."""
+        outer = self._scope.origins
+        if outer is not None and self._engine.may_stop(self._step):
+            over = origin_of(self._loop.over, self._scope.values, outer)
+            outer.held |= self._decided | over.membership() | outer.branch
+
     def _over(self, count: int) -> tuple[Origin, ...]:
         if self._scope.origins is None:
             return ()
@@ -137,11 +145,3 @@ class LoopRun:
             return NOTHING
         decided = self._decided | self._engine.calls_since(before) | read_by(self._step, self._scope.origins)
         return Origin(decided=decided, items=tuple(self._origins))
-
-
-def _given(value: Json, flattens: str | None) -> list[Json]:
-    """What one iteration gave, before it inherits."""
-    if flattens is None:
-        return [value]
-    rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
-    return rows if isinstance(rows, list) else []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tool_induction.language.evaluation import Json
+from tool_induction.language.evaluation import Json, evaluate
 from tool_induction.language.model import StopStatus
+from tool_induction.language.syntax import Expr
 from tool_induction.runtime.origins.origin import Origins
+from world_api.core.faults import ToolFault
 
 
 @dataclass(slots=True, eq=False)
@@ -28,3 +31,17 @@ class Stopped(Exception):
         super().__init__(reason)
         self.status = status
         self.reason = reason
+
+
+def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
+    """The list an expression stands for; null is an empty one.
+
+    Raises:
+        ToolFault: ``bad_list``.
+    """
+    value = evaluate(expr, values)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ToolFault("bad_list", "a list is wanted where there is none", hint="the tool's types do not hold")
+    return value

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from world_api.core.ports import Image
+from world_api.world.once import OnceEach
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -125,7 +126,7 @@ class Frame:
         self._scaler = scaler
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
-        self._derived: dict[Callable[[Frame], Any], Any] = {}
+        self._derived: OnceEach[Callable[[Frame], Any], Any] = OnceEach()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,9 +147,7 @@ class Frame:
 
     def derived(self, make: Callable[[Frame], T]) -> T:
         """What a function makes of this frame and of nothing else: made once for all workers of a stage."""
-        if make not in self._derived:
-            self._derived[make] = make(self)
-        found: T = self._derived[make]
+        found: T = self._derived.get(make, lambda: make(self))
         return found
 
     def kept(self) -> Frame:
@@ -160,7 +159,7 @@ class Frame:
         height, width = self.shape
         frame = Frame(_Gone(width=width, height=height), time=self.time, scaler=self._scaler)
         frame._pictures = {frame._key(*size): self.picture(*size) for size in sizes}
-        frame._derived = {make: self._derived[make] for make in made if make in self._derived}
+        frame._derived = self._derived.made(made)
         return frame
 
     def _key(self, max_side: int | None, pixel_format: PixelFormat) -> tuple[int | None, PixelFormat]:

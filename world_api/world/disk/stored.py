@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -70,7 +71,9 @@ class World:
 #: Worlds that were opened last, with the state of their manifests then.
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
-_OPENING = Lock()
+_GUARD = Lock()
+#: Who opens a world waits for who opens the same one; worlds are opened beside each other.
+_OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
 def world_folder(store: Path, video_id: str) -> Path:
@@ -95,7 +98,11 @@ def open_world(store: Path, video_id: str) -> World:
     """
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
-    with _OPENING:
+    with _GUARD:
+        opening = _OPENING.get(folder)
+        if opening is None:
+            opening = _OPENING[folder] = Lock()
+    with opening:
         return _opened(folder, video_id, state)
 
 
@@ -104,9 +111,10 @@ def _opened(folder: Path, video_id: str, state: State) -> World:
     if known is None or state is None or known[0] != state or not known[1].derived.is_current():
         # A folder may have been copied under another name; what it is called here is its id here.
         known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
-        while len(_OPEN) >= _KEPT_OPEN:
-            _OPEN.pop(next(iter(_OPEN)), None)
-        _OPEN[folder] = known
+        with _GUARD:
+            while len(_OPEN) >= _KEPT_OPEN:
+                _OPEN.pop(next(iter(_OPEN)), None)
+            _OPEN[folder] = known
     return known[1]
 
 

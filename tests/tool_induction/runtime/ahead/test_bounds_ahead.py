@@ -66,8 +66,9 @@ def test_time_that_runs_out_amid_a_call_keeps_its_answer_and_starts_no_other(
     assert len(world.looked) == concurrency
     assert record["status"] == "budget_exhausted"
     assert record["outputs"] == {"n": FOUND}
-    assert record["calls"]["logical"] == 2
-    assert trace.in_vain == concurrency - 1
+    searched_and_waited_for = record["calls"]["logical"]  # the clock may strike before the run comes to its first look
+    assert searched_and_waited_for in ((1, 2) if concurrency > 1 else (2,))
+    assert trace.in_vain == concurrency + 1 - searched_and_waited_for
 
 
 @pytest.mark.parametrize("concurrency", [1, AT_A_TIME])
