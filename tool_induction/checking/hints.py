@@ -48,14 +48,14 @@ def there(at: Inference, root: Expr) -> Expr:
     return IsNone(root, negated=True)
 
 
-def ask_for(at: Inference, condition: Expr, value: Expr) -> str:
-    """How to see to it that a condition holds at this place; ``value`` is what cannot be had without."""
+def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
+    """How to see to it that a condition holds at this place; ``value`` is what may be missing and can have a default."""
     environment = at.environment
     read = names(condition)
     walked = [name for name in read if name in environment.walked]
     inside = [name for name in read if environment.outside is not None and name not in environment.outside]
     if (walked or inside) and at.condition is not None:
-        return f'ask first, as the condition: "{{{{ {to_text(Logic("and", condition, at.condition))} }}}}"'
+        return f"ask first, as the condition: {json.dumps(_braced(Logic('and', condition, at.condition)), ensure_ascii=False)}"
     if walked:
         variable = walked[0]
         if _tells_of_items(condition):
@@ -91,10 +91,15 @@ def _filter(rows: Expr, condition: Expr, taken: set[str]) -> str:
     return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
 
 
-def _default(at: Inference, value: Expr) -> str:
+def _default(at: Inference, value: Expr | None) -> str:
     """The value with a default, where there is one of its type."""
+    if value is None:
+        return ""
     fallback = _of_type(plain(at.infer(value).type))
-    return "" if fallback is None else f'give it a default: "{_braced(Filtered(value, "default", (fallback,)))}"'
+    if fallback is None:
+        return ""
+    written = _braced(Filtered(value, "default", (fallback,)))
+    return f"give it a default: {json.dumps(written, ensure_ascii=False)}"
 
 
 def _of_type(type_: Type) -> Expr | None:
@@ -111,7 +116,9 @@ def _of_type(type_: Type) -> Expr | None:
 
 def _saved_first(value: Expr) -> str:
     step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": "value"}
-    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
+    return (
+        f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
+    )
 
 
 def _tells_of_items(condition: Expr) -> bool:

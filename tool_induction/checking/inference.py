@@ -191,7 +191,7 @@ class Inference:
         if isinstance(rows, Items | JsonList):
             return -len(rows.items) <= number < len(rows.items)
         if type_.name == BOX.name:
-            return -4 <= number < 4  # noqa: PLR2004 -- a box has four numbers
+            return -4 <= number < 4
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: Expr) -> Typed:

@@ -124,7 +124,7 @@ def check_divisor(at: Inference, expr: Arithmetic) -> None:
             f"{text} may be 0, and nothing can be divided by that",
             found=text,
             expected="a number that is not 0",
-            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0)), expr),
+            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0))),
         )
 
 

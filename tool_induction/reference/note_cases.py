@@ -43,7 +43,10 @@ NOTES: tuple[Case, ...] = (
             EARLIEST | {"inputs": "all_good"},
         ),
         mended=(
-            (("steps", 1), {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"}),
+            (
+                ("steps", 1),
+                {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"},
+            ),
         ),
     ),
     Case(
