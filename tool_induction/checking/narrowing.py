@@ -75,7 +75,15 @@ class Environment:
             key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
         }
         follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
-        return replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
+        return replace(
+            self.bind(name, type_),
+            facts=facts,
+            meanings=meanings,
+            tells=tells,
+            follows=follows,
+            joined=self.joined - {name},
+            signed=self.signed - {name},
+        )
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """With one more thing that follows from a fact."""

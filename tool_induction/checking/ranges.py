@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.checking.conditions import missing
-from tool_induction.checking.narrowing import KEPT
+from tool_induction.checking.narrowing import KEPT, facts_of
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -26,10 +26,11 @@ from tool_induction.language.syntax import (
     JsonList,
     Name,
     Negate,
+    Text,
     children,
     to_text,
 )
-from tool_induction.language.types import TIME, ListType, plain
+from tool_induction.language.types import TIME, ListType, OptionalType, plain
 
 if TYPE_CHECKING:
     from tool_induction.checking.inference import Inference
@@ -168,13 +169,42 @@ def check_limits(at: Inference, name: str, value: Expr, *, above: float | None, 
 
 def _check_text(at: Inference, name: str, value: Expr) -> None:
     """A text that is joined of nothing is empty, and an operation that is asked about nothing cannot answer."""
-    if isinstance(value, Name) and value.name in at.environment.joined and not at.environment.is_filled(value):
-        missing(
-            at,
-            value,
-            Compare(Filtered(value, "length", ()), ">", Const(0)),
-            f"{value.name} may be empty, and {name} may not",
+    if not may_be_empty(at, value):
+        return
+    text = to_text(value)
+    message = f"{text} may be empty, and {name} may not"
+    if isinstance(value, Name):
+        missing(at, value, Compare(Filtered(value, "length", ()), ">", Const(0)), message)
+    else:
+        at.note(
+            "E_OPTIONAL",
+            message,
+            found=text,
+            suggestion="a default is for null, not for an empty text: {{ words if words != '' else '...' }}",
         )
+
+
+def may_be_empty(at: Inference, value: Expr) -> bool:
+    """Whether a text was joined of what may be nothing. What a caller or a result says is looked at when it is known."""
+    match value:
+        case Name(name):
+            return name in at.environment.joined and not at.environment.is_filled(value)
+        case Filtered(inner, "default" | "lower" | "upper", _):
+            return may_be_empty(at, inner)
+        case Choice(condition, then, otherwise):
+            return any(
+                may_be_empty(at.knowing(facts_of(condition, at.environment, holds=holds)), branch)
+                for branch, holds in ((then, True), (otherwise, False))
+            )
+        case Text(parts):
+            return all(_leaves_nothing(at, part) for part in parts)
+    return False
+
+
+def _leaves_nothing(at: Inference, part: Expr) -> bool:
+    if isinstance(part, Const):
+        return not str(part.value).strip()
+    return may_be_empty(at, part) or isinstance(at.infer(part).type, OptionalType)
 
 
 def may_be_negative(at: Inference, value: Expr) -> bool:
