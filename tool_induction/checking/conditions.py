@@ -62,7 +62,9 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
     """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
     root = _first_null(at, typed.expr)
-    asked = not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
+    asked = (
+        not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
+    )
     if root is not None and asked and at.demands is not None:
         at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
         return

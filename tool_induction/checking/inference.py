@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tool_induction.checking.arithmetic import arithmetic, as_number
 from tool_induction.checking.comparing import compare, filtered
 from tool_induction.checking.conditions import Demand, as_condition
-from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.narrowing import Environment, Fact, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.language.diagnostics import Code, Findings, Path
@@ -72,6 +72,10 @@ class Inference:
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""
         self.findings.add(code, self.path, message, found=found, expected=expected, suggestion=suggestion)
+
+    def knowing(self, facts: Iterable[Fact]) -> Inference:
+        """The same place, where more is known; what is found there has been told already."""
+        return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
     def _under(self, environment: Environment) -> Iterator[None]:

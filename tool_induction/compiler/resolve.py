@@ -165,6 +165,9 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     pair = ["a", "b"] if spec.takes == "pair" else []
     if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
         return step.inputs
+    if not keys and spec.takes == "list":
+        wanted = _inputs_in_words(spec)
+        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}", found="{}", expected=wanted)
     meant: Expr = Broken("inputs")
     for key, value in step.inputs.entries:
         if key in pair:

@@ -63,7 +63,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_SHADOW",
-        when="A name hides another one, or is also the name of an operation.",
+        when="A name hides another one, differs from one by capitals only, or is also the name of an operation.",
         example=tool(steps=[SEARCH | {"save_as": "list_scenes"}, EARLIEST | {"inputs": "list_scenes"}]),
         mended=((("steps", 0, "save_as"), "hits"), (("steps", 1, "inputs"), "hits")),
     ),
