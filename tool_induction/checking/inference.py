@@ -171,7 +171,8 @@ class Inference:
                 f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
             )
         else:
-            suggestion = self.findings.near(expr.key, inner.keys if isinstance(inner, RecordType) else ())
+            keys = inner.keys if isinstance(inner, RecordType) else ()
+            suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")
         expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
         self.note(
             "E_TYPE",
@@ -255,7 +256,7 @@ class Inference:
                 f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
                 found=show(typed.type),
                 expected="string",
-                suggestion=f"{{{{ {to_text(typed.expr)} | default('...') }}}}",
+                suggestion=f"{{{{ {to_text(typed.expr)} | default('nothing') }}}}",
             )
         elif isinstance(typed.type, ListType | RecordType):
             self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))

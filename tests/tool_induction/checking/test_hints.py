@@ -60,7 +60,8 @@ def follow(entity: str, **more: Json) -> Json:
 
 
 def only_if(condition: str, *then: Json, otherwise: Json = ()) -> Json:
-    return {"type": "if", "condition": condition, "then": list(then), "else": list(otherwise)}
+    step = {"type": "if", "condition": condition, "then": list(then)}
+    return step | {"else": list(otherwise)} if otherwise else step
 
 
 CASES: dict[str, list[Json]] = {
@@ -153,6 +154,11 @@ CASES: dict[str, list[Json]] = {
             "save_as": "some",
         },
     ],
+    "lists that items hold": [
+        ENTITIES,
+        follow("{{ item.entity_id }}", loop_over="known", max_items=5),
+        {"type": "aggregate", "operation": "merge_intervals", "inputs": "followed", "save_as": "stretches"},
+    ],
     "until": [loop(value("{{ item }}", "one"), until="{{ all_made[0].start_time > 3 }}")],
     "a list that may be missing": [PICK, value("{{ best.evidence | length }}")],
     "an item's place": [
@@ -235,6 +241,11 @@ def obeyed(document: Json, item: Any) -> Json:
         wrapped = objects(hint.replace("[this step]", '["this"]'))[0]
         at(made, place[:-1])[place[-1]] = wrapped | {"then": [at(made, place)]}
         return made
+    if hint.startswith("each item holds"):
+        added = objects(hint)[0]
+        at(made, above[0])["inputs"] = added["save_as"]
+        at(made, above[0][:-1]).insert(above[0][-1], added)
+        return made
     if hint.startswith("ask first"):
         at(made, item.path[:-1])[item.path[-1]] = json.loads(hint.partition(": ")[2])
         return made
@@ -278,3 +289,29 @@ def test_who_does_what_the_hints_say_has_a_tool_that_runs(document: Any, name: s
     assert len(set(told)) == len(told), told
     assert not any("..." in hint for _, _, hint in told)
     assert "W_REQUIRE_IN_LOOP" not in {item.code for item in compile_document(made).diagnostics}
+
+
+def test_a_require_that_asks_something_of_an_item_in_a_loop_is_noted(document: Any) -> None:
+    ask = {"type": "require", "condition": "{{ nxt is not none }}", "status": "empty", "reason": "nothing was found"}
+    about_all = ask | {"condition": "{{ query != '' }}"}
+
+    def codes(*steps: Json) -> list[str]:
+        return [item.code for item in compile_document(document(loop(*steps, value("{{ item }}")))).diagnostics]
+
+    assert "W_REQUIRE_IN_LOOP" in codes(NEXT, ask)
+    assert "W_REQUIRE_IN_LOOP" in codes(NEXT, only_if("{{ query != '' }}", ask))
+    assert "W_REQUIRE_IN_LOOP" not in codes(NEXT, about_all)
+
+
+def test_the_reason_of_a_hint_is_a_sentence_for_a_reader(document: Any) -> None:
+    hints = [
+        faults(document(*CASES[name]))[0].suggestion
+        for name in ("one value", "the first of a list", "the second of a list", "far back")
+    ]
+
+    assert [objects(hint)[0]["reason"] for hint in hints] == [
+        "nothing was found",
+        "nothing was found",
+        "fewer than 2 were found",
+        "fewer than 20 were found",
+    ]
