@@ -106,6 +106,7 @@ class Writer:
             "ask",
         ]
         kinds += ["call", "calls"] * 2 if self._callees else []
+        kinds += ["picked"] if self._callees and not inside else []
         kinds += [] if inside else ["if", "if", "loop", "write", "entities"]
         kind = self.choose(kinds)
         return list(getattr(self, "_block" if kind == "loop" else f"_{kind}")())
@@ -289,6 +290,30 @@ class Writer:
             steps += [{"type": "filter", "inputs": name, "where": where, "save_as": kept}]
             steps += [{"type": "project", "inputs": kept, "fields": fields, "save_as": self.name()}]
         return steps
+
+    def _picked(self) -> list[Json]:
+        """What is picked of a list of other tools' results, used where that list, or a text of theirs, is not empty."""
+        rows, best, name = self.name(), self.name(), self.name()
+        params = {"video_id": "{{video_id}}", "query": "{{query}}"}
+        timed = sorted(self._timed) or self._callees
+        call: Json = {"type": "call_tool", "tool": self.choose(timed), "params": params, "save_as": rows}
+        pick = self.choose(["pick_earliest", "pick_longest", "first", "sort_by"])
+        more = {"params": {"key": "start_time"}} if pick == "sort_by" else {}
+        asks = [f"{rows} | length > 0", f"{best} is not none", f"{best}.words != ''", f"not ({best}.words == '')"]
+        if pick == "sort_by":
+            asks = asks[:1]
+            stretch = {"start_time": "{{item.start_time}}", "end_time": "{{item.start_time + 2}}"}
+            then = self._api("describe_segment", name, **stretch) | self._loop(best)
+            other = self._api("describe_segment", name, **stretch) | self._loop("hits")
+        else:
+            value = self.choose([f"{{{{ {best}.start_time + 1 }}}}", f"{{{{ {best}.words | length }}}}"])
+            then = {"type": "set", "value": value, "save_as": name}
+            other = {"type": "set", "value": 0, "save_as": name}
+        return [
+            call | self._loop(self.choose(self.lists)),
+            {"type": "aggregate", "operation": pick, "inputs": rows, "save_as": best, **more},
+            {"type": "if", "condition": self.choose(asks), "then": [then], "else": [other]},
+        ]
 
     def _require(self) -> list[Json]:
         condition = self.condition()

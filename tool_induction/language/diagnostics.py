@@ -41,7 +41,14 @@ ErrorCode = Literal[
     "E_SECRET",
 ]
 WarningCode = Literal[
-    "W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_REQUIRE_IN_LOOP", "W_ALIAS", "W_UNUSED", "W_SHADOW"
+    "W_COERCED",
+    "W_IMPLICIT_BINDING",
+    "W_IMPLICIT_REQUIRE",
+    "W_REQUIRE_IN_LOOP",
+    "W_ALIAS",
+    "W_LITERAL",
+    "W_UNUSED",
+    "W_SHADOW",
 ]
 LintCode = Literal[
     "L_CONSTANT_ENTITY",

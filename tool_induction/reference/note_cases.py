@@ -56,6 +56,15 @@ NOTES: tuple[Case, ...] = (
         mended=((("steps", 1, "operation"), "pick_earliest"),),
     ),
     Case(
+        code="W_LITERAL",
+        when="A text is exactly a name, or a path from one, but has no braces: in 'params', 'fields' and 'value' it stays text.",
+        example=tool(
+            {"type": "project", "inputs": "hits", "fields": {"at": "item.start_time"}, "save_as": "rows"},
+            outputs={"rows": "list"},
+        ),
+        mended=((("steps", 1, "fields", "at"), "{{ item.start_time }}"),),
+    ),
+    Case(
         code="W_UNUSED",
         when="An input or a saved name is never read.",
         example=tool(inputs={"mood": "string"}),
