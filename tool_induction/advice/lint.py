@@ -6,7 +6,7 @@ from tool_induction.advice.likeness import lint_wrapper
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.syntax import Name
-from tool_induction.language.types import RecordType, plain
+from tool_induction.language.types import TIME, ListType, RecordType, plain
 
 MAX_INPUTS = 6
 MIN_DESCRIPTION_WORDS = 6
@@ -55,7 +55,9 @@ def _carries_evidence(tool: Tool, index: int) -> bool:
     if "evidence" in output.name or "time" in output.name:
         return True
     type_ = plain(output.type)
-    item = plain(getattr(type_, "item", type_))
+    item = plain(type_.item) if isinstance(type_, ListType) else type_
+    if item == TIME:
+        return True
     return isinstance(item, RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checking.conditions import as_condition
+from tool_induction.checking.hints import own_lists
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import KEPT, Environment, Fact
 from tool_induction.checking.ranges import check_limits
@@ -40,7 +41,7 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
         inputs, lists = _inputs(step.inputs, spec, at)
         if spec.times:
             for rows in lists:
-                _need_times(rows, spec, at)
+                _need_times(inputs, rows, spec, at)
     params = _params(step, spec, lists, at)
     constants = {name: value.value for name, value in params if isinstance(value, Const)}
     result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ANY
@@ -208,7 +209,7 @@ def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
     return typed.expr, [replace(typed.type, item=plain(typed.type.item))]
 
 
-def _need_times(rows: ListType, spec: AggregateSpec, at: Inference) -> None:
+def _need_times(inputs: Expr, rows: ListType, spec: AggregateSpec, at: Inference) -> None:
     item = plain(rows.item)
     if isinstance(item, AnyType) or is_numeric(item):
         return
@@ -219,7 +220,8 @@ def _need_times(rows: ListType, spec: AggregateSpec, at: Inference) -> None:
         f"{spec.name} needs items with times; these are {show(item)}",
         found=show(item),
         expected="items with start_time and end_time",
-        suggestion="keep start_time and end_time when you project, or loop over the segments they came from",
+        suggestion=own_lists(inputs, item, at.environment.types)
+        or "keep start_time and end_time when you project, or loop over the segments they came from",
     )
 
 

@@ -62,11 +62,12 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
     """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
     root = _first_null(at, typed.expr)
-    may_ask = root is not None and not way_out and base_name(root) != "item"
-    if root is not None and may_ask and at.demands is not None:
-        if not (isinstance(root, Field) and root.key == "confidence"):
-            at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
-            return
+    asked = (
+        not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
+    )
+    if root is not None and asked and at.demands is not None:
+        at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
+        return
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",

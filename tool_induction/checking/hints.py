@@ -8,6 +8,7 @@ asks first.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.lengths import PLACES
@@ -25,7 +26,18 @@ from tool_induction.language.syntax import (
     names,
     to_text,
 )
-from tool_induction.language.types import BOOL, EnumType, ListType, OptionalType, Type, is_numeric, is_text, plain
+from tool_induction.language.types import (
+    BOOKKEEPING,
+    BOOL,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    is_text,
+    plain,
+)
 
 if TYPE_CHECKING:
     from tool_induction.checking.inference import Inference
@@ -48,18 +60,18 @@ def there(at: Inference, root: Expr) -> Expr:
     return IsNone(root, negated=True)
 
 
-def ask_for(at: Inference, condition: Expr, value: Expr) -> str:
-    """How to see to it that a condition holds at this place; ``value`` is what cannot be had without."""
+def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
+    """How to see to it that a condition holds at this place; ``value`` is what may be missing and can have a default."""
     environment = at.environment
     read = names(condition)
     walked = [name for name in read if name in environment.walked]
     inside = [name for name in read if environment.outside is not None and name not in environment.outside]
     if (walked or inside) and at.condition is not None:
-        return f'ask first, as the condition: "{{{{ {to_text(Logic("and", condition, at.condition))} }}}}"'
+        return f"ask first, as the condition: {json.dumps(_braced(Logic('and', condition, at.condition)), ensure_ascii=False)}"
     if walked:
         variable = walked[0]
         if _tells_of_items(condition):
-            return _filter(environment.walked[variable], renamed(condition, variable), set(environment.types))
+            return _filter(environment.walked[variable], renamed(condition, variable), environment.types)
         return _default(at, value) or _around(at, condition)
     if inside:
         other = _default(at, value)
@@ -83,18 +95,21 @@ def _around(at: Inference, condition: Expr) -> str:
     return f"in a loop a 'require' ends the whole tool; put an 'if' around the step: {text}"
 
 
-def _filter(rows: Expr, condition: Expr, taken: set[str]) -> str:
-    name = "known"
-    while name in taken:
-        name += "_"
+def _filter(rows: Expr, condition: Expr, taken: Collection[str]) -> str:
+    name = _free("known", taken)
     step: dict[str, object] = {"type": "filter", "inputs": _braced(rows), "where": _braced(condition), "save_as": name}
     return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
 
 
-def _default(at: Inference, value: Expr) -> str:
+def _default(at: Inference, value: Expr | None) -> str:
     """The value with a default, where there is one of its type."""
+    if value is None:
+        return ""
     fallback = _of_type(plain(at.infer(value).type))
-    return "" if fallback is None else f'give it a default: "{_braced(Filtered(value, "default", (fallback,)))}"'
+    if fallback is None:
+        return ""
+    written = _braced(Filtered(value, "default", (fallback,)))
+    return f"give it a default: {json.dumps(written, ensure_ascii=False)}"
 
 
 def _of_type(type_: Type) -> Expr | None:
@@ -111,7 +126,30 @@ def _of_type(type_: Type) -> Expr | None:
 
 def _saved_first(value: Expr) -> str:
     step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": "value"}
-    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
+    return (
+        f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
+    )
+
+
+def own_lists(rows: Expr, item: Type, taken: Collection[str]) -> str:
+    """How the lists that items hold become one list, where items with times are wanted and their lists hold such."""
+    if not isinstance(item, RecordType):
+        return ""
+    for key, type_ in item.fields:
+        inner = plain(type_)
+        held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
+        if isinstance(held, RecordType) and (held.get("start_time") or held.get("timestamp")):
+            name = _free(f"every_{key}"[:60], taken)
+            taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": _free("part", taken)}
+            step: dict[str, object] = {"type": "loop", "loop_over": _braced(rows), "do": [taken_out], "save_as": name}
+            return f"each item holds a list {key!r}; join those before, and take {name!r} instead: {_step(step)}"
+    return ""
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _tells_of_items(condition: Expr) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tool_induction.checking.arithmetic import arithmetic, as_number
 from tool_induction.checking.comparing import compare, filtered
 from tool_induction.checking.conditions import Demand, as_condition
-from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.narrowing import Environment, Fact, facts_of
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.language.diagnostics import Code, Findings, Path
@@ -72,6 +72,10 @@ class Inference:
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""
         self.findings.add(code, self.path, message, found=found, expected=expected, suggestion=suggestion)
+
+    def knowing(self, facts: Iterable[Fact]) -> Inference:
+        """The same place, where more is known; what is found there has been told already."""
+        return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
     def _under(self, environment: Environment) -> Iterator[None]:
@@ -167,7 +171,8 @@ class Inference:
                 f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
             )
         else:
-            suggestion = self.findings.near(expr.key, inner.keys if isinstance(inner, RecordType) else ())
+            keys = inner.keys if isinstance(inner, RecordType) else ()
+            suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")
         expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
         self.note(
             "E_TYPE",
@@ -191,7 +196,7 @@ class Inference:
         if isinstance(rows, Items | JsonList):
             return -len(rows.items) <= number < len(rows.items)
         if type_.name == BOX.name:
-            return -4 <= number < 4  # noqa: PLR2004 -- a box has four numbers
+            return -4 <= number < 4
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: Expr) -> Typed:
@@ -251,7 +256,7 @@ class Inference:
                 f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
                 found=show(typed.type),
                 expected="string",
-                suggestion=f"{{{{ {to_text(typed.expr)} | default('...') }}}}",
+                suggestion=f"{{{{ {to_text(typed.expr)} | default('nothing') }}}}",
             )
         elif isinstance(typed.type, ListType | RecordType):
             self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))

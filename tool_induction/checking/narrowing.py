@@ -105,8 +105,17 @@ class Environment:
         follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
         as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
         walked = {key: rows for key, rows in self.walked.items() if key != name}
-        after = replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
-        return replace(after, as_long=as_long, walked=walked)
+        return replace(
+            self.bind(name, type_),
+            facts=facts,
+            meanings=meanings,
+            tells=tells,
+            follows=follows,
+            joined=self.joined - {name},
+            signed=self.signed - {name},
+            as_long=as_long,
+            walked=walked,
+        )
 
     def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
         """With a variable that walks through a list, in a loop or within one step."""

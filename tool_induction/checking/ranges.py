@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_induction.checking.conditions import missing
 from tool_induction.checking.hints import ask_for
-from tool_induction.checking.narrowing import KEPT
+from tool_induction.checking.narrowing import KEPT, facts_of
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -27,10 +27,12 @@ from tool_induction.language.syntax import (
     JsonList,
     Name,
     Negate,
+    Text,
     children,
+    names,
     to_text,
 )
-from tool_induction.language.types import TIME, ListType, plain
+from tool_induction.language.types import TIME, ListType, OptionalType, plain
 
 if TYPE_CHECKING:
     from tool_induction.checking.inference import Inference
@@ -124,7 +126,7 @@ def check_divisor(at: Inference, expr: Arithmetic) -> None:
             f"{text} may be 0, and nothing can be divided by that",
             found=text,
             expected="a number that is not 0",
-            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0)), expr),
+            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0))),
         )
 
 
@@ -171,13 +173,50 @@ def check_limits(at: Inference, name: str, value: Expr, *, above: float | None, 
 
 def _check_text(at: Inference, name: str, value: Expr) -> None:
     """A text that is joined of nothing is empty, and an operation that is asked about nothing cannot answer."""
-    if isinstance(value, Name) and value.name in at.environment.joined and not at.environment.is_filled(value):
-        missing(
-            at,
-            value,
-            Compare(Filtered(value, "length", ()), ">", Const(0)),
-            f"{value.name} may be empty, and {name} may not",
+    if not may_be_empty(at, value):
+        return
+    text = to_text(value)
+    message = f"{text} may be empty, and {name} may not"
+    if isinstance(value, Name):
+        missing(at, value, Compare(Filtered(value, "length", ()), ">", Const(0)), message)
+    else:
+        at.note(
+            "E_OPTIONAL",
+            message,
+            found=text,
+            suggestion=_instead_of_nothing(at, value),
         )
+
+
+def _instead_of_nothing(at: Inference, value: Expr) -> str:
+    words = sorted(names(value) & at.environment.joined)
+    if not words:
+        return "write something around it that is always there"
+    one = words[0]
+    return f"a default is for null, not for an empty text: {{{{ {one} if {one} != '' else 'nothing' }}}}"
+
+
+def may_be_empty(at: Inference, value: Expr) -> bool:
+    """Whether a text was joined of what may be nothing. What a caller or a result says is looked at when it is known."""
+    match value:
+        case Name(name):
+            return name in at.environment.joined and not at.environment.is_filled(value)
+        case Filtered(inner, "default" | "lower" | "upper", _):
+            return may_be_empty(at, inner)
+        case Choice(condition, then, otherwise):
+            return any(
+                may_be_empty(at.knowing(facts_of(condition, at.environment, holds=holds)), branch)
+                for branch, holds in ((then, True), (otherwise, False))
+            )
+        case Text(parts):
+            return all(_leaves_nothing(at, part) for part in parts)
+    return False
+
+
+def _leaves_nothing(at: Inference, part: Expr) -> bool:
+    if isinstance(part, Const):
+        return not str(part.value).strip()
+    return may_be_empty(at, part) or isinstance(at.infer(part).type, OptionalType)
 
 
 def may_be_negative(at: Inference, value: Expr) -> bool:

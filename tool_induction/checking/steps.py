@@ -9,7 +9,7 @@ from tool_induction.checking.aggregating import check_aggregate
 from tool_induction.checking.conditions import as_condition, base_name, implicit_require
 from tool_induction.checking.inference import Inference
 from tool_induction.checking.narrowing import Environment, facts_of, is_path
-from tool_induction.checking.ranges import check_stretch, from_the_start, may_be_negative, within_range
+from tool_induction.checking.ranges import check_stretch, from_the_start, may_be_empty, may_be_negative, within_range
 from tool_induction.checking.results import (
     TIMES,
     bounded,
@@ -189,10 +189,11 @@ class StepChecker:
         for name, value in step.params:
             with at.at("params", name):
                 if name in wanted:
+                    before = at.findings.errors
                     written = want(at, value, Wanted(type=wanted[name], name=name))
                     if step.kind == "api":
                         written = within_range(at, step.target, name, written)
-                    if step.kind == "api" and isinstance(written, Const):
+                    if step.kind == "api" and isinstance(written, Const) and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:
                     written = at.infer(value).expr
@@ -275,6 +276,8 @@ class StepChecker:
             after = after.assume(after.reached(Name(step.save_as), len(typed.expr.items)))
         elif isinstance(typed.type, ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
+        if may_be_empty(at.knowing(()), typed.expr):
+            after = replace(after, joined=after.joined | {step.save_as})
         if may_be_negative(at, typed.expr):
             after = replace(after, signed=after.signed | {step.save_as})
         return replace(step, value=typed.expr), after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,7 @@ from tool_induction.checking.inference import Inference
 from tool_induction.checking.ranges import check_stretch, from_the_start
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field, value_field
-from tool_induction.language.diagnostics import did_you_mean
+from tool_induction.language.diagnostics import did_you_mean, shorten
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
@@ -31,6 +32,8 @@ from tool_induction.language.types import (
     plain,
     show,
 )
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +87,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
     if found.how == "no":
         at.note(
             "E_TYPE",
-            f"expected {_in_words(wanted.type)}, found {show(typed.type)}",
+            f"expected {_in_words(wanted.type)}, found {_found(typed)}",
             found=show(typed.type),
             expected=show(wanted.type),
             suggestion=suggestion(typed, wanted),
@@ -131,6 +134,13 @@ def _is_computed(expr: Expr) -> bool:
 def _as_operand(expr: Expr) -> str:
     text = to_text(expr)
     return text if isinstance(expr, Filtered) else f"({text})"
+
+
+def _found(typed: Typed) -> str:
+    """What stands there, in words: a text as it is written, anything else by its type."""
+    if isinstance(typed.expr, Const) and isinstance(typed.expr.value, str):
+        return f"the text {shorten(repr(typed.expr.value), 60)}"
+    return show(typed.type)
 
 
 def _words(type_: Type) -> tuple[str, ...]:
@@ -241,10 +251,18 @@ def suggestion(typed: Typed, wanted: Wanted) -> str:
     if isinstance(goal, EnumType) and isinstance(inner, EnumType):
         return did_you_mean(inner.values[0], goal.values)
     if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
-        return f'did you mean "{{{{ {inner.values[0]} }}}}"?' if inner.values[0].isidentifier() else "write a number"
+        return (
+            f'did you mean "{{{{ {inner.values[0]} }}}}"?'
+            if inner.values[0].isidentifier()
+            else _as_a_number(inner.values[0])
+        )
     if goal == STRING and is_numeric(inner):
         return f'put it into a text: "... {{{{ {text} }}}}"'
     return ""
+
+
+def _as_a_number(text: str) -> str:
+    return f"write {text.strip()}, without quotes" if _NUMBER.fullmatch(text.strip()) else "write a number"
 
 
 def _nested(found: Type, goal: Type) -> bool:

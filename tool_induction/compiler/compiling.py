@@ -81,7 +81,9 @@ class Compilation:
         errors = [item for item in self.diagnostics if item.severity == "error"]
         shown = "; ".join(f"{item.code} {item.json_path}: {item.message}" for item in errors[:3])
         raise ToolFault(
-            "bad_tools", f"{len(errors)} faults: {shown}", hint="`videoworld tools check FILE` shows all of them"
+            "bad_tools",
+            f"{len(errors)} fault{'s' * (len(errors) != 1)}: {shown}",
+            hint="`videoworld tools check FILE` shows all of them",
         )
 
     def record(self) -> dict[str, Any]:

@@ -52,13 +52,15 @@ def _visit(
     for target in edges[name]:
         if target in above or target == name:
             circle = [*above[above.index(target) :], name] if target in above else [name]
-            findings[name].add(
-                "E_CYCLE",
-                calls_of(tools[name])[target],
-                "tools call each other in a circle: " + " -> ".join([*circle, target]),
-                found=target,
-                suggestion="a tool may not call itself, directly or through others",
-            )
+            for place, member in enumerate(circle):  # each of them may be the one to change
+                following = circle[(place + 1) % len(circle)]
+                findings[member].add(
+                    "E_CYCLE",
+                    calls_of(tools[member])[following],
+                    "tools call each other in a circle: " + " -> ".join([*circle[place:], *circle[:place], member]),
+                    found=following,
+                    suggestion="a tool may not call itself, directly or through others",
+                )
         else:
             _visit(target, edges, order, [*above, name], tools, findings)
     order.append(name)

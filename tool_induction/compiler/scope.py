@@ -16,16 +16,20 @@ from tool_induction.language.model import (
     If,
     Project,
     Require,
+    Set,
     Step,
     Tool,
     binds,
     values,
     walk_steps,
 )
-from tool_induction.language.syntax import Broken, Expr, Field, Name, located, to_text, walk
+from tool_induction.language.schemas import takes_words
+from tool_induction.language.syntax import Broken, Const, Expr, Field, Name, located, to_text, walk
 from world_api.operations import OPERATIONS
 
 ITEM = "item"
+#: a name, or a path from one
+_PATH = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(\.[A-Za-z][A-Za-z0-9_]*|\[-?[0-9]+\])*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -110,6 +114,8 @@ class _Checker:
             inside = loop_names | {step.loop.variable}
         for key, value in step.params:
             self._value(value, (*step.path, "params", key), defined, inside)
+            if step.kind != "api" or not takes_words(step.target, key):
+                self._literals(value, (*step.path, "params", key), defined | inside)
         self._until(step, defined, loop_names)
 
     def _loop(self, step: Call | Block, defined: set[str], loop_names: frozenset[str]) -> None:
@@ -178,7 +184,26 @@ class _Checker:
                     suggestion='give the loop variable its own name with "as"',
                 )
             path: Path = (*step.path, *key.split(".", 1))
-            self._value(value, path, defined, loop_names | {ITEM} if with_item else loop_names)
+            inside = loop_names | {ITEM} if with_item else loop_names
+            self._value(value, path, defined, inside)
+            if isinstance(step, Set) or (isinstance(step, Project) and key != "inputs"):
+                self._literals(value, path, defined | inside)
+
+    def _literals(self, value: Expr, path: Path, names: set[str] | frozenset[str]) -> None:
+        """Note texts that are exactly a name, where a text is a text: braces were meant, or another text."""
+        for where, leaf in located(value, path):
+            if not isinstance(leaf, Const) or not isinstance(leaf.value, str):
+                continue
+            found = _PATH.fullmatch(leaf.value)
+            if found is not None and found[1] in names:
+                self.findings.add(
+                    "W_LITERAL",
+                    where,
+                    f"this is the text {leaf.value!r}, not the value of that name",
+                    found=leaf.value,
+                    expected=f'"{{{{ {leaf.value} }}}}"',
+                    suggestion=f'write "{{{{ {leaf.value} }}}}" for the value; for the text, call the name something else',
+                )
 
     def _bind(self, name: str, path: Path, defined: set[str]) -> None:
         if name in defined.union(*self.taken):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
 
+from tool_induction.compiler.meant import OTHER_KEYS, a_name, holder_of, other_key, unknown_word
 from tool_induction.documents.parts import TOOL_NAME
 from tool_induction.documents.schema import tool_schema
 from tool_induction.documents.steps import STEP_MODELS
@@ -83,7 +83,10 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
         if len(findings.items) > limits.MAX_FINDINGS:
             break
         where: Path = (*path, *error.absolute_path)
-        _explain(error, where, findings)
+        if error.validator == "enum":
+            unknown_word(error, where, findings, holder_of(tool, error))
+        else:
+            _explain(error, where, findings)
     if (
         findings.errors == before
     ):  # the schema is made from the models; should it ever say less, theirs is the last word
@@ -114,6 +117,10 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
             return True
     for key, inside in tool.items():
         if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            if isinstance(inside, str):
+                message = f"this text has {len(inside)} characters, more than any place of a tool takes"
+                findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_TEXT} characters")
+                return True
             message = f"this holds more than {limits.MAX_VALUES} values"
             findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_VALUES}")
             return True
@@ -215,17 +222,15 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                     f"{_what(error.instance, where)} has no key {key!r}",
                     found=key,
                     expected=", ".join(known),
-                    suggestion=_other_key(key, known),
+                    suggestion=other_key(key, known),
                 )
-        case "enum":
-            _unknown_word(error, where, findings)
         case "pattern":
             findings.add(
                 "E_NAME",
                 where,
                 f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
                 found=error.instance,
-                suggestion=_a_name(error.instance, is_tool=error.validator_value == TOOL_NAME),
+                suggestion=a_name(error.instance, is_tool=error.validator_value == TOOL_NAME),
             )
         case "dependentRequired":
             keys = [key for key in error.validator_value if key in error.instance]
@@ -238,70 +243,11 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
 def _is_misspelt(key: str, error: Any) -> bool:
     """Whether a key that is not known at this place is told to be the one that is missing."""
     if key == "enum":
-        return any(other in error.instance for other in _OTHER_KEYS[key])
+        return any(other in error.instance for other in OTHER_KEYS[key])
     known = error.schema.get("properties", {})
     if error.schema.get("additionalProperties") is not False:
         return False
-    return any(_other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
-
-
-def _a_name(text: str, *, is_tool: bool) -> str:
-    """The nearest text that can be a name."""
-    near = re.sub(r"[^A-Za-z0-9]+", "_", shorten(text, 40)).strip("_")
-    near = near.lower() if is_tool else near
-    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
-    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
-
-
-#: keys as models like to spell them -> ours, where it exists at that place
-_OTHER_KEYS = {
-    "tool_name": ("name", "tool", "id"),
-    "enum": ("values", "options", "choices"),
-    "params": ("arguments", "args", "parameters", "inputs", "input", "with"),
-    "inputs": ("input", "items", "list", "from", "over", "parameters", "params", "args"),
-    "save_as": ("output", "outputs", "as", "result", "bind", "store_as", "name"),
-    "loop_over": ("for_each", "foreach", "over", "items", "map"),
-    "where": ("condition", "filter", "predicate", "expression", "if"),
-    "condition": ("where", "if", "expression", "when"),
-    "operation": ("aggregate", "op", "function", "name"),
-    "value": ("expression", "expr", "from"),
-    "fields": ("select", "keys", "map"),
-    "from": ("value", "source", "expression"),
-    "max_items": ("limit", "max", "top_k"),
-    "api": ("operation", "name", "function"),
-}
-
-
-def _other_key(key: str, known: Mapping[str, Any]) -> str:
-    meant = [ours for ours, others in _OTHER_KEYS.items() if key in others and ours in known]
-    return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
-
-
-def _unknown_word(error: Any, where: Path, findings: Findings) -> None:
-    found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
-    is_step = error.validator_value == list(STEP_MODELS)
-    suggestion = did_you_mean(found, error.validator_value)
-    if is_step and not suggestion:
-        suggestion = _step_suggestion(found)
-    findings.add(
-        "E_SHAPE",
-        where,
-        f"there is no step type {found!r}" if is_step else f"{found!r} is not one of the words allowed here",
-        found=found,
-        expected=", ".join(word for word in error.validator_value if word != "judge"),
-        suggestion=suggestion,
-    )
-
-
-def _step_suggestion(word: str) -> str:
-    from tool_induction.aggregates import AGGREGATES, ALIASES
-    from world_api.operations import OPERATIONS
-
-    if word in OPERATIONS:
-        return f'write "type": "call_world_api", "api": "{word}"'
-    if word in AGGREGATES or word in ALIASES:
-        return f'write "type": "aggregate", "operation": "{word}"'
-    return ""
+    return any(other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
 
 
 def _plain_fault(error: Any, where: Path, findings: Findings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tool_induction.language.syntax import Comparator, Operator
 
 #: What controllers call functions of their own, which they offer beside the tools; no tool may be called so.
@@ -46,8 +48,30 @@ FORBIDDEN = {
 _SPELLINGS = (("&&", "'and'"), ("||", "'or'"), ("===", "'=='"), (" matches ", "'in'"), (" for ", "a 'filter' step"))
 
 
+#: filters of Jinja, or functions of other languages -> the filter that does that here
+OTHER_FILTERS = {"count": "length", "len": "length", "size": "length", "d": "default", "lowercase": "lower"}
+#: filters of Jinja -> what does that here
+FILTER_STEPS = {
+    "first": "write x[0] for the first item",
+    "last": "write x[-1] for the last item",
+    "sum": 'use the aggregate "sum" with a key',
+    "sort": 'use the aggregate "sort_by" with a key',
+    "unique": 'use the aggregate "dedupe_by" with a key',
+    "join": 'use the aggregate "concat_text"',
+    "select": 'use a step of type "filter"',
+    "selectattr": 'use a step of type "filter"',
+    "map": 'use a step of type "project"',
+    "int": "did you mean 'round'?",
+}
+
+_TEXTS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ONE_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
+
+
 def syntax_hint(text: str) -> str:
     """What a spelling of another language is called here."""
+    if _ONE_EQUALS.search(_TEXTS.sub("", text)):
+        return "instead of '=' use '=='"
     for wrong, right in _SPELLINGS:
         if wrong in text:
             return f"instead of '{wrong.strip()}' use {right}"

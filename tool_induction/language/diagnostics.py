@@ -41,7 +41,14 @@ ErrorCode = Literal[
     "E_SECRET",
 ]
 WarningCode = Literal[
-    "W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_REQUIRE_IN_LOOP", "W_ALIAS", "W_UNUSED", "W_SHADOW"
+    "W_COERCED",
+    "W_IMPLICIT_BINDING",
+    "W_IMPLICIT_REQUIRE",
+    "W_REQUIRE_IN_LOOP",
+    "W_ALIAS",
+    "W_LITERAL",
+    "W_UNUSED",
+    "W_SHADOW",
 ]
 LintCode = Literal[
     "L_CONSTANT_ENTITY",
@@ -61,6 +68,7 @@ Path = tuple[str | int, ...]
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN = 120
 _SENTENCE = 500
+_SURE = 0.75
 
 
 _RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "lint": 2}
@@ -175,7 +183,7 @@ def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 def format_path(path: Path) -> str:
     """A path as JSONPath text."""
     parts = ["$"]
-    for part in path:
+    for part in (shorten(part) if isinstance(part, str) else part for part in path):
         if isinstance(part, int):
             parts.append(f"[{part}]")
         elif _PLAIN_KEY.fullmatch(part):
@@ -195,7 +203,8 @@ def closest(word: str, words: Iterable[str]) -> str | None:
     """The known word most like ``word``, if any is like it."""
     options = sorted(set(words))
     found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
-    if found:
+    # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
+    if found and (found[0][:1] == word[:1] or difflib.SequenceMatcher(None, word[:100], found[0]).ratio() > _SURE):
         return found[0]
     contained = [option for option in options if len(word) > 2 and (word in option or option in word)]
     return contained[0] if len(contained) == 1 else None

@@ -13,7 +13,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from tool_induction.language import limits
-from tool_induction.language.allowed import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS, syntax_hint
+from tool_induction.language.allowed import (
+    COMPARATORS,
+    FILTER_STEPS,
+    FILTERS,
+    FORBIDDEN,
+    OPERATORS,
+    OTHER_FILTERS,
+    syntax_hint,
+)
 from tool_induction.language.diagnostics import ErrorCode, did_you_mean
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -303,6 +311,12 @@ def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
     return Compare(left, op, right)
 
 
+def _other_filter(name: str) -> str:
+    if name in OTHER_FILTERS:
+        return f"did you mean {OTHER_FILTERS[name]!r}?"
+    return FILTER_STEPS.get(name) or did_you_mean(name, FILTERS)
+
+
 def _filter(node: Any) -> Expr:
     name = str(node.name)
     if name not in FILTERS:
@@ -310,7 +324,7 @@ def _filter(node: Any) -> Expr:
             "E_EXPR_FORBIDDEN",
             f"there is no filter {name!r}; the filters are {', '.join(FILTERS)}",
             found=name,
-            suggestion=did_you_mean(name, FILTERS),
+            suggestion=_other_filter(name),
         )
     if node.node is None or node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
         raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes its arguments by position")

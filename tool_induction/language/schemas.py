@@ -24,6 +24,7 @@ from tool_induction.language.types import (
     ScalarType,
     Type,
     join,
+    plain,
 )
 from world_api.operations import OPERATIONS
 
@@ -137,3 +138,10 @@ def _scalar_schema(name: str) -> dict[str, Any]:
     if name == "Time":
         return {"type": "number", "minimum": 0, "description": "Seconds."}
     return {"type": {"bool": "boolean", "int": "integer", "float": "number"}.get(name, name)}
+
+
+def takes_words(operation: str, parameter: str) -> bool:
+    """Whether a parameter of an operation takes one of a closed list of words."""
+    if operation not in OPERATIONS:
+        return False
+    return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)

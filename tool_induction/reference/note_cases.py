@@ -43,7 +43,10 @@ NOTES: tuple[Case, ...] = (
             EARLIEST | {"inputs": "all_good"},
         ),
         mended=(
-            (("steps", 1), {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"}),
+            (
+                ("steps", 1),
+                {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"},
+            ),
         ),
     ),
     Case(
@@ -51,6 +54,15 @@ NOTES: tuple[Case, ...] = (
         when="Another spelling, which can mean one thing only, is read as that.",
         example=tool(EARLIEST | {"operation": "pick_earliest_segment"}),
         mended=((("steps", 1, "operation"), "pick_earliest"),),
+    ),
+    Case(
+        code="W_LITERAL",
+        when="A text is exactly a name, or a path from one, but has no braces: in 'params', 'fields' and 'value' it stays text.",
+        example=tool(
+            {"type": "project", "inputs": "hits", "fields": {"at": "item.start_time"}, "save_as": "rows"},
+            outputs={"rows": "list"},
+        ),
+        mended=((("steps", 1, "fields", "at"), "{{ item.start_time }}"),),
     ),
     Case(
         code="W_UNUSED",

@@ -194,3 +194,102 @@ def test_a_record_richer_than_an_interval_hands_on_the_interval(document: Any) -
         "start_time": "{{ hits.candidates[0].start_time }}",
         "end_time": "{{ hits.candidates[0].end_time }}",
     }
+
+
+SORTED = {
+    "type": "aggregate",
+    "operation": "sort_by",
+    "inputs": "hits",
+    "params": {"key": "start_time"},
+    "save_as": "ordered",
+}
+COUNTED = {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "n"}
+PROJECTED = {"type": "project", "inputs": "ordered", "fields": {"t": "{{ item.start_time }}"}, "save_as": "times"}
+
+
+def apart(first: str = "ordered[1].start_time", second: str = "ordered[0].start_time") -> Any:
+    return {"apart": {"type": "float", "from": f"{{{{ {first} - {second} }}}}"}}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "ordered | length > 1",
+        "ordered | length >= 2",
+        "ordered | length == 2",
+        "2 <= (ordered | length)",
+        "not ordered | length < 2",
+        "hits | length > 1",
+        "n > 1",
+        "n >= 2",
+        "n - 1 > 0",
+        "n > 5 or n == 2",
+        "many",
+        "ordered[1] is not none",
+        "hits.candidates[1] is not none",
+        "ordered[-2] is not none",
+    ],
+)
+def test_a_condition_on_a_length_tells_which_items_are_there(document: Any, codes: Any, condition: str) -> None:
+    many = {"type": "set", "value": "{{ n > 1 }}", "save_as": "many"}
+    steps = [COUNTED, SORTED, many, require(condition), PROJECTED]
+
+    for outputs in (
+        apart(),
+        apart("ordered[-1].start_time", "ordered[-2].start_time"),
+        apart("times[0].t", "times[1].t"),
+    ):
+        assert codes(compile_document(document(*steps, outputs=outputs))) == set(), outputs
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["ordered | length > 0", "n >= 1", "n > 1 or query == 'x'", "n < 5", "n != 1", "n - 1 >= 0", "n + 1 > 1"],
+)
+def test_a_condition_that_leaves_room_for_one_item_tells_of_no_second(
+    document: Any, codes: Any, condition: str
+) -> None:
+    compilation = compile_document(document(COUNTED, SORTED, require(condition), outputs=apart()))
+
+    assert {code for code, _ in codes(compilation)} == {"E_OPTIONAL"}
+
+
+def test_a_length_tells_nothing_of_a_list_that_may_be_shorter_or_may_hold_nulls(document: Any, codes: Any) -> None:
+    fewer = {"type": "filter", "inputs": "hits", "where": "item.score > 0.5", "save_as": "ordered"}
+    look = {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "loop_over": "hits",
+        "params": {"video_id": "{{video_id}}", "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"},
+        "on_error": "null",
+        "save_as": "ordered",
+    }
+
+    for steps in ([fewer, require("hits | length > 1")], [look, require("ordered | length > 1")]):
+        compilation = compile_document(document(*steps, outputs=apart()))
+        assert {code for code, _ in codes(compilation)} == {"E_OPTIONAL"}, steps
+
+
+def test_lists_that_are_written_out_and_boxes_have_all_their_items(document: Any, codes: Any) -> None:
+    pair = {"type": "set", "value": ["{{ 1 }}", "{{ 2 }}"], "save_as": "pair"}
+    look = {
+        "type": "call_world_api",
+        "api": "detect_objects",
+        "params": {"video_id": "{{video_id}}", "timestamp": 5, "category": "person"},
+        "save_as": "seen",
+    }
+    wide = {"type": "project", "inputs": "seen", "fields": {"w": "{{ item.bbox[2] - item.bbox[0] }}"}, "save_as": "w"}
+    outputs = {"n": {"type": "int", "from": "{{ pair[1] - pair[0] + ([3, 4][1]) }}"}}
+
+    assert codes(compile_document(document(pair, look, wide, outputs=outputs))) == set()
+    outside = {"n": {"type": "int", "from": "{{ pair[2] + 1 }}"}}
+    assert {code for code, _ in codes(compile_document(document(pair, outputs=outside)))} == {"E_OPTIONAL"}
+
+
+def test_a_number_that_was_asked_about_can_be_a_divisor(document: Any, codes: Any) -> None:
+    outputs = {"rate": {"type": "float", "from": "{{ 10 / best.start_time }}"}}
+    told = require("best is not none and best.start_time > 0")
+    untold = require("best is not none and best.start_time >= 0")
+
+    assert codes(compile_document(document(BEST, told, outputs=outputs))) == set()
+    assert {code for code, _ in codes(compile_document(document(BEST, untold, outputs=outputs)))} == {"E_TYPE"}

@@ -199,6 +199,34 @@ def test_what_is_joined_of_empty_texts_is_empty(world: Any) -> None:
     assert run(compile_document(outer(*steps)), world)["status"] == "empty"
 
 
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ("{{ words | default('x') }}", True),
+        ("{{ words | lower }}", True),
+        ("{{ words }}{{ words }} ", True),
+        ("{{ 'x' if words == '' else words }}", False),
+        ("{{ words if words != '' else words }}", True),
+        ("about {{ words }}", False),
+    ],
+)
+def test_a_joined_text_stays_one_through_what_is_done_with_it(
+    document: Any, codes: Any, query: str, refused: bool
+) -> None:
+    steps = [
+        aggregate("concat_text", "words", "{{ hits.candidates }}", key="snippet"),
+        {"type": "set", "value": query, "save_as": "asked"},
+    ]
+
+    def compiled(text: str) -> Any:
+        params = {"video_id": "{{video_id}}", "query": text, "top_k": 3}
+        return compile_document(document(*steps, SEARCH | {"params": params, "save_as": "more"}))
+
+    assert codes(compiled(query)) == ({("E_OPTIONAL", "$.steps[3].params.query")} if refused else set())
+    implied = {item.json_path for item in compiled("{{ asked }}").diagnostics if item.code == "W_IMPLICIT_REQUIRE"}
+    assert implied == ({"$.steps[3].params.query"} if refused else set())
+
+
 def test_that_a_record_may_hold_null_is_not_hidden_by_what_else_is_read_differently() -> None:
     found = RecordType(fields=(("a", NUMBER), ("b", OptionalType(FLOAT)), ("c", STRING)))
     wanted = RecordType(fields=(("a", INT), ("b", FLOAT), ("c", STRING)))

@@ -64,6 +64,44 @@ def test_a_word_that_may_mean_two_things_is_suggested_and_not_read(document: Any
     assert [(path, bool(suggestion)) for path, _, suggestion in found] == [("$.steps[1].operation", True)]
 
 
+@pytest.mark.parametrize(
+    ("step", "place"),
+    [
+        ({"type": "set", "value": "query", "save_as": "x"}, "value"),
+        ({"type": "set", "value": {"of": "hits.candidates[0]"}, "save_as": "x"}, "value.of"),
+        ({"type": "project", "inputs": "hits", "fields": {"at": "item.start_time"}, "save_as": "x"}, "fields.at"),
+        (
+            {
+                "type": "call_world_api",
+                "api": "search_segments_by_text",
+                "params": {"video_id": "{{video_id}}", "query": "query", "top_k": 3},
+                "save_as": "x",
+            },
+            "params.query",
+        ),
+    ],
+    ids=["a value", "a record", "a field", "a parameter"],
+)
+def test_a_text_that_is_exactly_a_name_stays_text_and_is_told(document: Any, step: Any, place: str) -> None:
+    compilation = compile_document(document(step, outputs=COUNTED))
+
+    assert compilation.ok
+    assert [found[0] for found in told(compilation, "W_LITERAL")] == [f"$.steps[1].{place}"]
+
+
+def test_other_texts_and_words_of_a_closed_list_are_not_taken_for_names(document: Any) -> None:
+    read = {
+        "type": "call_world_api",
+        "api": "read_memory",
+        "params": {"video_id": "{{video_id}}", "query": "the query", "level": "event", "top_k": 3},
+        "save_as": "event",
+    }
+    steps = [read, {"type": "set", "value": ["a.b", "nobody", "Query", "query?"], "save_as": "x"}]
+    again = read | {"save_as": "events"}
+
+    assert told(compile_document(document(*steps, again, outputs=COUNTED)), "W_LITERAL") == []
+
+
 def test_a_sum_of_whole_numbers_is_whole(document: Any, world: Any) -> None:
     steps = [
         {"type": "project", "inputs": "hits", "fields": {"one": "{{ 1 }}"}, "save_as": "ones"},
