@@ -14,7 +14,7 @@ from tool_induction.documents.parts import TOOL_NAME
 from tool_induction.documents.schema import tool_schema
 from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.documents.tools import read_tool_document
-from tool_induction.judging.answers import plain_answer
+from tool_induction.judging.shaping import check_judges
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
 from tool_induction.language.weighing import weight
@@ -75,7 +75,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     before = findings.errors
     if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
-    _judges(tool, path, findings, allowed=allow_judge)
+    check_judges(tool, path, findings, allowed=allow_judge)
     refused = _refused(tool)
     if refused is None:
         return findings.errors == before
@@ -148,39 +148,6 @@ def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
             return True
         rest.extend(inside)
     return False
-
-
-def _judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
-    if isinstance(tool, dict):
-        if tool.get("type") == "judge" and allowed:
-            _answers(tool.get("answers"), (*path, "answers"), findings)
-        elif tool.get("type") == "judge":
-            findings.add(
-                "E_SHAPE",
-                (*path, "type"),
-                "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
-                found="judge",
-                suggestion="return the ordered material and leave the judgement to the caller",
-            )
-        for key in _BLOCKS:
-            for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):
-                _judges(step, (*path, key, place), findings, allowed=allowed)
-
-
-def _answers(answers: Any, path: Path, findings: Findings) -> None:
-    """The answers of a judge step must differ in more than spelling, and leave room for what is asked about."""
-    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        return  # the schema says so
-    seen: set[str] = set()
-    for place, answer in enumerate(answers):
-        word = plain_answer(answer)
-        if not word or word in seen:
-            why = "says nothing" if not word else "is another one in other spelling"
-            findings.add("E_SHAPE", (*path, place), f"the answer {answer!r} {why}", found=answer)
-        seen.add(word)
-    if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
-        message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
-        findings.add("E_SIZE", path, message, expected=f"at most {limits.MAX_ANSWERS_CHARACTERS}")
 
 
 def _leaves(errors: Any) -> Iterator[Any]:
