@@ -145,7 +145,7 @@ def test_a_comparison_names_tools_and_lines_of_their_plans(tmp_path: Path) -> No
     assert record["changes"]["locate_words"] == {
         "places": [],
         "plan": [
-            "- hits = search_segments_by_text(query=words, top_k=40)",
+            "- hits = search_segments_by_text(query=words, top_k=100)",
             "+ hits = search_segments_by_text(query=words, top_k=10)",
         ],
     }
