@@ -82,11 +82,15 @@ class Answering:
             optional = name not in schema.get("required", ())
             if nullable and (self.nulls or self.amount == "none"):
                 record[name] = None
-            elif optional and "default" in raw and part.get("type") != "array":
+            elif optional and "default" in raw and not self._holds_records(part):
                 record[name] = raw["default"]
             else:
                 record[name] = self._value(name, part, entry, refers=nullable)
         return record
+
+    def _holds_records(self, part: Mapping[str, Any]) -> bool:
+        """Whether it is a list of things; what else has a default is how a result came about."""
+        return part.get("type") == "array" and resolved(part.get("items", {}), self._schema)[0].get("type") == "object"
 
     def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
         if name == VIDEO:

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from tool_induction.runtime.ahead.lookahead import Lookahead
 
 
+#: A warning names at most so many words.
+MOST_TOLD = 8
+
+
 class Engine:
     """One run: what is shared by a tool and all tools it calls."""
 
@@ -287,9 +291,8 @@ class Engine:
         """Warn of words of a description that an operation says made no difference to its result."""
         unused = result.get("unused_words")
         if isinstance(unused, list) and unused:
-            self.warn(
-                f"{operation} could not look for: {', '.join(map(as_text, unused))}; what it found was found without"
-            )
+            more = f" and {len(unused) - MOST_TOLD} more" if len(unused) > MOST_TOLD else ""
+            self.warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:MOST_TOLD]))}{more}")
 
     def lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Go on without what failed, and say so."""

@@ -32,7 +32,7 @@ def test_the_frozen_form_writes_out_what_the_seed_leaves_open(seed_text: str) ->
         "type": "require",
         "condition": "{{ first_hit is not none }}",
         "status": "empty",
-        "reason": "nothing was found: first_hit is empty",
+        "reason": "nothing was found",
     }
     assert frozen["outputs"]["start_time"] == {"type": "number", "from": "{{ first_hit.start_time }}"}
 

@@ -148,8 +148,10 @@ def test_a_comparison_names_tools_and_lines_of_their_plans(tmp_path: Path) -> No
     assert record["changes"]["locate_words"] == {
         "places": [],
         "plan": [
-            "- hits = search_segments_by_text(query=words, top_k=40)",
+            "- hits = search_segments_by_text(query=words, top_k=100)",
+            "- repeated = for each hit of hits.candidates (at most 100):",
             "+ hits = search_segments_by_text(query=words, top_k=10)",
+            "+ repeated = for each hit of hits.candidates (at most 10):",
         ],
     }
     assert "~ locate_words" in comparison_text(record)

@@ -233,7 +233,7 @@ def test_every_spoken_line_is_found_where_it_is_said(sample_film: Any) -> None:
         placed = sample_film.run("hand_B", "locate_event", event=line["text"])
         for result in (quoted, placed):
             assert result["status"] == "ok"
-            assert result["outputs"]["start_time"] <= line["start"] + 0.1
+            assert result["outputs"]["start_time"] == pytest.approx(line["start"], abs=0.1)
             assert any(overlaps(piece, (line["start"], line["end"]), 0.0) for piece in result["evidence"])
         assert placed["outputs"]["as_given"] is True
 
@@ -334,3 +334,38 @@ def test_lines_of_a_real_recording_come_in_the_order_of_the_truth(composite: Any
     checked = composite.run("hand_B", "check_order", first_event=one["text"], second_event=two["text"])["outputs"]
     assert (checked["in_order"], checked["as_given"]) == (True, True)
     assert checked["first_time"] <= one["start"] < checked["second_time"] + 1.0
+
+
+def test_sentences_of_one_stretch_are_told_apart(composite: Any) -> None:
+    said = [line for line in composite.truth["speech"] if 40 < line["start"] < 48]
+    greetings = [line["start"] for line in said if "hello" in line["text"].lower()]
+    events = [line["text"] for line in said if line["start"] not in greetings]
+    quoted = composite.run("hand_A", "locate_words", words="hello")["outputs"]
+    placed = composite.run("hand_B", "arrange_events", events=events[::-1])["outputs"]
+    ordered = composite.run("hand_B", "check_order", first_event=events[0], second_event=events[1])["outputs"]
+    following = composite.run("hand_B", "find_next_event", event=events[0], following=events[1])["outputs"]
+
+    assert [row["start_time"] for row in quoted["places"]] == greetings
+    assert (quoted["count"], quoted["start_time"]) == (len(greetings), greetings[0])
+    assert [row["event"] for row in placed["placed"]] == events
+    assert placed["not_apart"] == []
+    assert (ordered["in_order"], ordered["same_moment"]) == (True, False)
+    assert following["start_time"] == said[len(greetings) + 1]["start"]
+
+
+def test_two_parts_of_one_sentence_have_no_order(composite: Any) -> None:
+    parts = {"first_event": "I heard a beep", "second_event": "then I thought you know"}
+    told = composite.run("hand_B", "check_order", **parts)["outputs"]
+    placed = composite.run("hand_B", "arrange_events", events=list(parts.values()))["outputs"]
+
+    assert (told["in_order"], told["same_moment"]) == (None, True)
+    assert placed["not_apart"] == list(parts.values())
+
+
+def test_words_for_looks_that_nothing_measures_are_told(sample_film: Any) -> None:
+    _, looks = owner(sample_film)
+    for tool, key in (("locate_first_appearance", "person_query"), ("list_appearances", "query")):
+        plain = sample_film.run("hand_A", tool, **{key: looks})
+        more = sample_film.run("hand_A", tool, **{key: f"{looks} with glasses, not young"})
+        assert plain["warnings"] == []
+        assert more["warnings"] == ["words that detect_objects could not use: glasses, not, young"]

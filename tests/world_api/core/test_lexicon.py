@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from world_api.core.lexicon import categories_in, colours_in, content_words, unseen_words, words
+from world_api.core.lexicon import categories_in, colours_in, content_words, unseen_words, unused_words, words
 
 
 @pytest.mark.parametrize("text", ["a man in black", "黑衣男子", "somebody dressed in BLACK", "穿黑色衣服的人"])
@@ -44,3 +44,20 @@ def test_a_chinese_word_inside_another_one_is_not_read() -> None:
     assert categories_in("红色的车") == {"car"}
     assert categories_in("火车站外的自行车") == frozenset()
     assert unseen_words("红色的火车") == ["的火车"]
+
+
+@pytest.mark.parametrize(
+    ("text", "unused"),
+    [
+        ("a person in black", []),
+        ("somebody", []),
+        ("the woman with blonde hair", ["woman", "blonde", "hair"]),
+        ("person not in black", ["not", "black"]),
+        ("a person in red without a hat", ["without", "hat"]),
+        ("a person who isn’t in red", ["isn't", "red"]),
+        ("穿黑衣服的女人", ["女人"]),
+        ("没有戴帽子的人", ["没有戴帽子的人"]),
+    ],
+)
+def test_words_that_make_no_difference_are_told(text: str, unused: list[str]) -> None:
+    assert unused_words(text) == unused

@@ -141,6 +141,27 @@ def test_search_puts_the_spoken_line_first_and_quotes_it(open_made: Opened) -> N
     assert best["confidence"] is None
 
 
+def test_a_hit_tells_the_times_of_the_line_itself(open_made: Opened) -> None:
+    session = open_made()
+    best = call(session, "search_segments_by_text", query="the blue folder", top_k=5)["candidates"][0]
+    spoken = next(line for line in session.view.speech if "blue folder" in line.text)
+    (line,) = best["matching_lines"]
+    assert (line["start_time"], line["end_time"]) == (spoken.span.start, spoken.span.end)
+    assert (line["text"], line["as_given"]) == (spoken.text, True)
+    assert [piece["start_time"] for piece in line["evidence"]] == [spoken.span.start]
+
+
+def test_words_of_a_description_that_were_not_used_are_told(open_made: Opened) -> None:
+    session, asked = open_made(), {"timestamp": 25.0, "category": "person"}
+    dressed = call(session, "detect_objects", **asked, text_query="a woman in black with a hat")
+    undressed = call(session, "detect_objects", **asked, text_query="a person not in red")
+    assert ([item["entity_id"] for item in dressed["detections"]], dressed["unused_words"]) == (
+        ["ent_t0000_01"], ["woman", "hat"],
+    )  # fmt: skip
+    assert (len(undressed["detections"]), undressed["unused_words"]) == (1, ["not", "red"])
+    assert call(session, "detect_objects", **asked, text_query="a person in black")["unused_words"] == []
+
+
 @pytest.mark.parametrize(
     ("query", "start"), [("花园安静吗", 45.0), ("long walk", 0.0), ("穿红衣服的人", 30.0), ("a man in red", 30.0)]
 )

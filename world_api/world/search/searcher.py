@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from world_api.core.lexicon import concepts, words
 from world_api.core.ports import TextEmbedder
-from world_api.core.quoting import holds_words
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions
 from world_api.world.once import made_once
@@ -23,6 +22,7 @@ from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit
 from world_api.world.search.passages import Passage, Passages, passages_of
+from world_api.world.search.quoting import holds_words
 from world_api.world.search.ranking import best_first, fuse
 from world_api.world.search.vectors import Rows, VectorIndex, nearest_of
 from world_api.world.view import View
