@@ -10,6 +10,7 @@ import pytest
 from controller.budgets import Budget
 from controller.journal import Journal
 from controller.replay import answer_recorded, replay_recorded
+from controller.summary import summarise, tell
 from controller.systems import flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document
@@ -114,7 +115,10 @@ def test_what_judging_costs_counts_against_the_tokens_of_an_episode(
         system = hier(model=ScriptedChatModel(replies, name="m"), clock=stepping_clock(), library=library(),
                       judge=ScriptedJudge(["yes"] * 3), budget=Budget(tokens=tokens))  # fmt: skip
         episode = system.answer("Is there a folder?", open_made())
-        assert episode.tool_calls[0].result["cost"]["tokens"] >= JUDGEMENT.tokens
+        cost = episode.tool_calls[0].result["cost"]["tokens"]
+        assert cost >= JUDGEMENT.tokens
+        assert summarise(episode)["judging_tokens"] == cost
+        assert f"judging   {cost} tokens at most" in tell(episode)
         return episode.outcome, episode.reason
 
     assert outcome(JUDGEMENT.tokens) == ("forced", "tokens")
