@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+try:
+    import importlib
+    from pathlib import Path
+    from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+    import typer
+    from typer.core import TyperCommand, TyperGroup
+except KeyboardInterrupt:  # these imports are most of the time a short command takes
+    sys.exit(130)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,11 +47,13 @@ COMMANDS: dict[str, Room] = {
         "Call one operation on a world, as a model would, and print its result.",
     ),
     "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
-    "domains": Room("tool_induction.domains.commands", "app", "List the packaged domains, or check one and show it."),
+    "domains": Room(
+        "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
+    ),
     "induce": Room(
         "tool_induction.inducing.commands",
         "app",
-        "Have a model write a tool library for a domain: drafted, repaired, tried, and frozen with a report.",
+        "Have a model write a tool library for a domain.",
     ),
     "ask": Room("controller.commands", "app", "Ask a question about a video."),
     "serve": Room(
@@ -90,6 +96,7 @@ class LazyGroup(TyperGroup):
 
 
 USAGE = 2  #: the exit status of wrong usage
+INTERRUPTED = 130  #: the exit status after Ctrl-C, as shells have it
 
 app = typer.Typer(
     cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -98,9 +105,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from world_api.version import project_version
 
-        sys.stdout.write(f"video-world-api {version('video-world-api')}\n")
+        sys.stdout.write(f"video-world-api {project_version()}\n")
         raise typer.Exit
 
 
@@ -114,11 +121,17 @@ def videoworld(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage."""
+    """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage, 130 broken off by Ctrl-C."""
+    try:
+        _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _run(given: list[str]) -> None:
     from world_api.core.faults import StoreFault, VideoWorldError
     from world_api.exposure.cli import fail
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     try:
         app(given, prog_name="videoworld")

@@ -113,7 +113,7 @@ def find_library(named: str | Path) -> Traversable:
 
 def _is_there(path: Path) -> bool:
     try:
-        return path.is_file() or path.is_dir()
+        return path.exists()
     except OSError:  # a name no file system takes
         return False
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.compiler.positions import Position, at_line, locate_all
+from tool_induction.documents.credentials import blotted, without_secrets
+from world_api.core.printable import pictured
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
@@ -22,16 +25,34 @@ def report(compilation: Compilation, text: str, *, notes: bool) -> str:
 
     Of a tool with faults only those are shown unless ``notes`` is set: what was decided about it may change with them.
     """
-    places = locate_all(text, {item.path for item in compilation.diagnostics})
+    source = _Source(text, {item.path for item in compilation.diagnostics})
     lines: list[str] = []
     for name in ("", *dict.fromkeys(compilation.names)):
         found = [item for item in compilation.diagnostics if item.tool == name]
         if name or found:
-            lines.extend(_tool(name, found, compilation, places, text, notes=notes))
+            lines.extend(_tool(name, found, compilation, source, notes=notes))
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     sound = f"{len(compilation.tools)} of {len(compilation.names)} tools can run"
     lines.append(f"{sound}; {number(total, 'fault')}, {number(len(compilation.diagnostics) - total, 'note')}")
-    return "\n".join(lines)
+    return "\n".join(pictured(without_secrets(line)) for line in lines)
+
+
+class _Source:
+    """The text of a document, and where what is said about it stands; its secrets are not shown."""
+
+    def __init__(self, text: str, paths: Iterable[Path]) -> None:
+        self._text = text
+        self._lines = blotted(text).split("\n")
+        self._places = locate_all(text, paths)
+
+    def place(self, item: Diagnostic) -> Position | None:
+        """Where a finding stands; of a text that is no JSON, where the parser stopped."""
+        place = self._places.get(item.path) if item.path else self._told(item)
+        return None if place is None else replace(place, text=self._lines[place.line - 1].rstrip("\r"))
+
+    def _told(self, item: Diagnostic) -> Position | None:
+        told = _PARSER_PLACE.search(item.message)
+        return at_line(self._text, int(told[1]), int(told[2])) if told else None
 
 
 def number(count: int, what: str) -> str:
@@ -43,8 +64,7 @@ def _tool(
     name: str,
     found: Sequence[Diagnostic],
     compilation: Compilation,
-    places: Mapping[Path, Position],
-    text: str,
+    source: _Source,
     *,
     notes: bool,
 ) -> list[str]:
@@ -55,9 +75,9 @@ def _tool(
     else:
         lines = [f"{name or 'the file'}: {number(len(faults), 'fault')}"]
     for item in faults:
-        lines.extend(_fault(item, places.get(item.path) if item.path else _told_place(item, text)))
+        lines.extend(_fault(item, source.place(item)))
     if others and (notes or not faults):
-        lines.extend(_note(item, places.get(item.path)) for item in others)
+        lines.extend(_note(item, source.place(item)) for item in others)
     elif others:
         lines.append(f"  and {number(len(others), 'note')} (--notes shows them)")
     return [*lines, ""]
@@ -85,12 +105,6 @@ def _note(item: Diagnostic, place: Position | None) -> str:
     return f"  {item.code} {where}{item.json_path}: {item.message}" + (
         f" -> {item.suggestion}" if item.suggestion else ""
     )
-
-
-def _told_place(item: Diagnostic, text: str) -> Position | None:
-    """Where the parser stopped, in a text that is no JSON."""
-    told = _PARSER_PLACE.search(item.message)
-    return at_line(text, int(told[1]), int(told[2])) if told else None
 
 
 def summary(table: Sequence[Sequence[str]]) -> str:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from controller.conversation.answers import submit_answer_tool
 from controller.episode import Library
 from controller.systems import flat, hier
-from controller.toolsets import AtomicTools, CombinedTools, OneVideo
+from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo
+from tool_induction.language.allowed import RESERVED_TOOL_NAMES
 from tool_induction.library import load_library
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.faults import EpisodeFault, ToolFault
@@ -127,3 +129,7 @@ def test_behind_a_causal_cut_nothing_later_is_found(open_made: Any, stepping_clo
     )
     assert episode.task.as_of == 30.0
     assert all(span.end_time <= 30.0 for span in episode.spans)
+
+
+def test_what_the_controller_offers_of_its_own_is_no_name_for_a_tool() -> None:
+    assert {submit_answer_tool().name, JudgedItems.name} <= RESERVED_TOOL_NAMES

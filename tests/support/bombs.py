@@ -59,6 +59,13 @@ def _doubling() -> Document:
     return tool(*steps)
 
 
+def _doubling_conditions() -> Document:
+    """A saved boolean made of the last one, twice, and so on."""
+    steps = [let("{{ hits.candidates | length > 0 }}", "b0")]
+    steps += [let(f"{{{{ b{n} and b{n} }}}}", f"b{n + 1}") for n in range(50)]
+    return tool(*steps, {"type": "require", "condition": "{{ b50 }}"})
+
+
 def _full_tools(step: Callable[[int], Document]) -> list[Document]:
     """Tools of sixty steps until the megabyte is full."""
     steps = _filled(step, most=64 * 59, room=_MEGABYTE - 70_000)
@@ -122,6 +129,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "a long description": lambda: _written(tool(description="a " * 490_000)),
     "many inputs": lambda: _written(tool(inputs={f"i{n}": "string" for n in range(40_000)})),
     "many outputs": lambda: _written(tool(outputs={f"o{n}": "{{ hits }}" for n in range(40_000)})),
+    "a condition that doubles": lambda: _written(_doubling_conditions()),
     "a type of types": lambda: _written(tool(outputs={"o": "list<" * 130_000 + "int" + ">" * 130_000})),
     "types within bounds": lambda: _written(
         [tool(name=f"t{n}", outputs={f"o{m}": "list<" * 12 + "int" + ">" * 12 for m in range(24)}) for n in range(60)]

@@ -38,18 +38,23 @@ class AnyWorld:
         self.revision = 0
         self.most = 0
         self.writing = False
-        self._under_way = 0
+        self.under_way = 0
         self._lock = Lock()
+
+    @property
+    def session_key(self) -> str:
+        """What was written so far."""
+        return str(self.revision)
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         number = number_of(name, arguments)
         with self._lock:
             assert not self.writing, "an operation ran beside one that writes"
             self.asked.append(number)
-            self._under_way += 1
-            self.most = max(self.most, self._under_way)
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
             self.writing = name == "write_memory"
-            assert not self.writing or self._under_way == 1, "an operation wrote beside another"
+            assert not self.writing or self.under_way == 1, "an operation wrote beside another"
         try:
             if self.yields:
                 for _ in range(number % 7):
@@ -57,7 +62,7 @@ class AnyWorld:
             return self._answer(name, arguments, number)
         finally:
             with self._lock:
-                self._under_way -= 1
+                self.under_way -= 1
                 self.writing = False
 
     def _answer(self, name: str, arguments: dict[str, Any], number: int) -> dict[str, Any]:

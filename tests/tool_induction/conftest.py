@@ -46,6 +46,10 @@ class ScriptedWorld:
         self.memo_key = "world@all"
         self.revision = 0
 
+    @property
+    def session_key(self) -> str:
+        return str(self.revision)
+
     def __call__(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self.asked.append((name, arguments))
         return getattr(self, "_" + name)(arguments)  # type: ignore[no-any-return]

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from tool_induction.admission.bindings import entity_written_in
 from tool_induction.admission.film import WORDS
-from tool_induction.admission.judging import Case, notes_of, refusal_of
+from tool_induction.admission.judging import Case, ignoring, notes_of, refusal_of
 from tool_induction.admission.sameness import duplicates
-from tool_induction.admission.trials import ExampleWorld, example_trials, schema_trials, tried, unread_inputs
+from tool_induction.admission.trials import (
+    ExampleWorld,
+    Runner,
+    example_trials,
+    schema_trials,
+    tried,
+    unread_inputs,
+)
 from tool_induction.admission.verdicts import Admission, TrialRun, Verdict
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 
 #: a tool that told nothing, or always the same, is asked more before it is judged
 _FIRST, _MORE = (0, 1), (2, 3, 4, 5)
+_FULL = ("many", "crowded")
+_FILMS = 3  #: crowded films in each turn, for a tool that found nothing
 
 
 def admit(
@@ -23,6 +35,7 @@ def admit(
     examples: Sequence[ExampleWorld] = (),
     entities: Sequence[str] = (),
     others: Sequence[str] = (),
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Admission:
     """Try every tool and say which of them are taken into a library.
 
@@ -31,16 +44,22 @@ def admit(
         examples: Real worlds to try them on as well. Tools may write: hand in sessions that are thrown away.
         entities: What the examples of the induction speak of.
         others: Things of the same kind that they do not speak of; tools must work with those.
+        monotonic: A clock in seconds. No verdict depends on it; a run that takes an hour is broken off as disturbed.
 
     Returns:
         A verdict for each tool, in the order of ``tools``. Nothing a tool does raises.
     """
     verdicts: dict[str, Verdict] = {}
     for name in tools:
-        verdicts[name] = _verdict(tools, name, examples, tuple(entities), tuple(others))
+        verdicts[name] = _verdict(tools, name, examples, tuple(entities), tuple(others), monotonic)
     _refuse_callers(tools, verdicts)
     taken = [name for name in tools if verdicts[name].admitted]
-    for name, (kept, how) in duplicates(tools, taken).items():
+    runs = {name: verdicts[name].runs for name in taken}
+    same_as = duplicates(tools, taken, runs=runs, monotonic=monotonic)
+    for name, other in same_as.near.items():
+        note = f"it answers as {other!r} does wherever stretches do not overlap or repeat"
+        verdicts[name] = replace(verdicts[name], notes=(*verdicts[name].notes, note))
+    for name, (kept, how) in same_as.dropped.items():
         same = "its plan is the same" if how == "plan" else "it gave the same answers to all that was asked"
         verdicts[name] = replace(
             verdicts[name],
@@ -59,31 +78,38 @@ def _verdict(
     examples: Sequence[ExampleWorld],
     entities: tuple[str, ...],
     others: tuple[str, ...],
+    monotonic: Callable[[], float],
 ) -> Verdict:
     tool = tools[name].tool
     texts = others or WORDS
-    runs = _runs(tools, name, texts, _FIRST)
+    run = partial(tried, tools, name, monotonic=monotonic)
+    runs = _runs(run, tool, texts, _FIRST)
     case = Case(compiled=tools[name], runs=runs)
-    if len(case.varying()) < len(case.own_outputs()) or not any(map(case.found, case.filled)):
-        runs = (*runs, *(run for run in _runs(tools, name, texts, _MORE) if run.world == "many"))
-    real = tuple(tried(tools, name, trial) for example in examples for trial in example_trials(tool, example))
-    with_entities = _runs(tools, name, entities, _FIRST) if entities else ()
+    found = any(map(case.found, case.filled))
+    if len(case.varying()) < len(case.own_outputs()) or not found:
+        asked = _runs(run, tool, texts, _MORE, films=1 if found else _FILMS)
+        runs = (*runs, *(one for one in asked if one.world in _FULL))
+    real = tuple(run(trial) for example in examples for trial in example_trials(tool, example))
+    # One entity alone would stand for every input, and be two things that are one.
+    with_entities = _runs(run, tool, entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
         compiled=tools[name],
         runs=(*runs, *real),
-        entity_runs=tuple(run for run in with_entities if run.world == "many"),
+        entity_runs=tuple(one for one in with_entities if one.world == "many"),
+        entity=entity_written_in(tool, entities),
     )
-    refusal = refusal_of(case)
+    refusal, unread = refusal_of(case), list[str]()
+    if refusal is None:
+        unread = unread_inputs(run, tool, texts)
+        refusal = ignoring(tool, unread)
+    notes = (*notes_of(case), *(f"the input {item} changed nothing in the trials" for item in unread))
     if refusal is None:
         return Verdict(
             tool=name,
             admitted=True,
             reason="admitted",
             explanation=f"it did what it declares in {len(case.runs)} runs",
-            notes=(
-                *notes_of(case),
-                *(f"the input {item} changed nothing in the trials" for item in unread_inputs(tools, name, texts)),
-            ),
+            notes=notes,
             runs=case.runs,
         )
     return Verdict(
@@ -92,15 +118,15 @@ def _verdict(
         reason=refusal.reason,
         explanation=refusal.explanation,
         suggestion=refusal.suggestion,
-        notes=notes_of(case),
+        notes=notes,
         runs=case.runs,
     )
 
 
 def _runs(
-    tools: Mapping[str, CompiledTool], name: str, texts: Sequence[str], turns: Sequence[int]
+    run: Runner, tool: Tool, texts: Sequence[str], turns: Sequence[int], *, films: int = 1
 ) -> tuple[TrialRun, ...]:
-    return tuple(tried(tools, name, trial) for trial in schema_trials(tools[name].tool, texts=texts, turns=turns))
+    return tuple(map(run, schema_trials(tool, texts=texts, turns=turns, films=films)))
 
 
 def _refuse_callers(tools: Mapping[str, CompiledTool], verdicts: dict[str, Verdict]) -> None:

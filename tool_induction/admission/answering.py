@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,6 +17,9 @@ Amount = Literal["none", "one", "many"]
 _IN_A_STRETCH = 3  #: entries that one stretch, or one id, has
 _IN_THE_FILM = 24  #: entries of a list that nothing bounds
 _REFERRED = 6  #: how many different things entries refer to
+_ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries that one stretch, or one id, has in a crowded film
+_BEST_SCORES = (0.6, 1.0, 4.0, 12.0, 30.0)  #: where nothing bounds scores, there may be any of these on top
+_NUMBERS = (0, 1, 2, 4, 7, 12, 30)  #: what is added to the least of a whole number in a crowded film
 #: what is the same however little there is to see
 _TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
 
@@ -28,11 +32,15 @@ def result_of(operation: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """What one record of an answer is about; the root has no ``rank``."""
+    """What one record of an answer is about; the root has no ``rank``.
+
+    ``facet``: what says it; of one moment several sources may tell, each in its own words.
+    """
 
     place: int
     span: TimeSpan
     rank: int | None = None
+    facet: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +140,34 @@ class Answering:
             spans = self._parts(about, count)
             return [_Entry(place=self.film.place(one.center), span=one, rank=rank) for rank, one in enumerate(spans)]
         places = self._places()[:count]
-        return [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
+        entries = [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
+        if self.film.crowded and self.amount == "many" and self._is_narrow():
+            entries = [replace(entry, rank=rank) for rank, entry in enumerate(self._told_again(entries)[:count])]
+        return entries
+
+    def _told_again(self, entries: list[_Entry]) -> list[_Entry]:
+        """The entries, some of them more than once: by another source, word for word, or a little later."""
+        told: list[_Entry] = []
+        for entry in entries:
+            told.append(entry)
+            span, room = entry.span, self._end() - entry.span.end
+            match mixed(self._chance("again"), entry.place) % 6:
+                case 0:
+                    told.append(replace(entry, facet=1))
+                case 1:
+                    told.append(entry)
+                case 2:
+                    later = max(0.0, min(room, span.duration * (1 + entry.place % 3) / 2 + entry.place % 5 / 4))
+                    told.append(
+                        replace(
+                            entry, span=TimeSpan(start=span.start + later, end=span.end + later), facet=entry.place % 2
+                        )
+                    )
+        return told
+
+    def _end(self) -> float:
+        """Where the stretch ends that the answer must keep to."""
+        return min(self.film.ends, self.question.confined.end) if self.question.confined else self.film.ends
 
     def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
         """Parts of a stretch in order; how many, and where they begin and end, depends on the words asked for."""
@@ -142,8 +177,12 @@ class Answering:
         cuts = [(self._chance("start", rank) % 40 / 100, self._chance("end", rank) % 40 / 100) for rank in range(count)]
         if not self.question.words:
             cuts = [(0.0, 0.0)] * count
+        if self.film.crowded:  # some last on while the next has begun
+            cuts = [(first, last - self._chance("on", rank) % 3 * 0.7) for rank, (first, last) in enumerate(cuts)]
         return [
-            TimeSpan(start=about.start + (rank + first) * step, end=about.start + (rank + 1 - last) * step)
+            TimeSpan(
+                start=about.start + (rank + first) * step, end=min(about.end, about.start + (rank + 1 - last) * step)
+            )
             for rank, (first, last) in enumerate(cuts)
         ]
 
@@ -155,7 +194,12 @@ class Answering:
         if self.amount != "many":
             return int(self.amount == "one")
         if self._seeks():
-            return self.question.most or 0
+            most = self.question.most or 0
+            chance = self._chance("how many")
+            return 1 + chance % most if self.film.crowded and most and chance % 3 else most
+        if self.film.crowded and self._is_narrow():
+            asked = draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
+            return _ANY_COUNT[asked % len(_ANY_COUNT)]
         return _IN_A_STRETCH if self._is_narrow() else _IN_THE_FILM
 
     def _is_narrow(self) -> bool:
@@ -177,7 +221,7 @@ class Answering:
             return sorted(places, key=lambda place: mixed(asked, place))
         if self._is_narrow():
             chosen = sorted(places, key=lambda place: mixed(asked, place))
-            return sorted(chosen[:_IN_A_STRETCH])
+            return sorted(chosen[: self._count()])
         return places[:: max(1, len(places) // _IN_THE_FILM)]
 
     def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
@@ -188,11 +232,11 @@ class Answering:
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
             return own_id(name, self._referred(entry) if refers else self._own_place(entry))
         if "enum" in part:
-            return part["enum"][0 if self.amount == "none" else entry.place % len(part["enum"])]
+            return part["enum"][0 if self.amount == "none" else (entry.place + entry.facet) % len(part["enum"])]
         if kind == "boolean":
             return self.amount != "none" and entry.place % 2 == 0
         if kind == "string":
-            text = "" if self.amount == "none" else self.film.text(name, entry.place, self.question.words)
+            text = "" if self.amount == "none" else self.film.text(name, entry.place + entry.facet, self.question.words)
             return text.ljust(int(part.get("minLength", 0)), ".")
         return self._number(name, kind, part, entry)
 
@@ -209,12 +253,21 @@ class Answering:
         if self.amount == "none":
             return int(low) if kind == "integer" else float(low)
         if kind == "integer":
-            return int(min(low + 1 + entry.place % 4, part.get("maximum", low + 9)))
+            more = _NUMBERS[entry.place % len(_NUMBERS)] if self.film.crowded else entry.place % 4
+            return int(min(low + 1 + more, part.get("maximum", low + 50)))
         if name == "score":
-            return round(1 - (entry.rank or 0) / 400, 4)
+            return self._score(part, entry.rank or 0)
         high: float = part.get("maximum", 1)
         share = 0.04 + draw(self.film.seed, self.operation, name, entry.place) % 940 / 1000
         return round(low + (high - low) * share, 3)
+
+    def _score(self, part: Mapping[str, Any], rank: int) -> float:
+        """How well an entry fits: never better than the one before it; in a crowded film some fit equally well."""
+        if not self.film.crowded:
+            return round(1 - rank / 400, 4)
+        best = _BEST_SCORES[self._chance("best") % len(_BEST_SCORES)]
+        most = float(part.get("maximum", best))
+        return round(min(best, most) * math.pow(0.9, rank // 2), 4)
 
 
 def _time(name: str, entry: _Entry, question: Question) -> float:

@@ -17,6 +17,7 @@ from tool_induction.language.types import (
     RecordType,
     ScalarType,
     Type,
+    plain,
 )
 from tool_induction.runtime.calling import Caller
 from world_api.core.faults import VideoWorldError
@@ -24,6 +25,10 @@ from world_api.operations import OPERATIONS
 
 #: the part of the video that is asked about, as shares of it; its moments come in the order of the inputs
 _STRETCHES = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
+#: parts of names that say which end of a stretch, or of a range of numbers, an input is
+_LOWER = frozenset({"start", "starts", "from", "after", "since", "begin", "begins", "first", "min", "minimum", "least"})
+_UPPER = frozenset({"end", "ends", "to", "until", "till", "before", "stop", "last", "max", "maximum", "most"})
+_SECOND = frozenset({"second", "b", "2", "later", "other"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +48,42 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     """
     given: dict[str, Any] = {}
     asked = [item for item in tool.inputs if item.required or whole]
-    for place, item in enumerate(asked):
+    for place, item in zip(_places([(item.name, item.type) for item in asked]), asked, strict=True):
         value = _Values(offer, turn, place, len(asked)).of(item.name, item.type)
         if value is None and item.required and not isinstance(item.type, OptionalType):
             return None
         given[item.name] = value
     return given
+
+
+def _places(inputs: Sequence[tuple[str, Type]]) -> list[int]:
+    """Where each input stands among the others: as declared, but what ends a stretch after what begins it."""
+    places = list(range(len(inputs)))
+    for fits in (_is_moment, _is_amount):
+        ours = [place for place, (name, type_) in enumerate(inputs) if fits(name, type_)]
+        for place, taken in zip(sorted(ours, key=lambda place: _role(inputs[place][0])), ours, strict=True):
+            places[place] = taken
+    return places
+
+
+def _role(name: str) -> tuple[int, int]:
+    """By what an input's name says it comes before or after others: which of two it belongs to, and which end it is."""
+    words = name.lower().split("_")
+    which = int(any(word in _SECOND for word in words))
+    is_lower, is_upper = (any(word in known for word in words) for known in (_LOWER, _UPPER))
+    return which, int(is_upper) - int(is_lower)
+
+
+def _is_moment(name: str, type_: Type) -> bool:
+    plain_ = plain(type_)
+    timed = name.endswith(("time", "timestamp"))
+    return plain_ == TIME or (isinstance(plain_, ScalarType) and plain_.name in ("float", "number") and timed)
+
+
+def _is_amount(name: str, type_: Type) -> bool:
+    plain_ = plain(type_)
+    is_number = isinstance(plain_, ScalarType) and plain_.name in ("int", "float", "number")
+    return is_number and not _is_moment(name, type_)
 
 
 class _Values:
@@ -74,7 +109,9 @@ class _Values:
             case RecordType() if type_.name == INTERVAL.name:
                 return {"start_time": self._time(), "end_time": self._next(1)._time()}
             case RecordType():
-                return {key: self.of(key, inner) for key, inner in type_.fields}
+                places = _places(type_.fields)
+                fields = zip(places, type_.fields, strict=True)
+                return {key: self._next(place).of(key, inner) for place, (key, inner) in fields}
         return self._text()
 
     def _next(self, step: int) -> _Values:
@@ -82,7 +119,7 @@ class _Values:
         return _Values(self._offer, self._turn, self._place + step, self._inputs + 1)
 
     def _scalar(self, name: str, type_: ScalarType) -> Any:
-        if type_ == TIME or (type_.name in ("float", "number") and name.endswith(("time", "timestamp"))):
+        if _is_moment(name, type_):
             return self._time()
         match type_.name:
             case "string":

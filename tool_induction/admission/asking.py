@@ -12,7 +12,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations import OPERATIONS
 
-_OWN_ID = re.compile(r"[a-z]+-(\d{1,4})")
+_OWN_ID = re.compile(r"[a-z_]+-(\d{1,4})")
 VIDEO = "video_id"
 _AROUND = (1.0, 2.0)  #: seconds before and after a moment that belong to it
 

@@ -5,13 +5,15 @@ A rule that refuses must be sure: it compares runs with each other, and does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tool_induction.admission.asking import VIDEO
+from tool_induction.admission.bindings import fixed_answer, has_fraction_written_in
 from tool_induction.admission.verdicts import Reason, TrialRun
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.evaluation import Json
-from tool_induction.language.model import Output
+from tool_induction.language.model import Output, Tool
 from tool_induction.language.syntax import names
 from tool_induction.language.types import INTERVAL, TIME, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical
@@ -33,11 +35,16 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A tool and its runs. ``entity_runs`` look for the entities of the induction's examples, the others do not."""
+    """A tool and its runs.
+
+    ``entity_runs`` look for the entities of the induction's examples, the others do not; ``entity`` is a text that the
+    tool holds and in which one of them stands.
+    """
 
     compiled: CompiledTool
     runs: tuple[TrialRun, ...]
     entity_runs: tuple[TrialRun, ...] = ()
+    entity: str = ""
 
     @property
     def clean(self) -> list[TrialRun]:
@@ -77,6 +84,28 @@ def refusal_of(case: Case) -> Refusal | None:
     return next((refusal for rule in _RULES if (refusal := rule(case)) is not None), None)
 
 
+def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
+    """Whether a tool that must be told what to look for looks for the same whatever it is told."""
+    wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
+    if not wanted or not set(wanted) <= set(unread):
+        return None
+    return Refusal(
+        reason="ignores_inputs",
+        explanation=f"nothing it did depended on {', '.join(wanted)}, although each was varied on several films",
+        suggestion="use what is asked for in the steps, or leave out inputs that nothing reads",
+    )
+
+
+def _disturbed(case: Case) -> Refusal | None:
+    if not any(run.broken_off and not run.example for run in case.runs):
+        return None
+    return Refusal(
+        reason="disturbed",
+        explanation="a trial on a made world was broken off by the clock: the machine stood still, nothing is known of the tool",
+        suggestion="try again; the tool need not change",
+    )
+
+
 def _fails(case: Case) -> Refusal | None:
     real = [run for run in case.clean if run.example]
     ended = [run for run in case.clean if run.status == "error" and not run.example]
@@ -110,7 +139,7 @@ def _overspends(case: Case) -> Refusal | None:
                 explanation=f"on the world {run.world!r} it used {run.overspent}",
                 suggestion="give its loops max_items",
             )
-        if run.status == "budget_exhausted" and not run.disturbed:
+        if run.status == "budget_exhausted" and not run.disturbed and run.world != "crowded":
             return Refusal(
                 reason="over_budget",
                 explanation=f"on the world {run.world!r} it {run.summary.removeprefix('budget_exhausted: ')}",
@@ -131,14 +160,21 @@ def _misfits(case: Case) -> Refusal | None:
 
 
 def _invents(case: Case) -> Refusal | None:
-    """A time, or a degree of certainty, that comes from nothing: the same for every question, and told as found."""
+    """A time, or a degree of certainty, that comes from nothing: the same for every question, and told as found.
+
+    So is a number with a fraction that the tool itself holds, whatever its name.
+    """
     empty = [run for run in case.on("empty") if run.status == "ok"]
     if len(empty) < 2:
         return None
     for item in case.varying():
         told = {canonical(run.outputs.get(item.name)) for run in empty}
         value: Json = empty[0].outputs.get(item.name)
-        if len(told) == 1 and value not in _NOTHING and _is_a_finding(item):
+        if (
+            len(told) == 1
+            and value not in _NOTHING
+            and (_is_a_finding(item) or has_fraction_written_in(case.compiled.tool, value))
+        ):
             return Refusal(
                 reason="invents",
                 explanation=f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical(value)[:60]}",
@@ -191,6 +227,13 @@ def _never_matters(case: Case) -> Refusal | None:
             explanation=f"it found nothing on any of {len(case.filled)} worlds that hold plenty; the last it said is {run.summary!r}",
             suggestion="look at its conditions: is one of them never true, or does a step read a list that is always empty?",
         )
+    fixed = fixed_answer(case.compiled.tool)
+    if fixed is not None:
+        return Refusal(
+            reason="constant",
+            explanation=f"nothing its calls found has a part in its first output, {fixed.name}",
+            suggestion=f"bind {fixed.name} to what the steps find, or leave it out",
+        )
     answers = {
         canonical([run.status, {item.name: run.outputs.get(item.name) for item in case.own_outputs()}])
         for run in case.clean
@@ -216,8 +259,14 @@ def _without_evidence(case: Case) -> Refusal | None:
 
 
 def _only_examples(case: Case) -> Refusal | None:
+    if case.entity:
+        return Refusal(
+            reason="only_examples",
+            explanation=f"{case.entity[:80]!r} stands in it, which only the examples speak of",
+            suggestion="take what is looked for from the inputs, not from the examples",
+        )
     with_them = [run for run in case.entity_runs if case.found(run)]
-    others = [run for run in case.filled if run.world == "many"]
+    others = [run for run in case.filled if run.world in ("many", "crowded")]
     if with_them and others and not any(case.found(run) for run in others):
         return Refusal(
             reason="only_examples",
@@ -228,6 +277,7 @@ def _only_examples(case: Case) -> Refusal | None:
 
 
 _RULES: tuple[Callable[[Case], Refusal | None], ...] = (
+    _disturbed,
     _fails,
     _overspends,
     _misfits,
@@ -255,6 +305,11 @@ def _notes(case: Case) -> Iterator[str]:
             yield f"the output {item.name} was {canonical(values[0])[:60]} in all {len(values)} runs"
         elif item.name not in varying and values:
             yield f"the output {item.name} was empty in all {len(values)} runs"
+    cut = [run for run in case.clean if run.world == "crowded" and run.status == "budget_exhausted"]
+    if cut:
+        yield f"where much happens it {cut[0].summary.removeprefix('budget_exhausted: ')}"
+    if any(run.broken_off for run in case.runs):
+        yield "a trial took so long that it was broken off, and does not count"
     lost = [run for run in case.clean if run.status == "partial" and run.failed_calls]
     if lost:
         yield f"some calls failed on the world {lost[0].world!r} although nothing is wrong with it"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -26,13 +27,18 @@ from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
+#: Steps and items decide whether a run ends by itself. The clock is there for a machine that stands still: what it
+#: breaks off is a disturbed run, and says nothing of the tool.
+LIMITS = replace(FOR_MODELS, seconds=3600.0)
+_OTHER_FILM = 100  #: between the seeds of films that are asked the same
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleWorld:
     """A real world to try tools on, and texts taken from it that a tool may look for.
 
-    Tools may write: hand in the call of a session that is thrown away.
+    Tools may write: hand in the call of a session that is thrown away. With ``open`` every run gets a call and a state
+    of its own, so that no tool sees what another one wrote; ``call`` then only reads what there is to ask about.
     """
 
     name: str
@@ -40,6 +46,11 @@ class ExampleWorld:
     world: WorldState | None
     video_id: str
     texts: tuple[str, ...]
+    open: Callable[[], tuple[Caller, WorldState | None]] | None = None
+
+    def opened(self) -> tuple[Caller, WorldState | None]:
+        """What one run acts in."""
+        return (self.call, self.world) if self.open is None else self.open()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +62,12 @@ class Trial:
     state: WorldState | None
     arguments: Mapping[str, Any]
     example: bool = False
+
+
+#: makes a run of one tool
+Runner = Callable[[Trial], TrialRun]
+_FILMS_FOR_INPUTS = 3
+_SURE = 2  #: as often must two runs have found the same before an input is said to change nothing
 
 
 def words_of(tool: Tool) -> tuple[str, ...]:
@@ -73,14 +90,16 @@ def schema_trials(
     texts: Sequence[str],
     words: Sequence[str] | None = None,
     turns: Sequence[int] = (0, 1),
+    films: int = 1,
 ) -> Iterator[Trial]:
-    """Every schema world with one set of arguments, then the full one with others.
+    """Every schema world with one set of arguments, then the full ones with others.
 
     Args:
         tool: The tool.
         texts: What to look for.
         words: Words the film has beside what is looked for; left out, those the tool speaks of.
         turns: Which sets of arguments.
+        films: How many crowded films each of them is tried on; other films in each turn.
     """
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     film = worlds["many"].film
@@ -89,37 +108,44 @@ def schema_trials(
     )
     for turn in turns:
         for name, world in worlds.items():
-            if turn == turns[0] or name in ("many", "empty"):
+            if turn == turns[0] or name in ("many", "crowded", "empty"):
                 given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
-                if given is not None:
-                    yield Trial(world=name, call=world, state=world, arguments=given)
+                seeds = [turn + _OTHER_FILM * step for step in range(films)] if name == "crowded" else [0]
+                for one in (world.of_seed(seed) for seed in seeds):
+                    if given is not None:
+                        yield Trial(world=name, call=one, state=one, arguments=given)
 
 
-def unread_inputs(tools: Mapping[str, CompiledTool], name: str, texts: Sequence[str]) -> list[str]:
-    """The inputs that changed neither the answer nor the number of calls when they alone were changed."""
-    tool = tools[name].tool
+def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
+    """The inputs that changed neither answer, evidence nor number of calls, on any film, when they alone were changed.
+
+    Runs that found nothing are no sign of it: of each input at least two pairs must have found the same.
+    """
     worlds = schema_worlds((*words_of(tool), *texts))
-    world = worlds["many"]
-    film = world.film
+    films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
+    film = films[0].film
     offer = Offer(
-        video_id=world.video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
+        video_id=films[0].video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
     )
     sets = [arguments_for(tool, offer, turn=turn, whole=True) for turn in (0, 1, 2)]
     if any(given is None for given in sets):
         return []
     first, *others = [given for given in sets if given is not None]
+    same_found = {key: 0 for key in first if key != VIDEO}
+    for world in films:
+        usual = run(Trial(world=world.name, call=world, state=world, arguments=first))
+        for key in list(same_found):
+            for given in ({**first, key: other[key]} for other in others if other[key] != first[key]):
+                changed = run(Trial(world=world.name, call=world, state=world, arguments=given))
+                if _seen_of(changed) != _seen_of(usual):
+                    del same_found[key]
+                    break
+                same_found[key] += usual.status == "ok"
+    return [key for key, times in same_found.items() if times >= _SURE]
 
-    def answer(given: Mapping[str, Any]) -> str:
-        run = tried(tools, name, Trial(world="many", call=world, state=world, arguments=given))
-        return canonical([run.status, dict(run.outputs), run.calls])
 
-    usual = answer(first)
-    return [
-        key
-        for key in first
-        if key != VIDEO
-        and all(answer({**first, key: other[key]}) == usual for other in others if other[key] != first[key])
-    ]
+def _seen_of(run: TrialRun) -> str:
+    return canonical([run.status, dict(run.outputs), run.calls, run.evidence])
 
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
@@ -133,7 +159,8 @@ def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = 
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
-            yield Trial(world=example.name, call=example.call, state=example.world, arguments=given, example=True)
+            call, state = example.opened()
+            yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
 
 
 class _Watched:
@@ -153,13 +180,43 @@ class _Watched:
             raise
 
 
-def tried(tools: Mapping[str, CompiledTool], name: str, trial: Trial) -> TrialRun:
+class _Clock:
+    """A clock, and how many seconds went by on it from its first reading to the last."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._first: float | None = None
+        self.elapsed = 0.0
+
+    def __call__(self) -> float:
+        now = self._monotonic()
+        self._first = now if self._first is None else self._first
+        self.elapsed = max(self.elapsed, now - self._first)
+        return now
+
+
+def tried(
+    tools: Mapping[str, CompiledTool],
+    name: str,
+    trial: Trial,
+    *,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> TrialRun:
     """Make one run."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
-    watched = _Watched(trial.call)
+    watched, clock = _Watched(trial.call), _Clock(monotonic)
     try:
-        result = run_tool(tools, name, trial.arguments, call=watched, world=trial.state, memo=Memo(), limits=FOR_MODELS)
+        result = run_tool(
+            tools,
+            name,
+            trial.arguments,
+            call=watched,
+            world=trial.state,
+            memo=Memo(),
+            limits=LIMITS,
+            monotonic=clock,
+        )
     except VideoWorldError as fault:
         return TrialRun(
             status="error", summary="", outputs={}, evidence=0, calls=0, error=f"{fault.code}: {fault.message}", **facts
@@ -175,7 +232,8 @@ def tried(tools: Mapping[str, CompiledTool], name: str, trial: Trial) -> TrialRu
         warnings=tuple(result["warnings"]),
         misfit=_misfit(compiled, result),
         overspent=_overspent(compiled, result),
-        disturbed=watched.disturbed,
+        disturbed=watched.disturbed or clock.elapsed > LIMITS.seconds,
+        broken_off=clock.elapsed > LIMITS.seconds,
         failed_calls=watched.failed,
         tokens=len(json.dumps([result["summary"], result["outputs"]], ensure_ascii=False)) // _CHARACTERS_PER_TOKEN,
         **facts,

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 #: why a tool is admitted or not; the list is closed
 Reason = Literal[
     "admitted",
+    "disturbed",
     "fails",
     "over_price",
     "over_budget",
@@ -18,6 +19,7 @@ Reason = Literal[
     "only_examples",
     "always_empty",
     "constant",
+    "ignores_inputs",
     "no_evidence",
     "broken_callee",
     "duplicate",
@@ -43,6 +45,7 @@ class TrialRun:
     tokens: int = 0  #: about how many tokens a model reads
     failed_calls: int = 0
     disturbed: bool = False  #: something failed that the tool has no part in, such as a backend that is missing
+    broken_off: bool = False  #: it took so long that the clock ended it: a matter of the machine
     example: bool = False
 
     def record(self) -> dict[str, Any]:
@@ -59,6 +62,8 @@ class TrialRun:
         for key in ("error", "misfit", "overspent"):
             if getattr(self, key):
                 record[key] = getattr(self, key)
+        if self.broken_off:
+            record["broken_off"] = True
         return record | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def line(self) -> str:

@@ -8,7 +8,7 @@ entries that were asked for, and uses ids that other answers know.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tool_induction.admission.answering import Amount, Answering
@@ -41,10 +41,21 @@ class SchemaWorld:
         """The id of the imagined film."""
         return VIDEO_ID
 
+    def of_seed(self, seed: int) -> SchemaWorld:
+        """The same world of another film."""
+        return replace(self, film=replace(self.film, seed=seed))
+
     @property
     def memo_key(self) -> str:
         """What results depend on beside operation and arguments."""
-        return canonical([self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words])
+        return canonical(
+            [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
+        )
+
+    @property
+    def session_key(self) -> str:
+        """What was written: nothing that changes an answer."""
+        return str(self.revision)
 
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of an operation.
@@ -77,7 +88,10 @@ class SchemaWorld:
 def schema_worlds(
     words: tuple[str, ...] = (), *, seed: int = 0, as_of: float | None = None
 ) -> Mapping[str, SchemaWorld]:
-    """The worlds a tool is tried on, by name: ``empty one many nulls failing failing_some``.
+    """The worlds a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
+
+    What ``many`` holds is neat: short moments one after another, and as many as were asked for. In ``crowded`` they are
+    of any length, overlap, are told by several sources or twice, and are sometimes fewer than asked for.
 
     Args:
         words: Words the film has beside its own, for instance those a tool compares texts with.
@@ -90,6 +104,7 @@ def schema_worlds(
         SchemaWorld(name="empty", amount="none", film=film),
         SchemaWorld(name="one", amount="one", film=film),
         SchemaWorld(name="many", film=film),
+        SchemaWorld(name="crowded", film=replace(film, crowded=True)),
         SchemaWorld(name="nulls", nulls=True, film=film),
         SchemaWorld(name="failing", failing="always", film=film),
         SchemaWorld(name="failing_some", failing="some", film=film),

@@ -85,9 +85,11 @@ def _numbers(items: Sequence[Item], key: str | None) -> list[float | int]:
     return [number for item in items if (number := number_at(item, key)) is not None]
 
 
-def sum_(items: Sequence[Item], key: str | None = None) -> float:
-    """The sum of the numbers; 0.0 of none."""
-    return math.fsum(_numbers(items, key))
+def sum_(items: Sequence[Item], key: str | None = None) -> float | int:
+    """The sum of the numbers, whole where all of them are; 0 of none."""
+    numbers = _numbers(items, key)
+    whole = [number for number in numbers if isinstance(number, int)]
+    return sum(whole) if len(whole) == len(numbers) else math.fsum(numbers)
 
 
 def avg(items: Sequence[Item], key: str | None = None) -> float | None:

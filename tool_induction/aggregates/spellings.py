@@ -8,10 +8,8 @@ from __future__ import annotations
 #: another name -> the aggregate meant
 ALIASES: dict[str, str] = {
     "pick_earliest_detection": "pick_earliest",
-    "pick_first_detection": "pick_earliest",
     "pick_earliest_segment": "pick_earliest",
     "pick_latest_detection": "pick_latest",
-    "pick_last_detection": "pick_latest",
     "pick_latest_segment": "pick_latest",
     "pick_best_detection": "pick_best",
     "pick_best_segment": "pick_best",
@@ -23,7 +21,6 @@ ALIASES: dict[str, str] = {
     "average": "avg",
     "mean": "avg",
     "concat": "concat_lists",
-    "union": "concat_lists",
     "join_text": "concat_text",
     "concat_texts": "concat_text",
 }

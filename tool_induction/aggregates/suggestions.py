@@ -11,6 +11,11 @@ _KNOWN_ELSEWHERE = {
     "limit": "top_k",
     "reverse": "sort_by with descending",
     "distinct": "dedupe_by with a key",
+    "union": "concat_lists, then dedupe_by where each may count once only",
+    "intersection": "intersect_by with a key",
+    "difference": "difference_by with a key",
+    "pick_first_detection": "first for the first of the list, pick_earliest for the first in time",
+    "pick_last_detection": "nth with -1 for the last of the list, pick_latest for the last in time",
 }
 
 #: names that occur in recorded answers of a model. Suggestions only inform: nothing is compiled differently for them.

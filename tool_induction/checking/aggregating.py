@@ -7,7 +7,7 @@ from dataclasses import replace
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checking.conditions import as_condition
 from tool_induction.checking.inference import Inference
-from tool_induction.checking.narrowing import Environment
+from tool_induction.checking.narrowing import KEPT, Environment, Fact
 from tool_induction.checking.ranges import check_limits
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
@@ -45,32 +45,48 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
     constants = {name: value.value for name, value in params if isinstance(value, Const)}
     result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ANY
     written = replace(step, inputs=inputs, params=params)
-    return written, _learn(written, result, lists, environment)
+    quiet = Inference(environment, Findings(), at.path)
+    return written, _learn(written, result, lists, environment, drops=_holds_nulls(written.inputs, quiet))
 
 
-def _learn(step: Aggregate, result: Type, lists: list[ListType], environment: Environment) -> Environment:
-    """What later conditions on the result will tell about the list it came from."""
+def _learn(
+    step: Aggregate, result: Type, lists: list[ListType], environment: Environment, *, drops: bool
+) -> Environment:
+    """What later conditions on the result will tell about the list it came from.
+
+    ``drops``: the list may hold nulls, which an aggregate does not see. What is told is then told of the list without
+    them, since a list of nothing but nulls is not empty, and nothing can be picked from it.
+    """
+    seen = Filtered(step.inputs, KEPT, ()) if drops else step.inputs
     meaning: Expr | None = None
     plain_any = step.operation == "any" and not dict(step.params).get("where")
     if step.operation == "count":
-        meaning = Filtered(step.inputs, "length", ())
+        meaning = Filtered(seen, "length", ())
     elif plain_any and lists and plain(lists[0].item) != BOOL:
-        meaning = Compare(Filtered(step.inputs, "length", ()), ">", Const(0))
+        meaning = Compare(Filtered(seen, "length", ()), ">", Const(0))
+    source: Fact = ("filled", to_text(seen))
+    if drops:
+        environment = environment.imply(source, ("filled", to_text(step.inputs)))
     after = environment.bind(step.save_as, result, meaning=meaning)
-    source = to_text(step.inputs) if not isinstance(step.inputs, JsonRecord) else ""
     name = step.save_as
-    if isinstance(result, OptionalType) and step.operation.startswith(("pick_", "first", "avg", "min", "max", "mode")):
-        if step.operation.startswith(("pick_", "first")):
-            after = after.imply(("filled", source), ("present", name)).imply(("present", name), ("filled", source))
+    if step.operation == "concat_text":
+        return replace(after, joined=after.joined | {name})
+    if isinstance(step.inputs, JsonRecord):
+        return after
+    if isinstance(result, OptionalType) and step.operation.startswith(("pick_", "first")):
+        after = after.imply(source, ("present", name)).imply(("present", name), source)
     elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
-        after = after.imply(("filled", source), ("filled", name)).imply(("filled", name), ("filled", source))
-    elif step.operation == "concat_text":
-        after = replace(after, joined=after.joined | {name}).imply(("filled", source), ("filled", name))
-        if lists and lists[0].filled:
-            after = after.assume([("filled", name)])
+        after = after.imply(source, ("filled", name)).imply(("filled", name), source)
+        if step.operation == "sort_by":
+            after = after.measure(name, seen)
     elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
-        after = after.imply(("filled", source), ("filled", name))
+        after = after.imply(source, ("filled", name))
     return after
+
+
+def _holds_nulls(inputs: Expr, at: Inference) -> bool:
+    rows = at.infer(inputs).type
+    return isinstance(rows, ListType) and isinstance(rows.item, OptionalType)
 
 
 def _inputs(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[ListType]]:
@@ -163,7 +179,11 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
                 expected=f"list<{show(rows.type)}>",
                 suggestion='name the lists: "inputs": ["one", "other"]',
             )
-        return rows.expr, [replace(inner, bound=None)] if isinstance(inner, ListType) else []
+        if not isinstance(inner, ListType):
+            return rows.expr, []
+        # Of no lists nothing is joined, however full each of them would be.
+        some = isinstance(rows.type, ListType) and rows.type.filled and not isinstance(rows.type.item, OptionalType)
+        return rows.expr, [replace(inner, bound=None, filled=inner.filled and some)]
     done: list[Expr] = []
     lists: list[ListType] = []
     for key, value in parts:
@@ -213,7 +233,7 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
             if parameter is None:
                 done.append((name, value))
             elif parameter.role == "condition":
-                inside = Inference(at.environment.shadow("item", item), at.findings, at.path)
+                inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
                 done.append((name, as_condition(inside, value)))
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checking.arithmetic import as_number
 from tool_induction.checking.conditions import null_not_handled
+from tool_induction.checking.narrowing import is_path
 from tool_induction.checking.typed import Typed
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, IsNone, Logic, to_text
@@ -40,7 +41,7 @@ def compare(at: Inference, expr: Compare) -> Expr:
     first, second = plain(left.type), plain(right.type)
     if expr.op in ("==", "!="):
         _equality(at, first, second, written)
-        return written
+        return _not_empty(at, written, left, right)
     numbers = is_numeric(first) and is_numeric(second)
     if not numbers and not (is_text(first) and is_text(second)):
         at.note(
@@ -73,6 +74,21 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
     for side in loose:
         null_not_handled(at, side, "an operand of a comparison")
     return written
+
+
+def _not_empty(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
+    """``text != ""`` asks whether there is a text; null, which is not "" either, is none."""
+    value = left if right.expr == Const("") else right if left.expr == Const("") else None
+    if written.op != "!=" or value is None or not isinstance(value.type, OptionalType) or not is_path(value.expr):
+        return written
+    both = Logic("and", IsNone(value.expr, negated=True), written)
+    at.note(
+        "W_COERCED",
+        f"{to_text(value.expr)} may be null, which is no text either",
+        found=to_text(written),
+        expected=to_text(both),
+    )
+    return both
 
 
 def _equality(at: Inference, first: Type, second: Type, written: Compare) -> None:
@@ -126,7 +142,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
         case "lower" | "upper":
             text = at.infer(expr.value)
             if isinstance(text.type, OptionalType):
-                null_not_handled(at, text, f"the operand of '{expr.name}'", f"{to_text(text.expr)} | default('')")
+                null_not_handled(at, text, f"the operand of '{expr.name}'", _with_default(text, "''"))
             elif not is_text(text.type):
                 at.note("E_TYPE", f"'{expr.name}' works on strings", found=show(text.type), expected="string")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
@@ -143,8 +159,12 @@ def _length(at: Inference, expr: Filtered) -> Typed:
     if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
         value = at.listed(value)
     if isinstance(value.type, OptionalType):
-        null_not_handled(at, value, "the operand of 'length'", f"{to_text(value.expr)} | default([]) | length")
+        null_not_handled(at, value, "the operand of 'length'", _with_default(value, "[]"))
     return Typed(Filtered(value.expr, "length", ()), INT)
+
+
+def _with_default(typed: Typed, fallback: str) -> str:
+    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def _default(at: Inference, expr: Filtered) -> Typed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tool_induction.checking.hints import ask_for, instead_of_null
 from tool_induction.checking.typed import Typed
 from tool_induction.checking.unwrapping import list_field
 from tool_induction.language.diagnostics import Findings, Path
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
 
 def as_condition(at: Inference, expr: Expr) -> Expr:
     """The expression where true or false is wanted; what a list or an optional stands for is written out."""
+    with at.asking(expr):
+        return _condition(at, expr)
+
+
+def _condition(at: Inference, expr: Expr) -> Expr:
     typed = at.infer(expr)
     inner = plain(typed.type)
     if typed.type == BOOL or isinstance(typed.type, AnyType):
         return typed.expr
     if inner == BOOL:
-        null_not_handled(at, typed, "a condition", f"{to_text(typed.expr)} | default(false)")
+        null_not_handled(at, typed, "a condition", f'write "{{{{ {to_text(typed.expr)} | default(false) }}}}"')
         return typed.expr
     if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
         return _coerced(at, typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
@@ -55,29 +61,18 @@ def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "") -> None:
     """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
-    suggestion = way_out or f"{{{{ {text} | default(...) }}}}"
-    root = optional_root(at, typed.expr)
-    if root is not None and not way_out:
-        if at.demands is not None and not (isinstance(root, Field) and root.key == "confidence"):
+    root = _first_null(at, typed.expr)
+    may_ask = root is not None and not way_out and base_name(root) != "item"
+    if root is not None and may_ask and at.demands is not None:
+        if not (isinstance(root, Field) and root.key == "confidence"):
             at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
             return
-        condition = f"{to_text(root)} is not none"
-        if isinstance(root, Index):
-            condition = f"{to_text(root.base)} | length > 0"
-        suggestion = _say_before(condition)
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",
         found=show(typed.type),
         expected=show(plain(typed.type)),
-        suggestion=suggestion,
-    )
-
-
-def _say_before(condition: str) -> str:
-    return (
-        f'say before what happens without it: {{"type": "require", "condition": "{{{{ {condition} }}}}", '
-        f'"status": "empty", "reason": "..."}}'
+        suggestion=way_out or instead_of_null(at, typed.expr, root),
     )
 
 
@@ -86,7 +81,7 @@ def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
-    at.note("E_OPTIONAL", message, found=to_text(value), suggestion=_say_before(to_text(condition)))
+    at.note("E_OPTIONAL", message, found=to_text(value), suggestion=ask_for(at, condition, value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +119,15 @@ def base_name(expr: Expr) -> str:
 
 def optional_root(at: Inference, expr: Expr) -> Expr | None:
     """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
+    return None if base_name(expr) == "item" else _first_null(at, expr)
+
+
+def _first_null(at: Inference, expr: Expr) -> Expr | None:
     chain: list[Expr] = []
     while isinstance(expr, Field | Index):
         chain.append(expr)
         expr = expr.base
-    if not isinstance(expr, Name) or expr.name == "item":
+    if not isinstance(expr, Name):
         return None
     for part in (expr, *reversed(chain)):
         if isinstance(at.infer(part).type, OptionalType):

@@ -36,6 +36,7 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import (
     ANY,
     BOOL,
+    BOX,
     FLOAT,
     INT,
     NULL,
@@ -63,6 +64,10 @@ class Inference:
         self.path = path
         #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
         self.demands: list[Demand] | None = None
+        #: the condition being looked at, as a whole
+        self.condition: Expr | None = None
+        #: the names the step binds
+        self.binds: tuple[str, ...] = ()
 
     def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
         """Note a finding at the place being looked at."""
@@ -75,6 +80,13 @@ class Inference:
         demands, self.demands = self.demands, None
         yield
         self.environment, self.demands = before, demands
+
+    @contextmanager
+    def asking(self, condition: Expr) -> Iterator[None]:
+        """Look at a condition, or at a part of one."""
+        before, self.condition = self.condition, self.condition or condition
+        yield
+        self.condition = before
 
     @contextmanager
     def at(self, *parts: str | int) -> Iterator[None]:
@@ -171,8 +183,16 @@ class Inference:
         rows = plain(base.type)
         if not isinstance(rows, ListType):
             return Typed(written, ANY)
-        sure = rows.filled and expr.number in (0, -1) and not isinstance(base.type, OptionalType)
+        sure = self._is_long_enough(base.expr, rows, expr.number) and not isinstance(base.type, OptionalType)
         return Typed(written, self.environment.narrowed(written, rows.item if sure else optional(rows.item)))
+
+    def _is_long_enough(self, rows: Expr, type_: ListType, number: int) -> bool:
+        """Whether a list surely has an item at a place."""
+        if isinstance(rows, Items | JsonList):
+            return -len(rows.items) <= number < len(rows.items)
+        if type_.name == BOX.name:
+            return -4 <= number < 4  # noqa: PLR2004 -- a box has four numbers
+        return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: Expr) -> Typed:
         """The expression where a list is wanted: a record with one list field stands for that field."""

@@ -5,11 +5,13 @@ Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from tool_induction.checking.lengths import known_length, least_length, reached, reaches, shifted
 from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,
@@ -28,47 +30,91 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_smaller
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-Fact: TypeAlias = tuple[Literal["present", "filled"], str]
+#: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
+KEPT = "kept"
+#: a value is not null; a list or a text is not empty; a list has an item at that place; a number is not 0
+Fact: TypeAlias = tuple[Literal["present", "filled", "reached", "nonzero"], str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """The types of the names in scope and what is known about their values.
 
-    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for;
-    ``follows`` the facts that follow from a fact (the earliest item of a list that is not empty is there).
+    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for; ``tells``
+    what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
+    made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
+    earliest item of a list that is not empty is there).
     """
 
     types: Mapping[str, Type]
     facts: frozenset[Fact] = frozenset()
     meanings: Mapping[str, Expr] = field(default_factory=dict)
+    tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
     #: texts that were joined of the texts of a list, and are empty where that is
     joined: frozenset[str] = frozenset()
     #: computed numbers that may be below zero
     signed: frozenset[str] = frozenset()
+    #: lists in another order, or with other items made of theirs -> the list that is exactly as long
+    as_long: Mapping[str, str] = field(default_factory=dict)
+    #: variables -> the list they walk through
+    walked: Mapping[str, Expr] = field(default_factory=dict)
+    #: the names that stood before the outermost loop; None outside of loops
+    outside: frozenset[str] | None = None
 
     def is_filled(self, path: Expr) -> bool:
         """Whether it is known that a list or a joined text is not empty."""
         return ("filled", to_text(path)) in self.facts
 
+    def has_place(self, rows: Expr, number: int) -> bool:
+        """Whether it is known that a list has an item at a place."""
+        return reaches(self.facts, self._measured(to_text(rows)), number)
+
+    def least_length(self, rows: Expr) -> int:
+        """How many items a list is known to have at least."""
+        return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
+
+    def reached(self, rows: Expr, least: int) -> frozenset[Fact]:
+        """What follows from a list's having at least so many items."""
+        return frozenset(reached(self._measured(to_text(rows)), least))
+
+    def measure(self, name: str, rows: Expr) -> Environment:
+        """With a list that has exactly as many items as another one."""
+        return replace(self, as_long={**self.as_long, name: self._measured(to_text(rows))})
+
+    def _measured(self, rows: str) -> str:
+        return self.as_long.get(rows, rows)
+
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
         """With one more name."""
-        meanings = self.meanings if meaning is None else {**self.meanings, name: meaning}
+        meanings, tells = self.meanings, self.tells
+        if meaning is not None:
+            meanings = {**meanings, name: meaning}
+            tells = {**tells, name: (facts_of(meaning, self), facts_of(meaning, self, holds=False))}
         # A record of two copies of the last record, and so on: what nobody could read is not told either.
         type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
-        return replace(self, types={**self.types, name: type_}, meanings=meanings)
+        return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def shadow(self, name: str, type_: Type) -> Environment:
         """With a loop variable; whatever was known about, or through, another value of that name is forgotten."""
-        facts = frozenset(fact for fact in self.facts if not _mentions(fact, name))
+        facts = _without(self.facts, name)
         meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
-        follows = {
-            fact: frozenset(then for then in thens if not _mentions(then, name))
-            for fact, thens in self.follows.items()
-            if not _mentions(fact, name)
+        tells = {
+            key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
         }
-        return replace(self.bind(name, type_), facts=facts, meanings=meanings, follows=follows)
+        follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
+        as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
+        walked = {key: rows for key, rows in self.walked.items() if key != name}
+        after = replace(self.bind(name, type_), facts=facts, meanings=meanings, tells=tells, follows=follows)
+        return replace(after, as_long=as_long, walked=walked)
+
+    def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
+        """With a variable that walks through a list, in a loop or within one step."""
+        after = self.shadow(name, type_)
+        outside = frozenset(self.types) if loop and self.outside is None else self.outside
+        if outside is not None:
+            outside -= {name}
+        return replace(after, walked={**after.walked, name: rows}, outside=outside)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """With one more thing that follows from a fact."""
@@ -87,11 +133,11 @@ class Environment:
 
     def narrowed(self, path: Expr, type_: Type) -> Type:
         """A type with what is known about the value at that path."""
-        if not _is_path(path):
+        if not is_path(path):
             return type_
         text = to_text(path)
         filled = ("filled", text) in self.facts
-        if isinstance(type_, OptionalType) and (filled or ("present", text) in self.facts):
+        if isinstance(type_, OptionalType) and ("present", text) in self.facts:
             type_ = type_.item
         return replace(type_, filled=True) if filled and isinstance(type_, ListType) else type_
 
@@ -104,7 +150,12 @@ def _mentions(fact: Fact, name: str) -> bool:
     return name in _WORD.findall(fact[1])
 
 
-def _is_path(expr: Expr) -> bool:
+def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
+    return frozenset(fact for fact in facts if not _mentions(fact, name))
+
+
+def is_path(expr: Expr) -> bool:
+    """Whether an expression only names a value: facts are told of such."""
     while isinstance(expr, Field | Index):
         expr = expr.base
     return isinstance(expr, Name)
@@ -113,8 +164,8 @@ def _is_path(expr: Expr) -> bool:
 def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
     """What is known once the condition holds (or does not hold)."""
     match condition:
-        case Name(name) if name in environment.meanings:
-            return facts_of(environment.meanings[name], environment, holds=holds)
+        case Name(name) if name in environment.tells:
+            return environment.tells[name][0 if holds else 1]
         case Not(value):
             return facts_of(value, environment, holds=not holds)
         case Logic(op, left, right):
@@ -122,26 +173,35 @@ def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -
             # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case IsNone(value, negated):
-            return _present(value) if negated == holds else frozenset()
+            return _present(value, environment) if negated == holds else frozenset()
         case Compare():
             return _compared(condition, environment, holds=holds)
     return frozenset()
 
 
-def _present(value: Expr) -> frozenset[Fact]:
+def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
     """The value is there, and so is everything it is a part of."""
     facts: set[Fact] = set()
-    while _is_path(value):
+    while is_path(value):
         facts.add(("present", to_text(value)))
         if not isinstance(value, Field | Index):
             break
         if isinstance(value, Index):
             facts.add(("filled", to_text(value.base)))
+            facts |= environment.reached(value.base, value.number + 1 if value.number >= 0 else -value.number)
         value = value.base
     return frozenset(facts)
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -154,24 +214,28 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
     op = op if holds else _OPPOSITE[op]
     if not isinstance(right, Const):
         return frozenset()
-    if isinstance(left, Name) and left.name in environment.meanings:
-        left = environment.meanings[left.name]
-    if isinstance(left, Filtered) and left.name == "length" and isinstance(right.value, int | float):
-        if _excludes_zero(op, right.value):
-            return _present(left.value) | {("filled", to_text(left.value))}
-        return frozenset()
+    if isinstance(right.value, int | float) and not isinstance(right.value, bool):
+        return _measured(left, op, right.value, environment)
     if op == "!=" and right.value == "":
-        return _present(left) | {("filled", to_text(left))}
+        return frozenset([("filled", to_text(left))])  # null is not "" either
     if op == "==" and right.value is not None:
-        return _present(left)
+        return _present(left, environment)
     return frozenset()
 
 
-def _excludes_zero(op: str, number: float) -> bool:
-    """Whether ``length op number`` cannot hold for a length of zero."""
-    return {
-        ">": number >= 0,
-        ">=": number > 0,
-        "==": number != 0,
-        "!=": number == 0,
-    }.get(op, False)
+def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
+    """What a comparison with a number tells: how long a list is at least, that a number is not zero."""
+    facts: set[Fact] = set()
+    if not _OPERATIONS[op](0, number):
+        facts.add(("nonzero", to_text(left)))
+    if op == "==":
+        facts |= _present(left, environment)
+    left, number = shifted(left, number)
+    if isinstance(left, Name) and left.name in environment.meanings:
+        left = environment.meanings[left.name]
+    if isinstance(left, Filtered) and left.name == "length":
+        least = least_length(op, number)
+        if least:
+            facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
+            facts |= environment.reached(left.value, least)
+    return frozenset(facts)

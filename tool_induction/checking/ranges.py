@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.checking.conditions import missing
+from tool_induction.checking.hints import ask_for
+from tool_induction.checking.narrowing import KEPT
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -38,7 +40,7 @@ _ANY = float("inf")
 
 @dataclass(frozen=True)
 class Range:
-    """Where a number lies; ``known`` says that both ends can be reached as far as the compiler can tell."""
+    """Where a number lies, both ends included; an end that nothing is known of is infinite."""
 
     least: float = -_ANY
     most: float = _ANY
@@ -73,9 +75,14 @@ def range_of(at: Inference, expr: Expr) -> Range:
 
 def _filtered(at: Inference, expr: Filtered) -> Range:
     if expr.name == "length":
+        if isinstance(expr.value, Filtered) and expr.value.name == KEPT:
+            whole = plain(at.infer(expr.value.value).type)
+            most = whole.bound if isinstance(whole, ListType) else None
+            return Range(at.environment.least_length(expr.value), _ANY if most is None else most)
         rows = plain(at.infer(expr.value).type)
         if isinstance(rows, ListType):
-            return Range(1 if rows.filled else 0, _ANY if rows.bound is None else rows.bound)
+            least = max(int(rows.filled), at.environment.least_length(expr.value))
+            return Range(least, _ANY if rows.bound is None else rows.bound)
         return Range(least=0)
     if expr.name in ("min", "max") and isinstance(expr.value, Items | JsonList) and expr.value.items:
         parts = [range_of(at, item) for item in expr.value.items]
@@ -108,15 +115,16 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
 def check_divisor(at: Inference, expr: Arithmetic) -> None:
     """Note a division by what may be nothing: the length of a list that may be empty."""
     divisor = range_of(at, expr.right)
+    text = to_text(expr.right)
+    if ("nonzero", text) in at.environment.facts:
+        return
     if divisor.least == 0 or expr.right == Const(0):
-        text = to_text(expr.right)
         at.note(
             "E_TYPE",
             f"{text} may be 0, and nothing can be divided by that",
             found=text,
             expected="a number that is not 0",
-            suggestion=f'say before what happens then: {{"type": "require", "condition": "{{{{ {text} > 0 }}}}", '
-            f'"status": "empty", "reason": "..."}}',
+            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0)), expr),
         )
 
 

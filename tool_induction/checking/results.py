@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tool_induction.checking.inference import Inference
+from tool_induction.checking.narrowing import Fact
 from tool_induction.checking.unwrapping import flattened_field, list_field
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
@@ -136,3 +137,15 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
         most = min(most, loop.max_items)
     typical = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
     return replace(loop, bound=most, typical=min(typical, most), least=1 if rows.filled and loop.until is None else 0)
+
+
+def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
+    """What a filter's condition tells about every item it keeps: which fields are there, which lists are not empty."""
+    if ("present", path) in facts:
+        item = plain(item)
+    if ("filled", path) in facts and isinstance(item, ListType):
+        return replace(item, filled=True)
+    if isinstance(item, RecordType) and any(text.startswith(f"{path}.") for _, text in facts):
+        for key, type_ in item.fields:
+            item = with_field(item, key, known_item(type_, facts, f"{path}.{key}"))
+    return item

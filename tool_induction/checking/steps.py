@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from tool_induction.checking.aggregating import check_aggregate
 from tool_induction.checking.conditions import as_condition, base_name, implicit_require
 from tool_induction.checking.inference import Inference
-from tool_induction.checking.narrowing import Environment, facts_of
+from tool_induction.checking.narrowing import Environment, facts_of, is_path
 from tool_induction.checking.ranges import check_stretch, from_the_start, may_be_negative, within_range
 from tool_induction.checking.results import (
     TIMES,
     bounded,
     flattened_size,
+    known_item,
     loop_item,
     operation_result,
     tool_result,
@@ -39,7 +40,7 @@ from tool_induction.language.model import (
     binds,
 )
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Const, Expr, Filtered
+from tool_induction.language.syntax import Const, Expr, Filtered, Items, JsonList, Name, names, to_text
 from tool_induction.language.types import (
     ANY,
     BOOL,
@@ -53,7 +54,6 @@ from tool_induction.language.types import (
     optional,
     plain,
     show,
-    with_field,
 )
 from world_api.operations import OPERATIONS
 
@@ -119,7 +119,9 @@ class StepChecker:
         return asked, environment
 
     def _at(self, environment: Environment, step: Step) -> Inference:
-        return Inference(environment, self._findings, step.path)
+        at = Inference(environment, self._findings, step.path)
+        at.binds = binds(step)
+        return at
 
     def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
         match step:
@@ -147,7 +149,7 @@ class StepChecker:
         inside, loop, rows = environment, None, None
         if step.loop is not None:
             loop, rows = self._loop(step, step.loop, at, loops)
-            inside = environment.shadow(loop.variable, rows.item)
+            inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         params = self._params(step, self._at(inside, step))
         step = replace(step, params=params)
         result = self._result(step)
@@ -160,7 +162,7 @@ class StepChecker:
         keeps = rows.filled and flattens is None and step.on_error != "skip"
         collected = ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
         after = environment.bind(step.save_as, collected)
-        loop = self._until(loop, self._at(after.shadow(loop.variable, rows.item), step))
+        loop = self._until(loop, self._at(inside.bind(step.save_as, collected), step))
         return replace(step, loop=loop, flattens=flattens), after
 
     def _loop(self, step: Call | Block, loop: Loop, at: Inference, loops: int) -> tuple[Loop, ListType]:
@@ -209,7 +211,7 @@ class StepChecker:
     def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)
         loop, rows = self._loop(step, step.loop, at, loops)
-        inside = environment.shadow(loop.variable, rows.item)
+        inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         body, after_body = self.block(step.body, inside, loops=loops + 1)
         last = next((binds(inner)[-1] for inner in reversed(body) if binds(inner)), None)
         result = after_body.type_of(last) if last is not None else ANY
@@ -228,12 +230,12 @@ class StepChecker:
         with at.at("inputs"):
             rows = want_list(at, step.inputs, "a filter")
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = self._at(environment.shadow("item", type_.item), step)
+        inside = self._at(environment.walk("item", type_.item, rows.expr), step)
         with inside.at("where"):
             where = as_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
-        kept = replace(type_, item=_known_item(type_.item, facts), filled=False, typical=typical, name="")
+        kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
         return replace(step, inputs=rows.expr, where=where), environment.bind(step.save_as, kept)
 
     def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
@@ -241,7 +243,7 @@ class StepChecker:
         with at.at("inputs"):
             rows = want_list(at, step.inputs, "a projection")
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = self._at(environment.shadow("item", type_.item), step)
+        inside = self._at(environment.walk("item", type_.item, rows.expr), step)
         item = plain(type_.item)
         made: dict[str, Type] = {}
         for key in (*TIMES, "evidence"):
@@ -258,7 +260,7 @@ class StepChecker:
             made.pop(key, None)
             made[key] = STRING if isinstance(typed.type, EnumType) else typed.type
         record = RecordType(fields=tuple(made.items()))
-        after = environment.bind(step.save_as, replace(type_, item=record, name=""))
+        after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows.expr)
         return replace(step, inputs=rows.expr, fields=tuple(fields)), after
 
     def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
@@ -269,6 +271,10 @@ class StepChecker:
         meaning = typed.expr if typed.type == BOOL or counts else None
         type_ = STRING if isinstance(typed.type, EnumType) else typed.type
         after = environment.bind(step.save_as, type_, meaning=meaning)
+        if isinstance(typed.expr, JsonList | Items):
+            after = after.assume(after.reached(Name(step.save_as), len(typed.expr.items)))
+        elif isinstance(typed.type, ListType) and is_path(typed.expr):
+            after = after.measure(step.save_as, typed.expr)
         if may_be_negative(at, typed.expr):
             after = replace(after, signed=after.signed | {step.save_as})
         return replace(step, value=typed.expr), after
@@ -304,6 +310,13 @@ class StepChecker:
             condition = as_condition(at, step.condition)
         with at.at("reason"):
             reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
+        if environment.outside is not None and not names(condition) <= environment.outside:
+            at.note(
+                "W_REQUIRE_IN_LOOP",
+                f"the whole tool ends at the first item for which {to_text(condition)} does not hold, not only that item",
+                found=to_text(condition),
+                suggestion="to leave out such items, filter the list before the loop, or put an 'if' around the steps",
+            )
         known = facts_of(condition, environment)
         return replace(step, condition=condition, reason=reason), environment.assume(known)
 
@@ -311,14 +324,3 @@ class StepChecker:
 def _loses(first: Type, both: Type) -> bool:
     """Whether two branches share so little that what follows could not use it."""
     return isinstance(both, RecordType) and isinstance(first, RecordType) and bool(first.fields) and not both.fields
-
-
-def _known_item(item: Type, facts: frozenset[tuple[str, str]]) -> Type:
-    """What a filter's condition tells about every item it keeps."""
-    if ("present", "item") in facts:
-        item = plain(item)
-    if isinstance(item, RecordType):
-        for key, type_ in item.fields:
-            if ("present", f"item.{key}") in facts:
-                item = with_field(item, key, plain(type_))
-    return item

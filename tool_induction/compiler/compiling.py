@@ -25,6 +25,7 @@ from tool_induction.compiler.resolve import ToolParameters, resolve
 from tool_induction.compiler.scope import check_scope
 from tool_induction.compiler.shape import check_shape, name_of, split_document
 from tool_induction.compiler.spellings import canonical_spelling
+from tool_induction.documents.invisible import check_visible
 from tool_induction.language.diagnostics import Diagnostic, Findings, by_relevance
 from tool_induction.language.model import Tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
@@ -152,6 +153,7 @@ class _Compiler:
         raw = canonical_spelling(raw, findings, path)
         if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
             return
+        check_visible(raw, path, findings)
         if name in self._models:  # neither can be meant
             first = (*self._models[name].path, "tool_name")
             for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):

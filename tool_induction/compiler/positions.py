@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.language.diagnostics import Path
+from world_api.core.printable import columns, pictured
 
 _SPACE = " \t\r\n"
 
@@ -23,17 +23,17 @@ class Position:
     length: int = 1
 
     def caret(self, width: int = 110) -> str:
-        """The line, cut to fit, and a mark under the place."""
+        """The line, cut to fit, and a mark under the place. Nothing in it steers a terminal."""
         start = max(0, self.column - 1 - width // 2) if len(self.text) > width else 0
         shown = self.text[start : start + width]
         before = self.column - 1 - start
-        mark = "^" + "~" * (min(self.length, len(shown) - before) - 1)
-        return f"{shown}\n{''.join(map(_blank, shown[:before]))}{mark}"
+        mark = "^" + "~" * (columns(shown[before : before + self.length]) - 1)
+        return f"{pictured(shown)}\n{''.join(map(_blank, shown[:before]))}{mark}"
 
 
 def _blank(letter: str) -> str:
     """White space as wide as a letter is on a terminal."""
-    return letter if letter == "\t" else "  " if unicodedata.east_asian_width(letter) in "WF" else " "
+    return letter if letter == "\t" else " " * columns(letter)
 
 
 @dataclass(kw_only=True)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.suggestions import INSTEAD, PARAMETERS_ELSEWHERE, PARAMETERS_INSTEAD
+from tool_induction.language.allowed import RESERVED_TOOL_NAMES
 from tool_induction.language.diagnostics import Code, Findings, Path, closest, did_you_mean
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
@@ -31,6 +32,9 @@ def resolve(tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings)
     """The tool with canonical aggregate names; everything unknown is noted."""
     if tool.name in OPERATIONS:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
+    if tool.name in RESERVED_TOOL_NAMES:
+        message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
+        findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
     return replace(tool, steps=_resolve_block(tool.steps, tools, findings))
 
 
@@ -165,6 +169,9 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     pair = ["a", "b"] if spec.takes == "pair" else []
     if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
         return step.inputs
+    if not keys and spec.takes == "list":
+        wanted = _inputs_in_words(spec)
+        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}", found="{}", expected=wanted)
     meant: Expr = Broken("inputs")
     for key, value in step.inputs.entries:
         if key in pair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
@@ -51,8 +52,11 @@ class _Checker:
         defined = {item.name for item in self.tool.inputs}
         self._block(self.tool.steps, defined, frozenset())
         self._outputs(defined)
-        for item in self.tool.inputs:
+        for place, output in enumerate(self.tool.outputs):
+            self._looks_like(output.name, [one.name for one in self.tool.outputs[:place]], output.path)
+        for place, item in enumerate(self.tool.inputs):
             self._hides(item.name, item.path)
+            self._looks_like(item.name, [one.name for one in self.tool.inputs[:place]], item.path)
             if item.name not in self.used:
                 self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used", found=item.name)
         for name, path in self.bound_at.items():
@@ -182,9 +186,22 @@ class _Checker:
                 "E_REDEFINED", (*path, "save_as"), f"{name!r} is bound already", found=name, suggestion="use a new name"
             )
         self._hides(name, (*path, "save_as"))
+        self._looks_like(name, defined, (*path, "save_as"))
         defined.add(name)
         self.later.discard(name)
         self.bound_at.setdefault(name, (*path, "save_as"))
+
+    def _looks_like(self, name: str, others: Iterable[str], path: Path) -> None:
+        """A name that another differs from by capitals alone is soon read for it."""
+        other = next((one for one in sorted(others) if one != name and one.lower() == name.lower()), None)
+        if other is not None:
+            self.findings.add(
+                "W_SHADOW",
+                path,
+                f"{name!r} and {other!r} differ by capitals only",
+                found=name,
+                suggestion="call each by what it holds",
+            )
 
     def _hides(self, name: str, path: Path) -> None:
         if name in OPERATIONS:

@@ -196,13 +196,14 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 if _is_misspelt(key, error):
                     continue  # it stands there under another name, and that is told
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
+                add = 'add "enum": ["...", "..."]' if key == "enum" else ""
                 findings.add(
                     "E_SHAPE",
                     where,
-                    f"{_what(error.instance)} needs the key {key!r}",
+                    f"{_what(error.instance, where)} needs the key {key!r}",
                     found=", ".join(map(str, error.instance)),
                     expected=key,
-                    suggestion=near.replace("did you mean", "rename") if near else "",
+                    suggestion=near.replace("did you mean", "rename") if near else add,
                 )
         case "additionalProperties":
             known = error.schema.get("properties", {})
@@ -211,7 +212,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                 findings.add(
                     "E_SHAPE",
                     (*where, key),
-                    f"{_what(error.instance)} has no key {key!r}",
+                    f"{_what(error.instance, where)} has no key {key!r}",
                     found=key,
                     expected=", ".join(known),
                     suggestion=_other_key(key, known),
@@ -236,6 +237,8 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
 
 def _is_misspelt(key: str, error: Any) -> bool:
     """Whether a key that is not known at this place is told to be the one that is missing."""
+    if key == "enum":
+        return any(other in error.instance for other in _OTHER_KEYS[key])
     known = error.schema.get("properties", {})
     if error.schema.get("additionalProperties") is not False:
         return False
@@ -321,13 +324,15 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
     findings.add("E_SIZE" if code == "E_SIZE" else "E_SHAPE", where, message, found=_shown(value), expected=str(wanted))
 
 
-def _what(instance: Mapping[str, Any]) -> str:
+def _what(instance: Mapping[str, Any], where: Path) -> str:
+    """What an object is meant to be, by the place where it stands."""
+    is_step = len(where) > 1 and where[-2] in _BLOCKS and isinstance(where[-1], int)
+    if is_step and not isinstance(instance.get("type"), str):
+        return "a step"
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
         known = instance["type"] in STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
-    if "steps" in instance or "tool_name" in instance:
-        return "a tool"
-    return "a step" if {"save_as", "params"} & set(instance) else "a tool"
+    return "a declaration" if len(where) > 1 and where[-2] in ("inputs", "outputs") else "a tool"
 
 
 def _kind(value: Any) -> str:

@@ -6,6 +6,7 @@ that stands in a document is there by mistake: it is refused, and nothing that i
 
 from __future__ import annotations
 
+import json
 import re
 
 BLOT = "[secret]"
@@ -22,6 +23,8 @@ _SHAPES = (
     r"\b(?i:api[_-]?key|secret[_-]?key|access[_-]?token|auth[_-]?token|password)\W{1,4}[A-Za-z0-9+/_=-]{16,}",
 )
 _SECRET = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+_LETTER = re.compile(r"[^\r\n]")
 #: shorter texts cannot hold one
 _SHORTEST = 12
 
@@ -34,3 +37,22 @@ def holds_secret(text: str) -> bool:
 def without_secrets(text: str) -> str:
     """The text with everything blotted out that looks like a credential: for logs of what a model wrote."""
     return _SECRET.sub(BLOT, text)
+
+
+def blotted(source: str) -> str:
+    """The text of a document, just as long and with the same lines, its secrets blotted out; also those written in escapes."""
+    return _SECRET.sub(_blot, _QUOTED.sub(_without_escaped, source))
+
+
+def _without_escaped(quoted: re.Match[str]) -> str:
+    if "\\" not in quoted[0]:
+        return quoted[0]
+    try:
+        meant = json.loads(quoted[0], strict=False)
+    except ValueError:
+        return quoted[0]
+    return f'"{_blot(quoted)[1:-1]}"' if holds_secret(meant) else quoted[0]
+
+
+def _blot(found: re.Match[str]) -> str:
+    return _LETTER.sub("*", found[0])

@@ -95,7 +95,7 @@ def _decodable(node: Any) -> Any:
             kept[key] = {name: _decodable(part) for name, part in value.items()}
         elif key == "pattern":
             kept[key] = value.replace(r"(?!\n)", "")
-        elif key not in ("not", "dependentRequired", "propertyNames", "examples"):
+        elif key not in ("not", "if", "then", "dependentRequired", "propertyNames", "examples"):
             kept[key] = _decodable(value)
     return kept
 

@@ -153,7 +153,8 @@ def _plain(model: type[Part]) -> Schema:
     definitions = made.pop("$defs", {})
     whole: Schema = _tidy(made, definitions)
     whole["description"] = (model.__doc__ or "").split("\n\n")[0].replace("``", "'").replace("\n    ", " ").strip()
-    return {key: whole[key] for key in ("description", "type", "required", "additionalProperties", "properties")}
+    kept = ("description", "type", "required", "additionalProperties", "properties", "if", "then")
+    return {key: whole[key] for key in kept if key in whole}
 
 
 _REFERENCES = {"InputDeclaration": "input", "OutputDeclaration": "output"}

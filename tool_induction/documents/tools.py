@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, TypeAdapter, model_validator
 
 from tool_induction.documents.parts import TOOL_NAME, Name, Part, TypeName
 from tool_induction.documents.steps import Block
@@ -15,6 +15,13 @@ Description = Annotated[str, StringConstraints(max_length=500)]
 
 class InputDeclaration(Part):
     """An input with more than a type."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"type": {"const": "enum"}}, "required": ["type"]},
+            "then": {"required": ["enum"]},
+        }
+    )
 
     type: Annotated[
         TypeName, Field(description="The type: string, number, int, bool, Time, Interval, enum, list<T>, ...")
@@ -31,6 +38,12 @@ class InputDeclaration(Part):
     def takes_null(cls) -> frozenset[str]:
         """A default may be null."""
         return frozenset({"default"})
+
+    @model_validator(mode="after")
+    def _names_its_values(self) -> Self:
+        if self.type == "enum" and not self.enum:
+            raise ValueError("an enum names its values")
+        return self
 
 
 class OutputDeclaration(Part):

@@ -22,6 +22,7 @@ from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_temp
 from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import ToolFault
+from world_api.world.disk.files import open_regular
 
 _SUFFIX = ".yaml"
 
@@ -44,7 +45,7 @@ def load_domain(named: str | Path) -> Domain:
     """
     source = _find(named)
     try:
-        with source.open("rb") as stream:
+        with open_regular(source) if isinstance(source, Path) else source.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
@@ -55,7 +56,7 @@ def load_domain(named: str | Path) -> Domain:
 def _find(named: str | Path) -> Traversable:
     path = Path(named)
     try:
-        if str(named).strip() and path.is_file():
+        if str(named).strip() and path.exists() and not path.is_dir():
             return path
     except OSError:  # a name no file system takes
         pass

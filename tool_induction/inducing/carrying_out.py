@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tool_induction.library import ToolLibrary
 from world_api.backends.chat.recording import Exchange, read_exchanges
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.core.ports import ChatModel, Clock
+from world_api.world.disk.files import open_regular
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +89,10 @@ def carry_out(
     with checkpoint.held(asked.record()) as recorded:
         if recorded:
             tell(f"going on from {len(recorded)} recorded exchanges in {checkpoint.folder}")
-        known = recorded if replayed is None else replayed
-        exchanges = None if chat is None else Exchanges(chat, clock=clock, recorded=known, keep=checkpoint.keep)
+        exchanges = None
+        if chat is not None:
+            known, keep = (recorded, checkpoint.keep) if replayed is None else (replayed, _nothing)
+            exchanges = Exchanges(chat, clock=clock, recorded=known, keep=keep)
         induction = induce(
             Plan(domain=domain, count=order.count, seed=order.settings.seed, repairs=order.repairs),
             prompts=prompts,
@@ -98,23 +101,17 @@ def carry_out(
             document=document,
             tell=tell,
         )
-        made = _paid(exchanges, tell)
-        if replayed is not None and not recorded:
-            for exchange in made:
-                checkpoint.keep(exchange)
-        cost = spent(made, price)
+        for exchange in (replayed or [])[len(recorded) :]:
+            checkpoint.keep(exchange)
+        if exchanges is not None and (unused := exchanges.unused()):
+            tell(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
+        cost = spent([] if exchanges is None else exchanges.paid, price)
         library = freeze_induction(induction, asked, cost, checkpoint=checkpoint, date=clock.now())
     return Done(library=library, induction=induction, cost=cost)
 
 
-def _paid(exchanges: Exchanges | None, tell: Callable[[str], None]) -> Sequence[Exchange]:
-    """All exchanges of the induction, those of an earlier process that nothing asks for any more included."""
-    if exchanges is None:
-        return ()
-    unused = exchanges.unused()
-    if unused:
-        tell(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
-    return [*exchanges.done, *unused]
+def _nothing(_: Exchange) -> None:
+    """Keeps nothing: the exchanges of a replay are put into the work folder once it has come through."""
 
 
 def _model(
@@ -150,9 +147,10 @@ def _exchanges(recording: Path) -> list[Exchange]:
     Raises:
         EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
-    found = read_exchanges(recording)
+    hint = "give the recording.jsonl of a library that was induced"
+    found = read_exchanges(recording, hint=hint)
     if not found:
-        raise EpisodeFault("recording_damaged", f"{recording.name} holds no exchange", hint="give a recording.jsonl")
+        raise EpisodeFault("recording_damaged", f"{recording.name} holds no exchange", hint=hint)
     return found
 
 
@@ -163,7 +161,7 @@ def _read(document: Path) -> str:
         ToolFault: ``unreadable_document``.
     """
     try:
-        with document.open("rb") as stream:
+        with open_regular(document) as stream:
             content = stream.read(limits.MAX_DOCUMENT_BYTES + 1)
         if len(content) <= limits.MAX_DOCUMENT_BYTES:
             return content.decode("utf-8-sig")

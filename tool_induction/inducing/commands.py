@@ -66,7 +66,8 @@ def induce(
 ) -> None:
     """Have a model write a tool library for a domain.
 
-    It is drafted, repaired, tried, and frozen with a log and a report. Broken off at any moment, the same command goes on where it was: what the model has answered is not asked again.
+    It is drafted, repaired, tried, and frozen with a log and a report. Broken off at any moment, the same command goes on where
+    it was: what the model has answered is not asked again.
     """
     from tool_induction.domains import load_domain
     from tool_induction.inducing.asking.prompting import InducerPrompts

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tool_induction.admission import Admission, ExampleWorld, Verdict, admit
+from tool_induction.admission.verdicts import Reason
 from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
 from tool_induction.inducing.reading import WrittenTool
 from tool_induction.language import limits
-from tool_induction.language.diagnostics import Diagnostic, format_path
+from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 
 #: unreadable: no JSON; faulty: does not compile; refused: not admitted; duplicate: admitted but for another that does the same
 Standing = Literal["unreadable", "faulty", "refused", "duplicate", "admitted"]
 _RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "duplicate": 3, "admitted": 3}
+#: the compiler's checks in the order in which one needs the other, after that of the shape (all codes that are not listed): what is
+#: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides those in later ones.
+_CHECKS: tuple[tuple[Code, ...], ...] = (
+    ("E_UNKNOWN_API", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
+    ("E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE"),
+    ("E_UNDEFINED", "E_FORWARD", "E_REDEFINED", "E_ITEM_OUTSIDE_LOOP"),
+    ("E_TYPE", "E_OPTIONAL", "E_OUTPUT_UNBOUND", "E_BRANCH_MISMATCH"),
+    ("E_CYCLE", "E_UNBOUNDED", "E_BUDGET"),
+)
+_CHECKED = {code: place for place, codes in enumerate(_CHECKS, start=1) for code in codes}
+#: the reasons of admission: a tool that is refused for a later one passed, by and large, the rules before it
+_RULES: dict[Reason, int] = {
+    reason: place for place, reason in enumerate(get_args(Reason)) if reason not in ("admitted", "duplicate")
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +69,21 @@ class Version:
         """Whether it is handed back. A duplicate is not: it works, and belongs into the unpruned library."""
         return self.standing in ("unreadable", "faulty", "refused")
 
-    def is_worse_than(self, other: Version) -> bool:
-        """Whether it came less far; or as far, with all the other's faults and more.
+    def is_better_than(self, other: Version) -> bool:
+        """Whether it came further: by standing, then with fewer faults in the first check in which they differ."""
+        return self._progress() > other._progress()
 
-        The number of faults does not tell: a mended name lets the compiler see the types behind it.
-        """
-        if self.standing != other.standing and _RANK[self.standing] != _RANK[other.standing]:
-            return _RANK[self.standing] < _RANK[other.standing]
-        return set(self.faults()) > set(other.faults())
+    def _progress(self) -> tuple[int, ...]:
+        """How far it came; what only follows from the faults of another tool is not held against it."""
+        if self.standing == "faulty":
+            found = Counter(
+                _CHECKED.get(item.code, 0) for item in self.diagnostics if item.severity == "error" and not item.follows
+            )
+            return _RANK["faulty"], *(-found[place] for place in range(len(_CHECKS) + 1))
+        if self.standing == "refused" and self.verdict is not None:
+            failed = sum(run.status == "error" for run in self.verdict.runs)
+            return _RANK["refused"], _RULES.get(self.verdict.reason, 0), -failed
+        return (_RANK[self.standing],)
 
     def faults(self) -> tuple[Fault, ...]:
         """What is wrong with it."""
@@ -130,8 +153,14 @@ class Draft:
             Slot(number=number, versions=[Version(round=0, written=item)])
             for number, item in enumerate(written[: limits.MAX_TOOLS])
         ]
+        self.retired: list[Slot] = []  #: second copies of a tool, given up when the tool came back once
         self.examined = self._examine([slot.current for slot in self.slots])
         self._take(self.examined)
+
+    def retire(self, slots: Sequence[Slot]) -> None:
+        """Give up slots; the next examination is without them."""
+        self.retired.extend(slots)
+        self.slots = [slot for slot in self.slots if slot not in self.retired]
 
     def failing(self) -> list[Slot]:
         """The slots that are handed back."""
@@ -142,24 +171,24 @@ class Draft:
         return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
 
     def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
-        """Put new versions in their slots, keep each only if it is no worse; the slots where it was worse."""
+        """Put new versions in their slots, keep each only if it is better; the slots where the one before is kept."""
         wanted = [
             Version(round=round_number, written=rewritten[slot.number]) if slot.number in rewritten else slot.current
             for slot in self.slots
         ]
         tried = self._examine(wanted)
-        worse = []
+        kept = []
         for slot, version in zip(self.slots, tried.versions, strict=True):
             if slot.number not in rewritten:
                 continue
             slot.versions.append(version)
-            if version.is_worse_than(slot.current):
-                worse.append(slot)
-            else:
+            if version.is_better_than(slot.current):
                 slot.best = len(slot.versions) - 1
-        self.examined = self._examine([slot.current for slot in self.slots]) if worse else tried
+            else:
+                kept.append(slot)
+        self.examined = self._examine([slot.current for slot in self.slots]) if kept else tried
         self._take(self.examined)
-        return worse
+        return kept
 
     def _take(self, examined: Examined) -> None:
         for slot, version in zip(self.slots, examined.versions, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tool_induction.inducing.asking.requests import Answer, Note
 from tool_induction.inducing.drafts import Slot
@@ -14,17 +14,41 @@ def notes_of(written: WrittenTools, answer: Answer | None) -> list[Note]:
     notes = [
         Note(problem="unreadable_tool", tool=item.name, message=item.fault) for item in written.tools if item.fault
     ]
+    for part in written.left_out:
+        if part.why == "repeat":
+            message = "it stands more than once in the reply; the last one that can be read is taken"
+            notes.append(Note(problem="repeated", tool=", ".join(part.tools), message=message))
+        elif part.why == "reasoning":
+            drafts = f"; the {len(part.tools)} tools in them are drafts and are left aside" if part.tools else ""
+            message = f"{len(part.text)} characters of the reply are reasoning{drafts}"
+            notes.append(Note(problem="reasoning_in_reply", message=message))
     if answer is not None and answer.text.strip() and not written.is_pure:
         if answer.mode != "plain":
             notes.append(
                 Note(problem="structured_ignored", message="the reply is not the one JSON value that was asked for")
             )
-        elif prose := [item for item in written.left_out if not item.is_wrapping]:
+        elif prose := [item for item in written.left_out if not item.why and not item.is_wrapping]:
             size = sum(len(item.text) for item in prose)
             notes.append(Note(problem="prose_around", message=f"{size} characters of the reply belong to no tool"))
     if not written.tools:
         notes.append(Note(problem="no_tools", message="the reply holds no tool"))
     return notes
+
+
+def retired_by(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> list[Slot]:
+    """The slots that did not come back and whose one fault is the name that they share with one that did.
+
+    The model wrote a tool twice and mended it once: there is one tool.
+    """
+    back = {slot.current.name for slot in failing if slot.number in rewritten}
+    back &= {item.name for item in rewritten.values()}
+    return [
+        slot
+        for slot in failing
+        if slot.number not in rewritten
+        and slot.current.name in back
+        and {fault.code for fault in slot.current.faults()} == {"E_NAME"}
+    ]
 
 
 def assigned_to(

@@ -3,6 +3,9 @@
 A reply may be JSON, JSON in a fence, several blocks, or prose with JSON in it. Every JSON value in it is found by its brackets and
 read as strictly as any document; nothing in it is changed. What is not part of a tool is kept as ``left_out``, and a tool that
 cannot be read, or that breaks off, is kept as it stands with the reason.
+
+Reasoning that a server leaves in the reply (``<think> ... </think>``) holds drafts and no tools. A tool that is quoted first and
+written out later is one tool: the last one that can be read counts.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 from tool_induction.compiler.decode import decode
 from tool_induction.documents.emission import document_from_emission
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
+from world_api.core.canonical import canonical
 
 MAX_TRIES = 2_000  #: brackets that are looked at in one reply
 MAX_SCANNED = 8_000_000  #: characters that are looked at in one reply, over all brackets
@@ -25,6 +30,10 @@ _HOLDS = re.compile(r'"tools"\s{0,40}:')  #: the one key that holds tools togeth
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
 _TOOL_KEYS = ("tool_name", "steps")
+_THOUGHT = "(?:think|thinking|thought|reasoning)"
+#: only at the beginning of a line, where no JSON string can be going on
+_OPENED = re.compile(rf"^[ \t]*<{_THOUGHT}>", re.MULTILINE | re.IGNORECASE)
+_CLOSED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +55,17 @@ class WrittenTool:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A part of the reply that belongs to no tool."""
+    """A part of the reply that belongs to no tool of the draw.
+
+    ``why`` is empty for what stands between tools; ``reasoning`` is what the model thought, ``repeat`` a tool that stands
+    in the reply once more, later on. ``tools`` names the tools in it that are set aside.
+    """
 
     start: int
     end: int
     text: str
+    why: Literal["", "reasoning", "repeat"] = ""
+    tools: tuple[str, ...] = ()
 
     @property
     def is_wrapping(self) -> bool:
@@ -64,7 +79,7 @@ class WrittenTools:
 
     tools: list[WrittenTool] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    #: whether the whole reply is one JSON value
+    #: whether the whole reply, but for reasoning before it, is one JSON value
     is_pure: bool = False
 
 
@@ -73,17 +88,77 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
 
     Tools are objects with ``tool_name`` or ``steps``; they stand alone, in a list, or under ``tools``.
     """
-    found = WrittenTools(is_pure=_is_pure(reply))
+    found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:
         found.tools.append(
             _broken(reply, 0, len(reply), f"the reply has more than {limits.MAX_DOCUMENT_BYTES} characters")
         )
         return found
-    found.tools = list(_Scanner(reply).tools())
-    found.left_out = list(_between(reply, found.tools))
+    scanner = _Scanner()
+    thoughts = [_thought(scanner, reply, start, end) for start, end in _reasoning(reply)]
+    at, tools = 0, []
+    for start, end in [*((part.start, part.end) for part in thoughts), (len(reply), len(reply))]:
+        tools.extend(scanner.tools(reply, at, start))
+        at = end
+    found.is_pure = _is_pure(reply[max((part.end for part in thoughts), default=0) :])
+    found.tools, repeats = _told_apart(reply, tools)
+    aside = sorted([*thoughts, *repeats], key=lambda part: part.start)
+    found.left_out = sorted([*aside, *_between(reply, found.tools, aside)], key=lambda part: part.start)
     if strict_form:
         found.tools = [_document(item) for item in found.tools]
     return found
+
+
+def _reasoning(reply: str) -> list[tuple[int, int]]:
+    """Where the model thinks aloud: from an opening mark to its closing one, or to the end where the reply breaks off in it."""
+    found: list[tuple[int, int]] = []
+    closed = _CLOSED.search(reply)
+    opened = _OPENED.search(reply)
+    if closed is not None and (opened is None or closed.start() < opened.start()):
+        # Some servers keep the opening mark to themselves. Inside a tool that can be read it is no mark.
+        tools = _Scanner().tools(reply, 0, len(reply))
+        if any(item.value is not None and item.start < closed.start() < item.end for item in tools):
+            return []
+        found.append((0, closed.end()))
+    while opened is not None:
+        start = opened.start()
+        closed = _CLOSED.search(reply, opened.end())
+        end = len(reply) if closed is None else closed.end()
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+        opened = _OPENED.search(reply, end)
+    return found
+
+
+def _thought(scanner: _Scanner, reply: str, start: int, end: int) -> LeftOut:
+    drafts = tuple(item.name for item in scanner.tools(reply, start, end))
+    return LeftOut(start=start, end=end, text=reply[start:end], why="reasoning", tools=drafts)
+
+
+def _told_apart(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool], list[LeftOut]]:
+    """The tools, each once, and the others.
+
+    The same tool twice is one tool. Of tools of one name in different places (quoted, then mended) the last one counts
+    that can be read. Different tools of one name in one list are a fault of the draw, which goes back.
+    """
+    blocks = [0] if tools else []
+    for one, other in pairwise(tools):
+        blocks.append(blocks[-1] + (reply[one.end : other.start].strip(" \t\r\n,") != ""))
+    chosen: dict[str, int] = {}  # by name: the block whose tools count
+    for item, block in zip(tools, blocks, strict=True):
+        if item.value is not None or item.name not in chosen:
+            chosen[item.name] = block
+    kept: list[WrittenTool] = []
+    repeats: list[LeftOut] = []
+    later: set[str] = set()
+    for item, block in reversed(list(zip(tools, blocks, strict=True))):
+        said = item.text if item.value is None else canonical(item.value)
+        if said in later or (item.name and chosen[item.name] != block):
+            repeats.append(LeftOut(start=item.start, end=item.end, text=item.text, why="repeat", tools=(item.name,)))
+        else:
+            later.add(said)
+            kept.append(item)
+    return kept[::-1], repeats[::-1]
 
 
 def _document(item: WrittenTool) -> WrittenTool:
@@ -100,10 +175,11 @@ def _is_pure(reply: str) -> bool:
     return _end_of(text, 0) == len(text)
 
 
-def _between(reply: str, tools: list[WrittenTool]) -> Iterator[LeftOut]:
+def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iterator[LeftOut]:
     """What stands between the tools, but for what holds them together."""
     at = 0
-    for start, end in [*((item.start, item.end) for item in tools), (len(reply), len(reply))]:
+    known = sorted([*((item.start, item.end) for item in tools), *((part.start, part.end) for part in aside)])
+    for start, end in [*known, (len(reply), len(reply))]:
         text = reply[at:start]
         if _HOLDS.sub("", text, count=1).strip(" \t\r\n,[]{}"):
             yield LeftOut(start=at, end=start, text=text)
@@ -111,14 +187,19 @@ def _between(reply: str, tools: list[WrittenTool]) -> Iterator[LeftOut]:
 
 
 class _Scanner:
-    """Walks over a reply from bracket to bracket."""
+    """Walks over a reply from bracket to bracket, part by part; the bounds hold for all parts together."""
 
-    def __init__(self, reply: str) -> None:
-        self._reply = reply
+    def __init__(self) -> None:
+        self._reply = ""
         self._tries = 0
         self._scanned = 0
 
-    def tools(self) -> Iterator[WrittenTool]:
+    def tools(self, reply: str, start: int, end: int) -> list[WrittenTool]:
+        """The tools of a part of a reply."""
+        self._reply = reply[start:end]
+        return [replace(item, start=item.start + start, end=item.end + start) for item in self._walk()]
+
+    def _walk(self) -> Iterator[WrittenTool]:
         at = 0
         while (start := self._next_bracket(at)) is not None:
             self._tries += 1

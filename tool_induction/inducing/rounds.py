@@ -11,7 +11,7 @@ from tool_induction.domains import Domain
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts
 from tool_induction.inducing.asking.requests import Answer, Asker, Note
 from tool_induction.inducing.drafts import Draft, Slot, Trying
-from tool_induction.inducing.matching import assigned_to, notes_of
+from tool_induction.inducing.matching import assigned_to, notes_of, retired_by
 from tool_induction.inducing.reading import WrittenTools, read_tools
 from tool_induction.language import limits
 from world_api.core.faults import ToolFault
@@ -59,6 +59,11 @@ class Induction:
     def unpruned(self) -> tuple[str, ...]:
         """The tools of the library where duplicates are not dropped."""
         return self.draft.examined.admission.unpruned
+
+    @property
+    def mode_used(self) -> str:
+        """How the model was asked in the end of its first request, after fall-backs; empty where it was not."""
+        return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
         """How many tools were written, compiled and admitted, at first and in the end."""
@@ -202,8 +207,14 @@ class _Induction:
         assigned, notes = assigned_to(written.tools, failing, draft.slots)
         notes = [*answer.notes, *notes_of(written, answer), *notes]
         rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
+        retired = retired_by(rewritten, failing)
+        for slot in retired:
+            notes = [note for note in notes if (note.problem, note.tool) != ("not_rewritten", slot.name)]
+            message = "two tools had this name and one came back; the other is given up"
+            notes.append(Note(problem="retired", tool=slot.name, message=message))
+        draft.retire(retired)
         for slot in draft.replace(rewritten, round_number=number) if rewritten else ():
-            message = f"the new version is worse ({slot.versions[-1].reason()}); the one before is kept"
+            message = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
             notes.append(Note(problem="not_better", tool=slot.name, message=message))
         self._done(
             "repair", draft, answer, answer.text, written, assigned, notes, asked_for=[item.name for item in tools]

@@ -23,7 +23,7 @@ class RecordedJudge:
         self._judge = judge
         self._known: dict[str, dict[str, str]] = {}  #: what was asked -> judge -> its answer
         names: list[str] = []
-        for record in read_lines(file) if file.exists() else ():
+        for record in read_lines(file, hint="give --judge-record a file of judgements") if file.exists() else ():
             check_schema(record, SCHEMA_VERSION, file)
             asked = [record.get(key) for key in ("judge", "question", "answers", "item")]
             if not isinstance(record.get("answer"), str) or not isinstance(asked[0], str):

@@ -1,8 +1,11 @@
-"""What expressions may hold, and what to write instead of what they may not."""
+"""What expressions may hold, what to write instead of what they may not, and which names of tools are taken."""
 
 from __future__ import annotations
 
 from tool_induction.language.syntax import Comparator, Operator
+
+#: What controllers call functions of their own, which they offer beside the tools; no tool may be called so.
+RESERVED_TOOL_NAMES = frozenset({"judge", "judge_items", "submit_answer"})
 
 #: filter -> how many arguments it takes (at least, at most)
 FILTERS: dict[str, tuple[int, int]] = {

@@ -40,7 +40,9 @@ ErrorCode = Literal[
     "E_SIZE",
     "E_SECRET",
 ]
-WarningCode = Literal["W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_ALIAS", "W_UNUSED", "W_SHADOW"]
+WarningCode = Literal[
+    "W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_REQUIRE_IN_LOOP", "W_ALIAS", "W_UNUSED", "W_SHADOW"
+]
 LintCode = Literal[
     "L_CONSTANT_ENTITY",
     "L_WRAPPER",

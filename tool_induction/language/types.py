@@ -102,6 +102,8 @@ BOOKKEEPING = frozenset(
         "summary",
         "score",
         "may_be",
+        "matching_lines",
+        "unused_words",
     ]
 )
 
@@ -178,6 +180,7 @@ class Fit:
     note: str = ""
 
 
+_SEVERITY = ("yes", "coerced", "optional", "no")
 YES, NO = Fit("yes"), Fit("no")
 
 
@@ -230,10 +233,9 @@ def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
                 continue
             return NO
         inner = fit(have, type_)
-        if inner.how != "yes":
-            worst = inner if inner.how == "no" or worst.how == "yes" else worst
-            if inner.how == "no":
-                return NO
+        if inner.how == "no":
+            return NO
+        worst = max(worst, inner, key=lambda one: _SEVERITY.index(one.how))
     return worst
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from tool_induction.compiler.decode import decode
@@ -18,6 +19,7 @@ from tool_induction.language.diagnostics import Findings
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import ToolFault
+from world_api.world.disk.files import open_regular
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -181,7 +183,7 @@ def read_bytes(source: Traversable) -> bytes:
         ToolFault: ``unreadable_library``.
     """
     try:
-        with source.open("rb") as stream:
+        with open_regular(source) if isinstance(source, Path) else source.open("rb") as stream:
             return stream.read(limits.MAX_DOCUMENT_BYTES + 1)
     except OSError as error:
         raise ToolFault("unreadable_library", f"{source.name} cannot be read: {error.strerror}") from None

@@ -51,7 +51,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         code="E_NAME",
-        when="A name is none, is a word of the language or an operation's, or two tools share it.",
+        when="A name is none, is a word of the language, an operation's or a controller's, or two tools share it.",
         example=tool(EARLIEST | {"save_as": "first hit"}),
         mended=((("steps", 1, "save_as"), "first_hit"),),
     ),

@@ -28,6 +28,25 @@ NOTES: tuple[Case, ...] = (
         mended=((("steps", 2), {"type": "require", "condition": "{{ first_hit is not none }}", "reason": "no hit"}),),
     ),
     Case(
+        code="W_REQUIRE_IN_LOOP",
+        when="A 'require' in a loop asks something of an item: the first item that has it not ends the whole tool.",
+        example=tool(
+            {
+                "type": "loop",
+                "loop_over": "hits",
+                "do": [
+                    {"type": "require", "condition": "{{ item.score > 0.5 }}", "reason": "no good hit"},
+                    {"type": "set", "value": "{{ item }}", "save_as": "good"},
+                ],
+                "save_as": "all_good",
+            },
+            EARLIEST | {"inputs": "all_good"},
+        ),
+        mended=(
+            (("steps", 1), {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"}),
+        ),
+    ),
+    Case(
         code="W_ALIAS",
         when="Another spelling, which can mean one thing only, is read as that.",
         example=tool(EARLIEST | {"operation": "pick_earliest_segment"}),
@@ -41,7 +60,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_SHADOW",
-        when="A name hides another one, or is also the name of an operation.",
+        when="A name hides another one, differs from one by capitals only, or is also the name of an operation.",
         example=tool(steps=[SEARCH | {"save_as": "list_scenes"}, EARLIEST | {"inputs": "list_scenes"}]),
         mended=((("steps", 0, "save_as"), "hits"), (("steps", 1, "inputs"), "hits")),
     ),

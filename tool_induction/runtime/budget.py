@@ -55,8 +55,8 @@ class Meter:
         self._used[what] += amount
         if self._used[what] > bound:
             self._stop(f"more than {bound:g} {what}")
-        if self._monotonic() - self._started > self.limits.seconds:
-            self._stop(f"more than {self.limits.seconds:g} seconds")
+        if self.is_late():
+            self._stop(self._seconds)
 
     def step(self) -> None:
         """One step is about to be done."""
@@ -75,8 +75,8 @@ class Meter:
         self._used["bytes"] += size
         if self._used["bytes"] > self.limits.result_bytes:
             self._stop(f"more than {self.limits.result_bytes:g} bytes")
-        if self._monotonic() - self._started > self.limits.seconds:
-            self.exhausted = self.exhausted or f"more than {self.limits.seconds:g} seconds"
+        if self.is_late():
+            self.exhausted = self.exhausted or self._seconds
 
     def bound(self, value: object) -> None:
         """A value is about to be saved under a name.
@@ -100,14 +100,26 @@ class Meter:
 
         What needs no call goes on when a bound was reached, but not for longer than the run itself might take.
         """
-        allowed = self.limits.seconds * (2 if self.exhausted else 1)
-        if self._monotonic() - self._started > allowed:
-            self._stop(f"more than {self.limits.seconds:g} seconds")
+        if self.is_late(times=2 if self.exhausted else 1):
+            self._stop(self._seconds)
+
+    def is_late(self, times: int = 1) -> bool:
+        """Whether the run takes longer than so many times its seconds. Any thread may ask."""
+        return self._monotonic() - self._started > self.limits.seconds * times
+
+    @property
+    def room(self) -> int:
+        """How many more bytes may come back. Any thread may ask: what does not fit now will not fit later."""
+        return self.limits.result_bytes - self._used["bytes"]
 
     def call(self) -> None:
         """A call is about to be made; none is once a bound was reached."""
         if self.exhausted:
             raise BudgetExhausted("budget_exhausted", f"the run used {self.exhausted}", hint="narrow the request")
+
+    @property
+    def _seconds(self) -> str:
+        return f"more than {self.limits.seconds:g} seconds"
 
     def _stop(self, why: str) -> None:
         self.exhausted = self.exhausted or why

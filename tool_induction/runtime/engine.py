@@ -7,9 +7,9 @@ on how many calls may be under way at a time. Steps and items of loops that do n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
@@ -26,6 +26,7 @@ from tool_induction.language.model import (
     Step,
 )
 from tool_induction.language.syntax import Expr
+from tool_induction.runtime.answers.asking import Asks
 from tool_induction.runtime.budget import BudgetExhausted, Meter
 from tool_induction.runtime.origins.expressions import origin_of
 from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin, Origins
@@ -51,16 +52,6 @@ from world_api.core.faults import ToolFault, VideoWorldError
 
 if TYPE_CHECKING:
     from tool_induction.runtime.ahead.lookahead import Lookahead
-
-
-class Asks(Protocol):
-    """What makes the calls of a run; ``logical`` counts them."""
-
-    logical: int
-
-    def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """The result of an operation; ``made_from`` tells of which calls' results its arguments were made."""
-        ...
 
 
 class Engine:
@@ -281,6 +272,7 @@ class Engine:
         if step.kind == "api":
             made_from = sorted(NO_CALLS.union(*(origin.behind() for origin in given.values()))) if given else ()
             result = self.calls(step.target, arguments, made_from)
+            self._say_unused(step.target, result)
             return result, NOTHING if scope.origins is None else Origin(calls=frozenset((self.calls.logical,)))
         before = self.calls.logical
         outcome, origin = self.run(step.target, self._fitting(step.target, arguments), given)
@@ -292,6 +284,14 @@ class Engine:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
         record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
         return record, NOTHING if scope.origins is None else of_callee(origin, given, self.calls_since(before))
+
+    def _say_unused(self, operation: str, result: Mapping[str, Json]) -> None:
+        """Warn of words of a description that an operation says made no difference to its result."""
+        unused = result.get("unused_words")
+        if isinstance(unused, list) and unused:
+            self.warn(
+                f"{operation} could not look for: {', '.join(map(as_text, unused))}; what it found was found without"
+            )
 
     def _fitting(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """The arguments of a call as the called tool's inputs have them."""

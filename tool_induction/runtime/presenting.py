@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import deepcopy
 
 from tool_induction.aggregates.items import is_evidence
 from tool_induction.language import limits
@@ -101,12 +102,12 @@ def _written(value: Json) -> str:
 
 
 def cited(evidence: list[Json], most: int) -> list[Json]:
-    """The evidence that is shown: each stretch and source once, the first ``most``."""
+    """Copies of the evidence that is shown: each stretch and source once, the first ``most``."""
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
             kept.setdefault(cited_as(piece), piece)
-    return list(kept.values())[:most]
+    return deepcopy(list(kept.values())[:most])
 
 
 def cited_as(piece: dict[str, Json]) -> str:

@@ -54,12 +54,11 @@ def run_tool(
         arguments: Its inputs by name; checked against the declared inputs.
         call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. With ``limits.concurrency``
             above 1 several threads call it at a time, though never while an operation writes.
-        world: The session, so that remembered results know their world and revision.
+        world: The session, so that remembered results know their world and what was written.
         memo: Results to reuse; share one between runs on the same world.
         limits: Bounds of the run.
-        monotonic: A clock in seconds.
+        monotonic: A clock in seconds; several threads read it where they call.
         trace: Records what was done, and where each output came from.
-
         judge: Answers the steps of type ``judge``, for tools that were compiled with them.
 
     Returns:
@@ -80,7 +79,7 @@ def run_tool(
     meter = Meter(limits, monotonic)
     asked = World(call, world, most=limits.result_bytes)
     tracer = Untraced() if trace is None else trace
-    flights = Flights(limits.concurrency) if limits.concurrency > 1 else None
+    flights = Flights(meter) if limits.concurrency > 1 else None
     ahead = None if flights is None else Lookahead(tools=tools, world=asked, memo=memo, flights=flights, meter=meter)
     calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer, ahead=ahead)
     judging = Judging(judge, memo=memo, meter=meter)
@@ -94,6 +93,7 @@ def run_tool(
             ahead.close()
     record = _record(compiled, outcome, calls, limits, engine.warnings, judged=judging.cost)
     if trace is not None:
+        trace.in_vain = 0 if flights is None else flights.in_vain
         tell_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
     return record
 

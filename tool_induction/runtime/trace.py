@@ -82,9 +82,13 @@ class Tracer(Protocol):
 
 
 class Trace:
-    """Records a run; hand one to ``run_tool`` and read ``root`` afterwards."""
+    """Records a run; hand one to ``run_tool`` and read ``root`` afterwards.
+
+    ``in_vain``: calls that were made ahead and then not asked for. How many hangs on chance, so no record holds it.
+    """
 
     def __init__(self) -> None:
+        self.in_vain = 0
         self.root = TraceNode(kind="run", name="run")
         self._open = [self.root]
 

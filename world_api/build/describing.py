@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.losses import LossNote
 from world_api.build.stage import CLIP_SECONDS, Stage, losses_told_at_end
 from world_api.core.printable import printable
+from world_api.version import project_version
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.stored import world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION
-
-DISTRIBUTION = "video-world-api"
 
 
 def describe(
@@ -45,7 +43,7 @@ def describe(
         profile=profile,
         title=printable(source.path.stem),
         built_at=built_at,
-        project_version=_project_version(),
+        project_version=project_version(),
         source=SourceFacts(
             file_name=printable(source.path.name),
             sha256=source_hash,
@@ -103,10 +101,3 @@ def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
     return [
         ImageEntry(path=path, sha256=hash_file(folder / path), bytes=(folder / path).stat().st_size) for path in paths
     ]
-
-
-def _project_version() -> str:
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown"

@@ -53,6 +53,14 @@ _STOP_CHINESE = frozenset(
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
+#: Words of these tables that say more than their kind: nothing that is measured tells a man from a woman.
+_NARROWER = frozenset(
+    "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
+    "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
+)
+#: Words that turn around what stands behind them.
+_TURNING = re.compile(r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了")
+
 #: Where characters begin that no text holds (Unicode's private use area).
 _ASIDE = 0xE000
 
@@ -127,6 +135,29 @@ def unseen_words(text: str) -> list[str]:
     latin = [word for word in _LATIN.findall(folded) if word not in _STOP_WORDS and word not in _english()]
     runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
+
+
+def before_turning(text: str) -> tuple[str, str]:
+    """A description up to a word that turns it around (``not``, ``without``, 没有), and the rest from there on."""
+    folded = fold(text).replace("’", "'")
+    found = _TURNING.search(folded)
+    return (folded, "") if found is None else (folded[: found.start()], folded[found.start() :])
+
+
+def unused_words(text: str) -> list[str]:
+    """The words of a description that colour and kind cannot check, as they are written, in their order.
+
+    Those are the words of ``unseen_words``, words for a narrower kind than can be told (``woman``), and all that stands
+    behind a word that turns the description around, with that word.
+    """
+    kept, turned = before_turning(text)
+    unseen = set(unseen_words(kept))
+    found = [word for word in _LATIN.findall(kept) if word in _NARROWER or _stem(word) in unseen]
+    chinese = " ".join(_CHINESE.findall(kept))
+    found += [word for word, _ in _chinese() if word in chinese and word in _NARROWER]
+    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
+    found += [word for word in _LATIN.findall(turned) if word not in _STOP_WORDS or _TURNING.fullmatch(word)]
+    return list(dict.fromkeys(found + _CHINESE.findall(turned)))
 
 
 #: A stemmer works on a word it holds itself, so threads take turns.

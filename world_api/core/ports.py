@@ -154,7 +154,7 @@ class ChatModel(Protocol):
         """One reply.
 
         Raises:
-            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_error``.
+            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_refused_request``, ``endpoint_error``.
             EpisodeFault: ``replay_mismatch``, when a recording has no reply to this request.
         """
         ...

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import OperationFault, VideoWorldError
-from world_api.core.printable import printable
+from world_api.core.printable import visible
 
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
@@ -40,18 +40,18 @@ def command_app(about: str | None = None) -> typer.Typer:
 
 
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
-    """Print an answer: the record as JSON, or its text for people."""
-    sys.stdout.write((to_json(record) if as_json else printable(text())) + "\n")
+    """Print an answer: the record as JSON, or its text for people. What would move a terminal's cursor is spelt out."""
+    sys.stdout.write((to_json(record) if as_json else visible(text())) + "\n")
 
 
 def to_json(record: Any) -> str:
     """JSON for machines and people: indented, Unicode as it is where it can be printed, NaN refused."""
-    return printable(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
+    return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def note(message: str) -> None:
     """Tell a person something beside the answer, on stderr."""
-    sys.stderr.write(printable(message) + "\n")
+    sys.stderr.write(visible(message) + "\n")
 
 
 def fail(error: VideoWorldError, *, as_json: bool) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import anyio
@@ -17,6 +16,7 @@ from mcp.server.stdio import stdio_server
 
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.faces import mcp_tools
+from world_api.version import project_version
 
 #: Calls one operation or tool by name with JSON arguments, on a session that the caller opened.
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -47,7 +47,7 @@ def mcp_server(
 
     return Server(
         name,
-        version=_version(),
+        version=project_version(),
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -75,10 +75,3 @@ def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallTo
 
 def _text(value: object) -> types.TextContent:
     return types.TextContent(type="text", text=json.dumps(value, ensure_ascii=False))
-
-
-def _version() -> str:
-    try:
-        return version("video-world-api")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "0"

@@ -11,7 +11,7 @@ from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, cite_hits, evidence, hits, nothing_found, times
+from world_api.operations.answering.citing import MAX_EVIDENCE, candidates, evidence, times
 from world_api.operations.answering.wording import brief
 from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, Query, StartTime, TopK, VideoId
 from world_api.operations.declaring.registry import operation
@@ -71,7 +71,7 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     """
     session.check_video(video_id)
     found = session.searcher.by_text(query, top_k)
-    return Candidates(candidates=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found))
+    return candidates(session, found)
 
 
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:

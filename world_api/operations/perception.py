@@ -36,9 +36,14 @@ TextQuery = Annotated[
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
     span = stretch(session, video_id, start_time, end_time)
-    text, passages = caption(session.view, span)
-    cited = cite_passages(session, passages) or [evidence(session, span, "look", None)]
-    return Caption(**times(span), caption=text, evidence=cited)
+    told = caption(session.view, span)
+    return Caption(
+        **times(span),
+        caption=told.text,
+        evidence=cite_passages(session, told.passages) or [evidence(session, span, "look", None)],
+        truncated=bool(told.left_out),
+        hint=f"left out: {', '.join(told.left_out)}; describe shorter stretches to have all" if told.left_out else "",
+    )
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.1))
@@ -57,17 +62,19 @@ def detect_objects(
     """
     at = moment(session, video_id, timestamp)
     within = optional_stretch(session, video_id, time_range)
-    found, hint = find_objects(session, at=at, category=category, text_query=text_query, within=within)
-    shown = found[:MAX_DETECTIONS]
-    if len(shown) < len(found):
-        hint = f"{len(found) - len(shown)} less sure ones are left out; give a text_query or a shorter time_range"
+    found = find_objects(session, at=at, category=category, text_query=text_query, within=within)
+    shown, hint = found.objects[:MAX_DETECTIONS], found.hint
+    left_out = len(found.objects) - len(shown)
+    if left_out:
+        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
     return Detections(
         detections=[item.detection for item in shown],
+        unused_words=found.unused_words,
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
             for item in shown[:MAX_EVIDENCE]
         ],
-        truncated=len(shown) < len(found),
+        truncated=left_out > 0,
         hint=hint,
     )
 

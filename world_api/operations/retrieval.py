@@ -8,7 +8,7 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import cite_hits, hits, nothing_found
+from world_api.operations.answering.citing import candidates, cite_hits, hits, nothing_found
 from world_api.operations.declaring.arguments import OptionalTimeRange, Query, TimeRange, TopK, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Candidates, SimilarSegments
@@ -24,7 +24,7 @@ def search_segments_by_semantics(
     """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
     within = optional_stretch(session, video_id, time_range)
     found = session.searcher.by_meaning(query, top_k, within)
-    return Candidates(candidates=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found))
+    return candidates(session, found)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tool_induction.admission import admit
+import pytest
+
+from tool_induction.admission import ExampleWorld, admit, schema_worlds
 
 SEARCH = {
     "type": "call_world_api",
@@ -73,3 +75,86 @@ def test_tools_that_ask_differently_are_no_duplicates(tool: Any, compiled: Any) 
     ]
 
     assert admit(compiled(*documents)).admitted == ("earliest", "latest", "by_meaning")
+
+
+def _twins(tool: Any, compiled: Any, between: list[Any], outputs: Any, other_outputs: Any) -> tuple[str, ...]:
+    """Which are admitted of a tool and one that does a step more."""
+    plain = tool(SEARCH, *between[:1], outputs=outputs, name="plain")
+    return admit(compiled(plain, tool(SEARCH, *between[1:], outputs=other_outputs, name="other"))).admitted
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"operation": "merge_intervals", "params": {"gap": 0.5}},
+        {"operation": "dedupe_overlaps", "params": {"iou": 0.3}},
+        {"operation": "dedupe_by", "params": {"key": "segment_id"}},
+        {"operation": "dedupe_by", "params": {"key": "snippet"}},
+    ],
+    ids=lambda step: "_".join(map(str, (step["operation"], *step["params"].values()))),
+)
+def test_tools_that_count_once_what_overlaps_or_repeats_are_no_duplicates(tool: Any, compiled: Any, step: Any) -> None:
+    once = {"type": "aggregate", "inputs": "hits", "save_as": "kept"} | step
+    others = [COUNT, once, COUNT | {"inputs": "kept"}]
+
+    assert _twins(tool, compiled, others, NUMBER, NUMBER) == ("plain", "other")
+
+
+def test_the_time_that_stretches_cover_is_not_the_sum_of_their_lengths(tool: Any, compiled: Any) -> None:
+    lengths = {
+        "type": "project",
+        "inputs": "hits",
+        "fields": {"d": "{{item.end_time - item.start_time}}"},
+        "save_as": "lengths",
+    }
+    summed = {
+        "type": "aggregate",
+        "operation": "sum",
+        "inputs": "lengths",
+        "params": {"key": "d"},
+        "save_as": "seconds",
+    }
+    covered = {"type": "aggregate", "operation": "total_duration", "inputs": "hits", "save_as": "seconds"}
+    seconds = {"seconds": {"type": "float", "from": "{{ seconds }}"}}
+
+    assert _twins(tool, compiled, [covered, lengths, summed], seconds, seconds) == ("plain", "other")
+
+
+def test_tools_that_give_the_same_under_swapped_names_are_no_duplicates(tool: Any, compiled: Any) -> None:
+    latest = EARLIEST | {"operation": "pick_latest", "save_as": "last"}
+
+    def outputs(**bound: str) -> Any:
+        return {name: {"type": "Time?", "from": "{{" + value + ".start_time}}"} for name, value in bound.items()}
+
+    documents = [
+        tool(SEARCH, EARLIEST, latest, outputs=outputs(a="hit", b="last"), name="right"),
+        tool(SEARCH, EARLIEST, latest, outputs=outputs(a="last", b="hit"), name="swapped"),
+        tool(SEARCH, EARLIEST, latest, outputs=outputs(first="hit", then="last"), name="renamed"),
+        tool(SEARCH, EARLIEST, latest, outputs=outputs(then="hit", first="last"), name="renamed_and_swapped"),
+    ]
+
+    told = {item.tool: (item.admitted, item.kept) for item in admit(compiled(*documents)).verdicts}
+
+    assert told["right"] == (True, "")
+    assert told["swapped"] == (True, "")
+    assert told["renamed"] == (False, "right")
+    assert told["renamed_and_swapped"][1] != "swapped"
+
+
+def test_tools_that_differ_on_a_real_world_are_no_duplicates_and_that_is_noted(tool: Any, compiled: Any) -> None:
+    usual = {"type": "filter", "inputs": "hits", "where": "item.score < 1000", "save_as": "kept"}
+    tools = compiled(
+        tool(SEARCH, COUNT, outputs=NUMBER, name="plain"),
+        tool(SEARCH, usual, COUNT | {"inputs": "kept"}, outputs=NUMBER, name="other"),
+    )
+
+    def call(name: str, arguments: Any) -> Any:
+        result = schema_worlds()["one"](name, arguments)
+        return result | {"candidates": [item | {"score": 5000.0} for item in result.get("candidates", ())]}
+
+    real = ExampleWorld(name="a real one", call=call, world=None, video_id="clip", texts=("a kettle",))
+
+    assert admit(tools).admitted == ("plain",)
+    told = admit(tools, examples=[real])
+    assert told.admitted == ("plain", "other")
+    assert any("'plain'" in note for note in told.verdicts[1].notes)

@@ -10,7 +10,7 @@ import pytest
 from tool_induction.admission import ExampleWorld, admit, schema_worlds
 from tool_induction.library import load_library
 from world_api.core.faults import BackendFault, OperationFault
-from world_api.operations import run
+from world_api.operations import OPERATIONS, run
 
 SEARCH = {
     "type": "call_world_api",
@@ -55,6 +55,35 @@ def test_only_faults_that_are_the_tools_own_count_on_an_example_world(
         raise fault
 
     assert verdicts(tool(SEARCH, EARLIEST, outputs=FOUND), examples=[_example(call)])["some_tool"].admitted is admitted
+
+
+def test_every_run_on_an_example_world_that_can_be_opened_gets_a_session_of_its_own(tool: Any, verdicts: Any) -> None:
+    opened: list[list[str]] = []
+
+    def fresh() -> tuple[Any, None]:
+        calls: list[str] = []
+        opened.append(calls)
+
+        def call(name: str, arguments: Any) -> Any:
+            calls.append(name)
+            return schema_worlds()["one"](name, arguments)
+
+        return call, None
+
+    def listings(name: str, arguments: Any) -> Any:
+        assert OPERATIONS[name].state == "reads"
+        return schema_worlds()["one"](name, arguments)
+
+    example = ExampleWorld(
+        name="a real one", call=listings, world=None, video_id="clip", texts=("a kettle",), open=fresh
+    )
+    search = tool(SEARCH, EARLIEST, outputs=FOUND)
+    runs = [
+        run for item in verdicts(search, examples=[example]).values() for run in item.runs if run.world == "a real one"
+    ]
+
+    assert len(opened) == len(runs) > 1
+    assert all(calls == ["search_segments_by_text"] for calls in opened)
 
 
 def _made_example(session: Any) -> ExampleWorld:

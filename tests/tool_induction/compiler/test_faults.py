@@ -34,6 +34,9 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ("a name is not one", ["steps", 0, "save_as"], "first hit", "E_NAME", "$.steps[0].save_as", ""),
     ("a tool name is not one", ["tool_name"], "Locate!", "E_NAME", "$.tool_name", "lower case"),
     ("a tool takes an operation's name", ["tool_name"], "detect_objects", "E_NAME", "$.tool_name", ""),
+    ("a tool takes a controller's name", ["tool_name"], "submit_answer", "E_NAME", "$.tool_name", "another name"),
+    ("a text clears the screen", ["description"], "Finds\x1b[2J it.", "E_SHAPE", "$.description", "leave it out"),
+    ("a text runs the other way", ["description"], "Finds \u202eti", "E_SHAPE", "$.description", "leave it out"),
     (
         "an operation is misspelt",
         ["steps", 1, "api"],

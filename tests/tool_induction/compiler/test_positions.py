@@ -89,3 +89,18 @@ def test_a_line_as_a_parser_tells_it() -> None:
     assert place is not None
     assert (place.text, place.caret()) == ("ab", "ab\n ^")
     assert at_line("ab", 9, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "wide"),
+    [("e\u0301te\u0301", 3), ("\u200b\u202e", 2), ("東京", 4), ("\x9b", 1), ("é", 1), ("\u20dd", 0)],
+)
+def test_the_mark_stands_under_its_place_whatever_is_written_before_and_in_it(before: str, wide: int) -> None:
+    place = locate(f'{{"{before}": 1, "b{before}": 2}}', (f"b{before}",))
+    assert place is not None
+
+    line, mark = place.caret().split("\n")
+
+    assert mark.index("^") == len('{"": 1, ') + wide
+    assert len(mark) - mark.index("^") == len('"b": 2') + wide
+    assert all(letter.isprintable() for letter in line)

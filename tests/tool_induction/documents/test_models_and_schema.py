@@ -83,6 +83,15 @@ def test_the_schemas_are_valid_json_schema() -> None:
     Draft202012Validator.check_schema(tool_schema())
 
 
+def test_an_enum_names_its_values_for_both() -> None:
+    def declared(**more: Any) -> bool:
+        return agreed(EVERYTHING | {"inputs": {"mood": {"type": "enum", **more}}})
+
+    assert declared(enum=["calm", "cross"])
+    assert not declared()
+    assert agreed(EVERYTHING | {"inputs": {"mood": {"type": "string"}}})
+
+
 def test_every_key_of_the_language_is_described() -> None:
     def undescribed(node: Any, place: str) -> list[str]:
         found = [f"{place}.{key}" for key, inner in node.get("properties", {}).items() if not inner.get("description")]

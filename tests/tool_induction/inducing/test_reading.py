@@ -82,7 +82,8 @@ def test_a_reply_that_is_json_alone_leaves_nothing_out(reply: str) -> None:
     ],
 )
 def test_a_tool_that_cannot_be_read_is_kept_as_it_stands_and_its_neighbours_are_read(reply: str, told: str) -> None:
-    found = read_tools(f"[{OTHER}, {reply}, {OTHER}]")
+    third = OTHER.replace("count_it", "list_it")
+    found = read_tools(f"[{OTHER}, {reply}, {third}]")
     assert [item.fault == "" for item in found.tools] == [True, False, True]
     broken = found.tools[1]
     assert told in broken.fault
@@ -142,3 +143,59 @@ def test_the_strict_form_is_turned_into_the_document_it_stands_for() -> None:
     assert json.loads(found.tools[0].text) == entries
     assert not read_tools(json.dumps({"tools": [TOOL]}), strict_form=True).tools[0].converted
     assert faults(found) == [""]
+
+
+def set_aside(found: WrittenTools) -> list[tuple[str, tuple[str, ...]]]:
+    return [(part.why, part.tools) for part in found.left_out if part.why]
+
+
+class TestReasoning:
+    @pytest.mark.parametrize(
+        "before",
+        [
+            pytest.param(f"<think>Let me try: {TEXT}</think>\n", id="the tool itself"),
+            pytest.param(f"<think>{OTHER.replace('count_it', 'draft_it')} no</think>", id="another draft"),
+            pytest.param('<think>\n{"tool_name": "draft_it", "steps": [ hmm\n</think>', id="a torn draft"),
+            pytest.param('<THINKING>"a { b</THINKING>', id="brackets and quotes"),
+            pytest.param(f"I begin with {OTHER} and so on.\n</think>\n", id="no opening mark"),
+            pytest.param(f"<think>{OTHER}</think>\nWell.\n<think>{TEXT}</think>", id="twice"),
+        ],
+    )
+    def test_drafts_in_it_are_no_tools_of_the_reply(self, before: str) -> None:
+        found = read_tools(f"{before}```json\n[{TEXT}]\n```")
+        assert [(item.name, item.start >= len(before)) for item in found.tools] == [("find_it", True)]
+        assert {why for why, _ in set_aside(found)} == {"reasoning"}
+
+    def test_json_alone_after_it_is_json_alone(self) -> None:
+        assert read_tools(f"<think>so</think>\n[{TEXT}]").is_pure
+        assert not read_tools(f"<think>so</think>\nHere: [{TEXT}]").is_pure
+
+    def test_a_reply_that_breaks_off_in_it_holds_no_tool(self) -> None:
+        found = read_tools(f"<think>First {TEXT} then")
+        assert (found.tools, set_aside(found)) == ([], [("reasoning", ("find_it",))])
+
+    @pytest.mark.parametrize("mark", ["<think>", "</think>", "<think> </think>"])
+    def test_its_marks_inside_a_tool_are_text(self, mark: str) -> None:
+        text = TEXT.replace("{{ x }} [", mark)
+        assert [item.text for item in read_tools(f"[{OTHER}, {text}]").tools] == [OTHER, text]
+
+
+class TestRepeats:
+    def test_the_same_tool_is_one_tool(self) -> None:
+        found = read_tools(f'{{"tools": [{TEXT}, {TEXT}, {OTHER}, {TEXT}]}}')
+        assert [item.name for item in found.tools] == ["count_it", "find_it"]
+        assert set_aside(found) == [("repeat", ("find_it",))] * 2
+
+    def test_a_tool_that_is_quoted_first_is_the_one_that_is_written_last(self) -> None:
+        mended = TEXT.replace("set", "project")
+        found = read_tools(f"You had {TEXT}, which must read\n```json\n[{mended}]\n```")
+        assert [item.text for item in found.tools] == [mended]
+        assert set_aside(found) == [("repeat", ("find_it",))]
+
+    def test_a_sound_one_counts_and_not_a_torn_one_after_it(self) -> None:
+        found = read_tools(f"Draft: {TEXT}\n```json\n[{TEXT[:-9]}")
+        assert [item.text for item in found.tools] == [TEXT]
+
+    def test_different_tools_of_one_name_in_one_list_are_both_kept(self) -> None:
+        other = TEXT.replace("set", "project")
+        assert [item.text for item in read_tools(f"[{TEXT}, {other}]").tools] == [TEXT, other]

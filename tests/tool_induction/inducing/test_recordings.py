@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -98,14 +97,10 @@ def test_the_page_tells_what_comes_of_the_recordings() -> None:
 
 
 def _table() -> str:
-    lines = ["| recording | repair rounds | ended | admitted | refused, by reason |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| recording | ended | codes and reasons of what is refused |", "| --- | --- | --- |"]
     for name in NAMES:
         done = repaired(name)
-        slots = [slot for slot in done.draft.slots if slot.current.standing != "admitted"]
-        reasons = Counter(code for slot in slots for code in slot.current.reason().split(", "))
-        told = ", ".join(f"{code} {count}" for code, count in sorted(reasons.items()))
-        refused = f"{len(slots)}: {told}" if slots else "none"
-        lines.append(
-            f"| {name} | {len(done.rounds) - 1} | {done.ending} | {len(done.draft.slots) - len(slots)} | {refused} |"
-        )
+        refused = [slot.current.reason() for slot in done.draft.slots if slot.current.standing != "admitted"]
+        codes = sorted({code for reason in refused for code in reason.split(", ")})
+        lines.append(f"| {name} | {done.ending} | {', '.join(codes) or 'none'} |")
     return "\n".join(lines) + "\n"

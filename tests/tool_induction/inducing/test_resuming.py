@@ -24,8 +24,36 @@ def test_what_the_model_answered_is_not_asked_again(induce: Induce, tools: Any, 
     outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
     assert (outcome.status, len(chat_server.received)) == (0, 3)
     assert "going on from" in outcome.err
-    assert outcome.json["cost"]["calls"] == 2
+    assert (outcome.json["cost"]["calls"], outcome.json["cost"]["faults"]) == (3, 1)
+    assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 3
     assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
+def test_a_setting_that_was_refused_before_the_break_is_not_asked_for_again(
+    induce: Induce, tools: Any, chat_server: Any, out: Path
+) -> None:
+    no = chat_server.refusal(400, "response_format is not supported")
+    first = chat_server.ok(tools.said([tools.faulty(), tools.counting()]))
+    induce("--mode", "structured", replies=[no, first, chat_server.refusal(401, "no such key")])
+    asked = len(chat_server.received)
+    outcome = induce("--mode", "structured", "--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+    assert (outcome.status, len(chat_server.received)) == (0, asked + 1)
+    assert "fit no request" not in outcome.err
+    assert "response_format" not in chat_server.received[-1].body
+    found = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["induction"]
+    assert (found["mode"], found["mode_used"], [item["mode"] for item in found["rounds"]]) == (
+        "structured",
+        "plain",
+        ["plain", "plain"],
+    )
+    assert (found["cost"]["calls"], found["cost"]["faults"]) == (4, 2)
+
+
+def test_a_refusal_that_nothing_came_after_is_asked_again(induce: Induce, tools: Any, chat_server: Any) -> None:
+    first = chat_server.ok(tools.said([tools.faulty(), tools.counting()]))
+    induce(replies=[first, chat_server.refusal(400, "the prompt is too long")])
+    outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
+    assert (outcome.status, len(chat_server.received)) == (0, 3)
 
 
 def test_it_comes_to_the_same_as_without_a_break(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
@@ -142,6 +170,12 @@ def test_where_nothing_was_answered_another_question_may_be_asked(
     assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
+def test_what_is_no_reply_is_not_kept_as_the_answer(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
+    assert induce("--json", replies=[{"hello": 1}]).json["error"]["code"] == "endpoint_error"
+    outcome = induce("--json", replies=[tools.said([tools.searching(), tools.counting()])])
+    assert outcome.json["tools"] == ["find_moments", "count_things"]
+
+
 class TestReplaying:
     def test_a_recording_alone_gives_the_same_library_and_asks_nobody(
         self, induce: Induce, tools: Any, chat_server: Any, out: Path
@@ -165,6 +199,7 @@ class TestReplaying:
         out.rename(kept)
         outcome = induce("--seed", "2", "--replay", str(kept / "recording.jsonl"), "--json")
         assert outcome.json["error"]["code"] == "replay_mismatch"
+        assert not (out.with_name("draw1.induction") / "recording.jsonl").exists()
 
     @pytest.mark.parametrize("content", [None, "", "{}\n", "no\n"])
     def test_a_recording_that_cannot_be_read_is_named(

@@ -61,19 +61,32 @@ def test_it_ends_when_a_round_changes_nothing(run: Induce, tools: Any) -> None:
 def test_it_ends_when_the_rounds_are_used_up(run: Induce, tools: Any) -> None:
     versions = []
     for number in range(4):
-        tool = tools.faulty()
-        tool["steps"][0]["api"] = f"operation_number_{number}"
+        tool = tools.searching()
+        tool["steps"][0]["params"] |= {f"unknown_{place}": 1 for place in range(5 - number)}
         versions.append([tool])
     done = run(*versions, count=1)
     assert (done.result.ending, len(done.model.requests)) == ("rounds_used", 4)
     assert done.standings == {"find_moments": "faulty"}
 
 
-def test_it_ends_when_faults_come_back_in_turn(run: Induce, tools: Any) -> None:
+def test_it_ends_when_another_version_is_as_wrong_and_the_one_before_is_kept(run: Induce, tools: Any) -> None:
     one, other = tools.faulty(), tools.faulty()
     other["steps"][0]["api"] = "find_segments"
-    done = run([one], [other], [one], count=1)
-    assert (done.result.ending, len(done.model.requests)) == ("repeats", 3)
+    done = run([one], [other], [tools.searching()], count=1)
+    assert (done.result.ending, len(done.model.requests)) == ("repeats", 2)
+    assert done.problems == [(1, "not_better", "find_moments")]
+    assert done.result.draft.slots[0].current.round == 0
+
+
+def test_one_fault_is_not_traded_for_many(run: Induce, tools: Any) -> None:
+    one, many = tools.searching(), tools.faulty()
+    one["steps"][0]["params"]["top_kk"] = 3
+    many["steps"].append({"type": "fly"})
+    many["outputs"] = {"first_time": {"type": "Time", "from": "{{ zz }}"}}
+    done = run([one, tools.faulty("find_others")], [many, tools.searching("find_others", most=3)], [tools.searching()])
+    assert done.problems == [(1, "not_better", "find_moments")]
+    assert "top_kk" in done.asked(2)
+    assert done.standings == {"find_moments": "admitted", "find_others": "admitted"}
 
 
 def test_without_repair_rounds_the_first_emission_stands(run: Induce, tools: Any) -> None:
@@ -133,6 +146,22 @@ def test_two_tools_of_one_name_go_back_both_and_come_back_in_their_order(run: In
     done = run([tools.searching(), tools.counting("find_moments")], [tools.searching(), tools.counting()])
     assert done.asked(1).count("E_NAME") == 2
     assert list(done.standings.items()) == [("find_moments", "admitted"), ("count_things", "admitted")]
+
+
+def test_a_sound_tool_that_stands_twice_in_a_reply_is_one_tool_and_is_not_lost(run: Induce, tools: Any) -> None:
+    sound = json.dumps(tools.searching())
+    for reply in (f"<think>Let me try: {sound}</think>\n[{sound}]", f"As in {sound}:\n```json\n[{sound}]\n```"):
+        done = run(reply, count=1)
+        assert (done.standings, done.result.yields()["written"]) == ({"find_moments": "admitted"}, 1)
+        assert {item[1] for item in done.problems} & {"reasoning_in_reply", "repeated"}
+
+
+def test_of_two_tools_of_one_name_of_which_one_comes_back_the_other_is_given_up(run: Induce, tools: Any) -> None:
+    done = run([tools.searching(), tools.counting("find_moments")], [tools.searching()])
+    assert (1, "retired", "find_moments") in done.problems
+    assert "not_rewritten" not in [problem for _, problem, _ in done.problems]
+    assert (done.standings, done.result.ending) == ({"find_moments": "admitted"}, "all_usable")
+    assert [slot.number for slot in done.result.draft.retired] == [1]
 
 
 @pytest.mark.parametrize(("count", "problem"), [(1, "more_tools"), (5, "fewer_tools")])

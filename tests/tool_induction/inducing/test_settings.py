@@ -48,7 +48,7 @@ def test_the_strict_form_is_read_back_into_a_document(run: Induce, tools: Any) -
 
 
 def test_a_server_that_cannot_do_it_is_asked_in_the_next_simpler_mode_and_it_is_told(run: Induce, tools: Any) -> None:
-    no = BackendFault("endpoint_error", "host answered 400: bad request")
+    no = BackendFault("endpoint_refused_request", "host answered 400: bad request")
     done = run(no, no, [tools.searching(), tools.counting()], settings=Settings(mode="strict"))
     assert [item[1] for item in done.problems] == ["structured_refused", "structured_refused"]
     assert done.result.rounds[0].answer.mode == done.asker.mode == "plain"
@@ -83,7 +83,9 @@ def test_a_setting_that_the_server_refuses_is_left_out_and_told(
     run: Induce, tools: Any, told: str, gone: str, left: set[str]
 ) -> None:
     settings = Settings(temperature=0.5, max_tokens=100)
-    no = BackendFault("endpoint_unknown_model" if "not" in told else "endpoint_error", f"host answered 400: {told}")
+    no = BackendFault(
+        "endpoint_unknown_model" if "not" in told else "endpoint_refused_request", f"host answered 400: {told}"
+    )
     done = run(no, [tools.searching(), tools.counting()], settings=settings)
     assert [item[1] for item in done.problems] == ["setting_refused"]
     last = done.model.requests[-1]
@@ -93,4 +95,19 @@ def test_a_setting_that_the_server_refuses_is_left_out_and_told(
 
 def test_a_refusal_that_names_no_setting_is_the_end(run: Induce) -> None:
     with pytest.raises(BackendFault, match="too long"):
-        run(BackendFault("endpoint_error", "host answered 400: the prompt is too long"))
+        run(BackendFault("endpoint_refused_request", "host answered 400: the prompt is too long"))
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("endpoint_error", "host answered 503: structured output is overloaded"),
+        ("endpoint_error", "host answered with something that is not a chat completion"),
+        ("endpoint_unreachable", "no whole answer"),
+        ("endpoint_unknown_model", "host answered 404: model m does not exist"),
+    ],
+)
+def test_a_server_that_fails_does_not_change_how_the_model_is_asked(run: Induce, code: str, told: str) -> None:
+    with pytest.raises(BackendFault) as caught:
+        run(BackendFault(code, told), settings=Settings(mode="strict"))
+    assert (caught.value.code, caught.value.message) == (code, told)

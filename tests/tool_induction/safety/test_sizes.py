@@ -53,6 +53,7 @@ QUICK = [
     "a record of many records",
     "a long list",
     "a record that doubles",
+    "a condition that doubles",
     "a type of types",
     "escapes",
     "digits",

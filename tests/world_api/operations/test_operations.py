@@ -274,3 +274,25 @@ def test_many_long_memories_are_shown_in_part_and_kept_whole(open_made: Opened) 
     assert sum(len(item["content"]) for item in shown["memories"]) <= 20_000
     assert shown["truncated"]
     assert all(len(memory.content) > 19_000 for memory in session.memories("event"))
+
+
+def test_a_description_says_what_it_leaves_out(make_world: Any) -> None:
+    from tests.conftest import made_rows
+    from world_api.profiles import open_session
+
+    rows = made_rows()
+    lines = [rows["speech"][0] | {"start": 20.0 + n, "end": 20.9 + n, "text": f"Line {n}."} for n in range(11)]
+    texts = [rows["screen_texts"][0] | {"time": 20.0 + n, "text": f"{'sign' * n} {n}"} for n in range(1, 10)]
+    make_world(rows | {"speech": lines, "screen_texts": texts})
+    session = open_session(make_world.store, "made")
+
+    cut = call(session, "describe_segment", start_time=20.0, end_time=31.5)
+    assert '"Line 7." (and 3 more lines)' in cut["caption"]
+    assert cut["truncated"]
+    assert "3 more lines of speech" in cut["hint"]
+    assert "more text on screen" in cut["hint"]
+
+    whole = call(session, "describe_segment", start_time=20.0, end_time=27.0)
+    assert not whole["truncated"]
+    assert "more" not in whole["caption"]
+    assert whole["hint"] == ""

@@ -11,13 +11,17 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock
 
+#: faults that are about the request itself: whoever asks the same again is told the same
+REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
+
 
 class Exchanges:
     """Exchanges with a model, recorded ones first.
 
-    A recorded fault is no answer: it is asked again, unless the recording is all there is (``ReplayOnly``) and holds no reply
-    to the request. ``done`` holds the exchanges of this run, faults included;
-    ``resumed`` counts those that came from the recording.
+    A recorded fault is no answer: it is asked again. Two are taken as recorded: a refusal of the request after which the
+    model did answer (it was then asked with other settings, and so it must be once more), and, where the recording is all
+    there is (``ReplayOnly``), the fault of a request that has no reply. ``done`` holds the exchanges of this run, faults
+    included; ``paid`` these and every recorded one, whether or not anything asked for it.
     """
 
     def __init__(
@@ -30,13 +34,14 @@ class Exchanges:
     ) -> None:
         self.model_name = model.name
         self.done: list[Exchange] = []
-        self.resumed = 0
+        self.paid = list(recorded)
         self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
         self._faults: dict[str, Exchange] = {}
-        for exchange in recorded:
+        answered = max((place for place, item in enumerate(self.paid) if item.reply is not None), default=-1)
+        for place, exchange in enumerate(self.paid):
             if exchange.reply is not None:
                 self._recorded[exchange.request_hash].append(exchange)
-            elif isinstance(model, ReplayOnly):
+            elif isinstance(model, ReplayOnly) or (place < answered and _is_refusal(exchange)):
                 self._faults[exchange.request_hash] = exchange
         self._model = RecordingChatModel(model, clock=clock, keep=self._kept(keep))
 
@@ -49,7 +54,6 @@ class Exchanges:
         name = content_hash(request)
         if self._recorded[name]:
             self.done.append(self._recorded[name].popleft())
-            self.resumed += 1
         elif name in self._faults:
             self.done.append(self._faults.pop(name))
             fault = self.done[-1].fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
@@ -59,15 +63,20 @@ class Exchanges:
         return self.done[-1]
 
     def unused(self) -> list[Exchange]:
-        """Recorded exchanges that no request of this run asked for; they were paid for all the same."""
+        """Recorded replies that no request of this run asked for; they were paid for all the same."""
         return [exchange for waiting in self._recorded.values() for exchange in waiting]
 
     def _kept(self, keep: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
         def both(exchange: Exchange) -> None:
             keep(exchange)
             self.done.append(exchange)
+            self.paid.append(exchange)
 
         return both
+
+
+def _is_refusal(exchange: Exchange) -> bool:
+    return exchange.fault is not None and exchange.fault["code"] in REFUSALS
 
 
 class ReplayOnly:

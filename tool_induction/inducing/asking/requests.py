@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tool_induction.documents.emission import emission_schema
-from tool_induction.inducing.asking.exchanging import Exchanges
+from tool_induction.inducing.asking.exchanging import REFUSALS, Exchanges
 from tool_induction.inducing.asking.prompting import Mode
 from world_api.backends.chat.recording import Exchange
 from world_api.backends.chat.usage import Usage, usage_of
@@ -24,6 +24,8 @@ Problem = Literal[
     "structured_ignored",
     "setting_refused",
     "prose_around",
+    "reasoning_in_reply",
+    "repeated",
     "no_tools",
     "unreadable_tool",
     "fewer_tools",
@@ -32,6 +34,7 @@ Problem = Literal[
     "renamed",
     "unasked",
     "not_rewritten",
+    "retired",
     "not_better",
 ]
 #: settings of a request that a server may refuse, and the words by which its message names them
@@ -41,7 +44,6 @@ _NAMED_BY: dict[str, tuple[str, ...]] = {
     "temperature": ("temperature",),
     "max_tokens": ("max_tokens",),
 }
-_REFUSALS = ("endpoint_error", "endpoint_unknown_model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,14 +139,15 @@ class Asker:
         return request
 
     def _fallen_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
-        """Leave out the setting that a server refuses.
+        """Leave out the setting that a server refuses. Nothing else changes how the model is asked: a server that fails fails.
 
         Raises:
             BackendFault: the fault, where it is about no setting.
         """
         told = fault.message.lower()
         refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in told for word in words)]
-        if fault.code not in _REFUSALS or (not refused and self.mode == "plain"):
+        unnamed = fault.code == "endpoint_refused_request" and self.mode != "plain"
+        if fault.code not in REFUSALS or not (refused or unnamed):
             raise fault
         if not refused or "response_format" in refused:
             # A server that cannot do it may say so in any words: without the schema it is asked once more.

@@ -13,6 +13,7 @@ from world_api.backends.chat.recording import Exchange
 from world_api.backends.chat.usage import Usage, usage_of
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ToolFault
+from world_api.world.disk.files import open_regular
 
 _MILLION = 1_000_000
 _MOST_BYTES = 100_000
@@ -96,7 +97,7 @@ def price_of(model: str, table: Path | None) -> TokenPrice | None:
 def _read(table: Path) -> Mapping[str, TokenPrice]:
     hint = 'it looks like {"model-name": {"prompt": 2.5, "completion": 10, "currency": "USD"}}, per million tokens'
     try:
-        with table.open("rb") as stream:
+        with open_regular(table) as stream:
             content = parse_json(stream.read(_MOST_BYTES).decode())
         return TypeAdapter(dict[str, TokenPrice]).validate_python(content)
     except OSError as error:

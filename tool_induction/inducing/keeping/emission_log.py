@@ -20,6 +20,7 @@ def log_lines(induction: Induction) -> Iterator[dict[str, Any]]:
         "ending": induction.ending,
         "yields": induction.yields(),
         "tools": [tool_record(slot) for slot in induction.draft.slots],
+        "retired": [tool_record(slot) for slot in induction.draft.retired],
     }
 
 
@@ -68,7 +69,10 @@ def _emission(item: Round) -> dict[str, Any]:
             }
             for tool, slot in zip(item.written.tools, item.slots, strict=True)
         ],
-        "left_out": [{"start": part.start, "end": part.end, "text": part.text} for part in item.written.left_out],
+        "left_out": [
+            {"start": part.start, "end": part.end, "why": part.why, "tools": list(part.tools), "text": part.text}
+            for part in item.written.left_out
+        ],
         "notes": [note.record() for note in item.notes],
         "standings": item.standings,
         "usage": None if answer is None else answer.usage.record(),

@@ -9,7 +9,6 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
@@ -26,6 +25,7 @@ from tool_induction.libraries.beside import file_hashes
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import ToolFault
+from world_api.version import project_version
 
 UNPRUNED, LOG, REPORT = "unpruned", "log.jsonl", "report.md"
 _FROZEN = "frozen"
@@ -119,13 +119,17 @@ def _details(induction: Induction, asked: Asked, cost: Spent, log: bytes) -> dic
         "examples_used": [item.question for item in examples_of(domain, asked.settings.seed)],
         "templates_used": [item.id for item in domain.templates("induction")],
         "split": {split.name: list(split.videos) for split in domain.splits},
-        "rounds": [{"kind": item.kind, "standings": item.standings} for item in induction.rounds],
+        "mode_used": induction.mode_used,
+        "rounds": [
+            {"kind": item.kind, "mode": None if item.answer is None else item.answer.mode, "standings": item.standings}
+            for item in induction.rounds
+        ],
         "ending": induction.ending,
         "yields": induction.yields(),
         "cost": cost.record(),
         "notes": [note.record() for item in induction.rounds for note in item.notes],
         "log_sha256": hashlib.sha256(log).hexdigest(),
-        "compiler": {"version": _project_version(), "document_schema": content_hash(tool_schema())},
+        "compiler": {"version": project_version(), "document_schema": content_hash(tool_schema())},
     }
 
 
@@ -144,10 +148,3 @@ def _tools(induction: Induction, names: Sequence[str]) -> Mapping[str, CompiledT
         if slot.current.standing in ("admitted", "duplicate") and slot.current.name in wanted
     ]
     return compile_document({"tools": values}).require()
-
-
-def _project_version() -> str:
-    try:
-        return version("video-world-api")
-    except PackageNotFoundError:
-        return "unknown"

@@ -12,15 +12,40 @@ from tool_induction.language.syntax import names
 from world_api.operations import OPERATIONS
 
 Slice = tuple[Step, ...]
+#: Declared seconds from which on a call waits for something beside Python's lock: a picture to be decoded, a model.
+_WAITS_FROM = 0.05
+#: Libraries whose facts are kept.
+_MOST_KEPT = 32
+_KEPT: dict[tuple[int, ...], Facts] = {}
+
+
+def is_waited_for(name: str) -> bool:
+    """Whether a call of an operation waits, by its declared price: others only take turns in computing."""
+    price = OPERATIONS[name].price
+    return price.model_calls > 0 or price.seconds >= _WAITS_FROM
+
+
+def facts_of(tools: Mapping[str, CompiledTool]) -> Facts:
+    """The facts of a library's steps; kept for the libraries that ran last."""
+    key = tuple(map(id, tools.values()))
+    known = _KEPT.get(key)
+    if known is None:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        known = _KEPT[key] = Facts(dict(tools))  # holds the tools, so that nothing else gets their ids
+    return known
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepFacts:
-    """``reads`` may name more than is read, never less. ``stops``: a ``require`` in it may end the tool."""
+    """``reads`` may name more than is read, never less. ``stops``: a ``require`` in it may end the tool.
+
+    ``waits``: it calls an operation that is worth running ahead.
+    """
 
     reads: frozenset[str]
     binds: frozenset[str]
-    calls: bool
+    waits: bool
     writes: bool
     stops: bool
 
@@ -37,7 +62,7 @@ class Departure:
 
 
 class Facts:
-    """The facts of a library's steps, each found out once."""
+    """The facts of a library's steps, each found out once. Threads may share them."""
 
     def __init__(self, tools: Mapping[str, CompiledTool]) -> None:
         self._tools = tools
@@ -65,13 +90,13 @@ class Facts:
         Not where ``until`` or a ``require`` may make the later ones needless, and not where they write.
         """
         facts = self.of(step)
-        return facts.calls and not facts.writes and not facts.stops and (step.loop is None or step.loop.until is None)
+        return facts.waits and not facts.writes and not facts.stops and (step.loop is None or step.loop.until is None)
 
     def body(self, step: Block) -> Slice:
-        """The steps of a loop's body that its calls need."""
+        """The steps of a loop's body that the calls need which are waited for."""
         known = self._bodies.get(id(step))
         if known is None:
-            calls = [place for place, inner in enumerate(step.body) if self.of(inner).calls]
+            calls = [place for place, inner in enumerate(step.body) if self.of(inner).waits]
             needed = reduce(set.union, (self._needed(step.body, 0, place) for place in calls), set(calls))
             known = self._bodies[id(step)] = tuple(step.body[place] for place in sorted(needed))
         return known
@@ -79,7 +104,7 @@ class Facts:
     def _found(self, step: Step) -> StepFacts:
         inner = [self.of(one) for block in blocks(step) for one in block]
         reads = frozenset(name for one in walk_steps((step,)) for _, value in values(one) for name in names(value))
-        calls, writes = any(one.calls for one in inner), any(one.writes for one in inner)
+        waits, writes = any(one.waits for one in inner), any(one.writes for one in inner)
         stops = any(one.stops for one in inner)
         match step:
             case Require():
@@ -87,15 +112,15 @@ class Facts:
             case JudgeStep():
                 stops = writes = True  # nothing runs ahead of it, and it is not asked ahead: its answers cost tokens
             case Call(kind="api"):
-                calls, writes = True, OPERATIONS[step.target].state == "writes"
+                waits, writes = is_waited_for(step.target), OPERATIONS[step.target].state == "writes"
             case Call():
                 callee = [self.of(one) for one in self._tools[step.target].tool.steps]
-                calls, writes = any(one.calls for one in callee), any(one.writes for one in callee)
+                waits, writes = any(one.waits for one in callee), any(one.writes for one in callee)
                 stops = any(one.stops for one in callee)
         if isinstance(step, Call | Block) and step.on_error != "fail":
             stops = False
         bound = frozenset(name for one in walk_steps((step,)) if not isinstance(one, If) for name in binds(one))
-        return StepFacts(reads=reads, binds=bound, calls=calls, writes=writes, stops=stops)
+        return StepFacts(reads=reads, binds=bound, waits=waits, writes=writes, stops=stops)
 
     def _departing(self, steps: Slice) -> dict[int, tuple[Departure, ...]]:
         found: dict[int, tuple[Departure, ...]] = {}
@@ -111,8 +136,8 @@ class Facts:
         return found
 
     def _of_stretch(self, steps: Slice, first: int, end: int) -> tuple[Departure, ...]:
-        """The calls of a stretch that need not wait for every call before them."""
-        calls = [place for place in range(first, end) if self.of(steps[place]).calls]
+        """The calls of a stretch that are waited for and need not wait for every such call before them."""
+        calls = [place for place in range(first, end) if self.of(steps[place]).waits]
         needs = {place: self._needed(steps, first, place) for place in calls}
         early = [place for at, place in enumerate(calls) if any(before not in needs[place] for before in calls[:at])]
         ends = [place for place in early if not any(place in needs[other] for other in early)]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Block, Call, Step
-from tool_induction.runtime.ahead.facts import Departure, Facts
+from tool_induction.runtime.ahead.facts import Departure, facts_of
 from tool_induction.runtime.ahead.flights import Abandoned, Flights
 from tool_induction.runtime.ahead.scout import CallsAhead, MeterAhead, Scout
 from tool_induction.runtime.answers.asking import World
@@ -38,7 +38,7 @@ class Lookahead:
         self._memo = memo
         self.flights = flights
         self._meter = meter
-        self._facts = Facts(tools)
+        self._facts = facts_of(tools)
         self._most = meter.limits.concurrency
         self._pool: ThreadPoolExecutor | None = None
         self._sent: list[Future[None]] = []
@@ -77,10 +77,19 @@ class Lookahead:
         self.flights.halted = False
 
     def close(self) -> None:
-        """End the threads; calls that are under way are waited for."""
+        """End the threads; calls that are under way are waited for, also where the waiting is interrupted once."""
         self.flights.halted = True
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            try:
+                self._end(self._pool)
+            except BaseException:
+                self._end(self._pool)
+                raise
+
+    def _end(self, pool: ThreadPoolExecutor) -> None:
+        pool.shutdown(wait=True, cancel_futures=True)
+        # The pool does not know of a thread whose start was interrupted; the calls know.
+        self.flights.settle()
 
     def _send(self, steps: tuple[Step, ...], values: dict[str, Json], is_wanted: Callable[[], bool]) -> None:
         if self._meter.exhausted:

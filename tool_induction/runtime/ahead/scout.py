@@ -64,14 +64,14 @@ class CallsAhead:
 
 
 class MeterAhead(Meter):
-    """The bounds of a run, so that no way is endless. In place of the time it looks whether the run goes on."""
+    """The bounds of a run, so that no way is endless. In place of the time it looks whether the run goes on and has time."""
 
     def __init__(self, limits: RunLimits, flights: Flights) -> None:
         share = replace(limits, values=limits.values // limits.concurrency)
-        super().__init__(share, monotonic=lambda: _unless_halted(flights))
+        super().__init__(share, monotonic=lambda: _while_wanted(flights))
 
 
-def _unless_halted(flights: Flights) -> float:
-    if flights.halted:
+def _while_wanted(flights: Flights) -> float:
+    if flights.unwanted:
         raise Abandoned
     return 0.0

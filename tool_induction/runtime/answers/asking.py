@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.items import span_of
@@ -22,15 +23,26 @@ from world_api.operations import OPERATIONS
 #: at once where a run may make several calls at a time.
 Caller: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
 _EVIDENCE_PER_ITEM = 2
+_RUNS = count(1)  #: tells runs of this process apart
 _SAME_STRETCH = 0.5  #: intersection over union from which two stretches are taken for one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A result, and about how many bytes it takes written out."""
+    """A result, and about how many bytes it takes written out. Of one that is larger than allowed only the size is kept."""
 
     result: dict[str, Any]
     size: int
+
+
+class Asks(Protocol):
+    """What makes the calls of a run; ``logical`` counts them."""
+
+    logical: int
+
+    def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
+        """The result of an operation; ``made_from`` tells of which calls' results its arguments were made."""
+        ...
 
 
 class WorldState(Protocol):
@@ -42,13 +54,13 @@ class WorldState(Protocol):
         ...
 
     @property
-    def revision(self) -> int:
-        """How often the session was written to."""
+    def session_key(self) -> str:
+        """What was written in the session: the same for two sessions only where it is the same."""
         ...
 
 
 def _ask(call: Caller, name: str, arguments: Mapping[str, Json], *, most: int) -> Answer:
-    """Make a call. A result of more than ``most`` bytes is told by its size and not worked on.
+    """Make a call. A result of more than ``most`` bytes is told by its size and not kept.
 
     Raises:
         VideoWorldError: what the operation names; ``bad_result`` where it gave no JSON.
@@ -60,7 +72,7 @@ def _ask(call: Caller, name: str, arguments: Mapping[str, Json], *, most: int) -
         size = check_json(result, most=most)
     except Unfit as why:
         raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
-    return Answer(result=result if size > most else _with_item_evidence(name, result), size=size)
+    return Answer(result={} if size > most else _with_item_evidence(name, result), size=size)
 
 
 class World:
@@ -70,6 +82,7 @@ class World:
         self._call = call
         self._state = state
         self._most = most
+        self._run = next(_RUNS)
         self.writes = 0
 
     def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
@@ -86,10 +99,11 @@ class World:
         if operation.state == "writes":
             return None
         world = "" if self._state is None else self._state.memo_key
-        return canonical([world, name, arguments, self._revision() if operation.depends_on_session else None])
+        return canonical([world, name, arguments, self._session() if operation.depends_on_session else None])
 
-    def _revision(self) -> int:
-        return self.writes if self._state is None else self._state.revision
+    def _session(self) -> str:
+        # Of a session that nobody tells about, only this run knows what it has written.
+        return f"run {self._run}, {self.writes} written" if self._state is None else self._state.session_key
 
 
 @lru_cache(maxsize=64)

@@ -117,7 +117,10 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
         )
     if status >= 500:
         return BackendFault("endpoint_error", f"{where}: {told}", hint="the server failed; ask again later")
-    return BackendFault("endpoint_error", f"{where}: {told}", hint="the server does not take this request as it is")
+    hint = "the server does not take this request as it is"
+    if status in (400, 422):
+        return BackendFault("endpoint_refused_request", f"{where}: {told}", hint=hint)
+    return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
 
 
 def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:

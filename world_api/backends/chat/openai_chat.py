@@ -67,7 +67,7 @@ class OpenAIChatModel:
 
         Raises:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-                ``endpoint_rate_limited``, ``endpoint_error``.
+                ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
         """
         deadline = self._clock.monotonic() + self._endpoint.patience
         tries = 0
@@ -126,6 +126,9 @@ class OpenAIChatModel:
         if "choices" not in reply and "error" in reply:
             # Some gateways report an error with status 200.
             return _Failure(fault=not_an_answer(self._endpoint, str(reply["error"])[:500]), passing=False)
+        if not isinstance(reply.get("choices"), list):
+            # It must not be taken, paid for and kept as something that the model said.
+            return _Failure(fault=not_an_answer(self._endpoint, "it has no list of choices"), passing=False)
         return reply
 
     def _clean(self, text: str) -> str:

@@ -16,8 +16,11 @@ from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
+from world_api.world.disk.files import open_regular
 
 SCHEMA_VERSION = 1
+#: A longer line is no exchange: a reply has at most 32 MiB, and a request holds what was said before.
+_MOST_LINE_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,39 +123,43 @@ def append_line(path: Path, value: dict[str, Any]) -> None:
         file.write(json_line(value).encode() + b"\n")
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path, *, hint: str = "give the folder that --record made") -> Iterator[dict[str, Any]]:
     """The JSON objects of a file of lines; a last line that a crash cut short is left out.
 
     Raises:
-        EpisodeFault: ``recording_missing``, ``recording_damaged``.
+        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        with open_regular(path) as file:
+            for number, line in enumerate(iter(lambda: file.readline(_MOST_LINE_BYTES), b""), start=1):
+                if not line.endswith(b"\n") and len(line) < _MOST_LINE_BYTES:
+                    return
+                yield _object(line, f"line {number} of {path.name}")
     except OSError as error:
+        raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = parse_json(line.decode())
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
         raise EpisodeFault(
-            "recording_missing", f"cannot read {path.name}: {error.strerror}", hint="give the folder that --record made"
-        ) from None
-    for number, line in enumerate(lines[:-1], start=1):
-        try:
-            value = parse_json(line.decode())
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise EpisodeFault(
-                "recording_damaged",
-                f"line {number} of {path.name} is not a JSON object",
-                hint="restore the file from a copy; records are never repaired",
-            )
-        yield value
+            "recording_damaged",
+            f"{where} is not a JSON object",
+            hint="restore the file from a copy; records are never repaired",
+        )
+    return value
 
 
-def read_exchanges(path: Path) -> list[Exchange]:
+def read_exchanges(path: Path, *, hint: str = "give the folder that --record made") -> list[Exchange]:
     """The exchanges of a recording, in order.
 
     Raises:
-        EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
     """
-    return [_exchange(record, path) for record in read_lines(path)]
+    return [_exchange(record, path) for record in read_lines(path, hint=hint)]
 
 
 def _exchange(record: dict[str, Any], path: Path) -> Exchange:

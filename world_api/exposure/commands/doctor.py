@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show
+from world_api.version import project_version
 
 app = command_app()
 
@@ -62,7 +63,7 @@ def _examination(store: Any) -> dict[str, Any]:
     return {
         "ok": not problems,
         "python": platform.python_version(),
-        "project": _version("video-world-api") or "from source",
+        "project": project_version(),
         "packages": packages,
         "endpoint": {
             "base_url_set": bool(os.environ.get("OPENAI_BASE_URL")),

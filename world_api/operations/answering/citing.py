@@ -8,13 +8,15 @@ from typing import TypedDict
 from world_api.core.evidence import Source
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.declaring.results import EvidenceItem, Hit
+from world_api.operations.declaring.results import Candidates, EvidenceItem, Hit, MatchingLine
 from world_api.world.search.passages import Passage
-from world_api.world.search.searcher import SegmentHit
+from world_api.world.search.searcher import MatchingPassage, SegmentHit
 from world_api.world.sessions.session import Session
 
 #: A result cites at most this many pieces of evidence, so that a model can read it.
 MAX_EVIDENCE = 8
+#: A hit tells at most this many matching lines.
+MAX_LINES = 12
 SNIPPET_CHARACTERS = 200
 
 
@@ -69,9 +71,31 @@ def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
             snippet=shorten(hit.passage.text) if hit.passage else "",
             source=hit.passage.source if hit.passage else "look",
             confidence=None,
+            matching_lines=[_line(session, line) for line in hit.lines[:MAX_LINES]],
         )
         for hit in found
     ]
+
+
+def _line(session: Session, line: MatchingPassage) -> MatchingLine:
+    passage = line.passage
+    return MatchingLine(
+        **times(passage.span),
+        text=shorten(passage.text),
+        source=passage.source,
+        as_given=line.as_given,
+        evidence=cite_passages(session, [passage]),
+    )
+
+
+def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
+    """What a search for words or meaning returns."""
+    return Candidates(
+        candidates=hits(session, found),
+        evidence=cite_hits(session, found),
+        truncated=any(len(hit.lines) > MAX_LINES for hit in found),
+        hint=nothing_found(found),
+    )
 
 
 def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:

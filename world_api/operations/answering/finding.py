@@ -10,11 +10,11 @@ import numpy as np
 from world_api.core.boxes import Box
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
-from world_api.core.lexicon import ANYTHING, categories_in, colours_in
+from world_api.core.lexicon import ANYTHING, before_turning, categories_in, colours_in
 from world_api.core.ports import DetectedObject
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import times
-from world_api.operations.answering.identity import best_match, match_hint, registered_near, tracks_at
+from world_api.operations.answering.identity import best_match, match_hint, not_used, registered_near, tracks_at
 from world_api.operations.answering.wording import motions, size_class
 from world_api.operations.declaring.results import Action, Detection
 from world_api.world.sessions.session import SEEN, Registration, Session
@@ -35,21 +35,33 @@ class FoundObject:
     source: Source
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoundObjects:
+    """What was found, the surest first; the words of the description that made no difference; a hint for when nothing was."""
+
+    objects: list[FoundObject]
+    unused_words: list[str]
+    hint: str
+
+
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
-) -> tuple[list[FoundObject], str]:
-    """Objects of a category near a moment, the surest first, and a hint for when there are none.
+) -> FoundObjects:
+    """Objects of a category near a moment.
 
     Stored tracks answer first. Where none does and a detector knows the category, that very frame is looked at.
     """
     wanted = _wanted(category)
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
     candidates = [track for track in near if wanted is None or track.category in wanted]
-    found = [item for track in candidates if (item := _from_track(session, track, at, text_query, within))]
+    sighted = [(track, item) for track in candidates if (item := _from_track(session, track, at, text_query, within))]
+    found = [item for _, item in sighted]
+    unused = not_used([track for track, _ in sighted], text_query) if text_query else []
     if not found and not candidates:
         found = _look(session, at, category, text_query)
     found.sort(key=lambda item: (-(item.detection.confidence or 0.0), item.detection.bbox))
-    return found, "" if found else _why_nothing(session, category, wanted, bool(near))
+    hint = "" if found else _why_nothing(session, category, wanted, bool(near))
+    return FoundObjects(objects=found, unused_words=unused, hint=hint)
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -150,7 +162,7 @@ def _from_track(
 
 def _look(session: Session, at: float, category: str, text_query: str | None) -> list[FoundObject]:
     """Detections on that very frame. A description with colours is not answered: the frame's boxes carry none."""
-    if text_query and colours_in(text_query):
+    if text_query and colours_in(before_turning(text_query)[0]):
         return []
     found = []
     for seen in _detections(session, at, category):
@@ -169,6 +181,7 @@ def _look(session: Session, at: float, category: str, text_query: str | None) ->
 
 
 def _detected(session: Session, at: float, hint: str) -> DetectedObject | None:
+    hint, _ = before_turning(hint)
     if colours_in(hint):
         return None
     for category in sorted(categories_in(hint)):

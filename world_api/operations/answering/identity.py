@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
-from world_api.core.lexicon import categories_in, colours_in, unseen_words, words
+from world_api.core.lexicon import before_turning, categories_in, colours_in, unseen_words, unused_words, words
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.wording import has_ended
 from world_api.operations.declaring.results import Entity, LookAlike
@@ -39,17 +39,27 @@ def match_hint(track: Track, hint: str) -> HintMatch:
 
     A colour that the track does not show, or another kind of thing, speaks against it. One neutral colour and nothing
     else ("in black") speaks of the whole outfit, so it must be the track's main colour. Words that name neither
-    (``hat``, ``tall``) cannot be checked on a track and are reported.
+    (``hat``, ``tall``) cannot be checked on a track and are reported. So is what stands behind a ``not``: it is not used.
     """
+    hint, turned = before_turning(hint)
     kinds = categories_in(hint)
     checks = [track.category in kinds or (track.category == "moving_object" and bool(kinds))] if kinds else []
     known = set(words(track.hint))
-    unchecked = tuple(word for word in unseen_words(hint) if word not in known)
+    unseen = tuple(word for word in unseen_words(hint) if word not in known)
+    unchecked = unseen + tuple(words(turned))
     named = colours_in(hint)
-    outfit = len(named) == 1 and named <= NEUTRALS and not unchecked
+    outfit = len(named) == 1 and named <= NEUTRALS and not unseen
     checks += [colour in (track.colours[:1] if outfit else track.colours) for colour in sorted(named)]
     share = sum(checks) / len(checks) if checks else (0.0 if unchecked else 1.0)
     return HintMatch(share=share, unchecked=unchecked)
+
+
+def not_used(tracks: Sequence[Track], hint: str) -> list[str]:
+    """The words of a hint that were not used to tell these tracks from others; of none, that could not have been."""
+    known = set(words(tracks[0].hint)) if tracks else set()
+    for track in tracks[1:]:
+        known &= set(words(track.hint))
+    return [word for word in unused_words(hint) if not set(words(word)) <= known]
 
 
 def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
@@ -73,6 +83,7 @@ def best_match(tracks: Sequence[Track], hint: str) -> tuple[Track, HintMatch] | 
 
 
 def _checkable(hint: str) -> bool:
+    hint, _ = before_turning(hint)
     return bool(categories_in(hint) or colours_in(hint))
 
 

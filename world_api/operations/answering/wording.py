@@ -20,6 +20,9 @@ from world_api.world.view import View
 STILL_SHARE = 0.06
 #: Seconds over which entering and leaving are judged.
 EDGE_SECONDS = 1.5
+#: So many lines of speech, and so many texts on the screen, a description quotes; and so many things it follows.
+MAX_QUOTES = 8
+MAX_SEEN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,20 +88,45 @@ def camera_in_words(view: View, span: TimeSpan) -> str:
     return "The camera " + ", then ".join(kinds) if kinds else ""
 
 
-def caption(view: View, span: TimeSpan) -> tuple[str, list[Passage]]:
-    """A stretch in words, and the passages it rests on. Speech and screen text are quoted as they are."""
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A stretch in words, the passages it rests on, and what the words leave out, such as ``5 more lines of speech``."""
+
+    text: str
+    passages: list[Passage]
+    left_out: tuple[str, ...]
+
+
+def caption(view: View, span: TimeSpan) -> Told:
+    """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so."""
     passages = passages_in(view, span)
     sentences = [shorten(p.text) for p in passages if p.source == "caption"]
-    sentences.extend(_seen(view, span))
+    seen, unseen = _seen(view, span)
+    sentences.extend(seen)
+    left_out = [unseen] if unseen else []
     if moves := camera_in_words(view, span):
         sentences.append(moves)
     if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
-        sentences.append("On screen: " + " / ".join(f'"{shorten(text, 80)}"' for text in texts[:8]))
+        more = _more(len(texts), MAX_QUOTES, "text")
+        sentences.append(
+            "On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more])
+        )
+        left_out += [f"{part} on screen" for part in more]
     if lines := [p.text for p in passages if p.source == "speech"]:
-        sentences.append("Said: " + " ".join(f'"{shorten(line)}"' for line in lines[:8]))
+        more = _more(len(lines), MAX_QUOTES, "line")
+        quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
+        sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
+        left_out += [f"{part} of speech" for part in more]
     if not sentences:
         sentences.append(_quiet(view, span))
-    return ". ".join(sentence.rstrip(".") for sentence in sentences) + ".", passages
+    text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
+    return Told(text=text, passages=passages, left_out=tuple(left_out))
+
+
+def _more(count: int, most: int, what: str) -> list[str]:
+    """``5 more lines``, where there are more than are told."""
+    left = count - most
+    return [f"{left} more {what}{'s' * (left != 1)}"] if left > 0 else []
 
 
 def brief(view: View, span: TimeSpan) -> str:
@@ -127,12 +155,11 @@ def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int 
     return f"{' -> '.join(route)} ({acts}); boxes {samples}"
 
 
-def _seen(view: View, span: TimeSpan) -> list[str]:
+def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
+    """Who is seen doing what, a sentence each, and how many are left out."""
     tracks = view.tracks_in(span)
-    if not tracks:
-        return []
     described = []
-    for track in tracks[:6]:
+    for track in tracks[:MAX_SEEN]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
         alike = likeness_in_words(view, track.entity_id)
@@ -142,9 +169,8 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
             *([alike] * bool(alike)),
         ]
         described.append(f"A {track.hint} ({'; '.join(told)})")
-    if len(tracks) > len(described):
-        described.append(f"And {len(tracks) - len(described)} more moving things")
-    return described
+    [more] = _more(len(tracks), MAX_SEEN, "moving thing") or [""]
+    return [*described, *([f"And {more}"] if more else [])], more
 
 
 def _quiet(view: View, span: TimeSpan) -> str:

@@ -29,7 +29,7 @@ class Operation:
     """One operation of the video's world.
 
     ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
-    results must key them by the session's revision.
+    results must key them by the session's ``session_key``.
     """
 
     name: str

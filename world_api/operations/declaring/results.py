@@ -84,6 +84,19 @@ class SegmentInfo(Result):
     center_time: Time
 
 
+class MatchingLine(Stretch):
+    """A line that is said, or a text on screen, with its own times."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    source: Source
+    as_given: Annotated[
+        bool, Field(description="Whether it holds the query word for word; case and punctuation do not count.")
+    ]
+    evidence: list[EvidenceItem]
+
+
 class Hit(Stretch):
     """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
 
@@ -94,6 +107,13 @@ class Hit(Stretch):
     snippet: Annotated[str, Field(description="The words or the caption that matched.")]
     source: Source
     confidence: Confidence
+    matching_lines: Annotated[
+        list[MatchingLine],
+        Field(
+            description="What is said or written in it that shares most with the query's words, in time order, at most 12; "
+            "a segment is longer than a line, so these times are the closer ones. Empty where no line has its words."
+        ),
+    ] = []
 
 
 class Candidates(Result):
@@ -134,6 +154,13 @@ class Detections(Result):
     """Objects in one frame, the surest first."""
 
     detections: list[Detection]
+    unused_words: Annotated[
+        list[str],
+        Field(
+            description="Words of text_query that nothing measured can be compared with, and what stands behind a "
+            '"not": they made no difference.'
+        ),
+    ] = []
 
 
 class Action(Stretch):

@@ -1,10 +1,12 @@
-"""Writing files so that nothing is ever half written."""
+"""Writing files so that nothing is ever half written, and reading files that anybody may have named."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from world_api.core.faults import StoreFault
@@ -43,6 +45,25 @@ def link(there: Path, place: Path) -> None:
         return
     except OSError:
         write_atomically(place, there.read_bytes())
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading if it is a regular one; a pipe could be waited on, a device read, for ever.
+
+    Raises:
+        OSError: it cannot be opened; ``EINVAL``: it is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without blocking, or a pipe would wait here
+    try:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(kind):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def not_writable(path: Path, error: OSError) -> StoreFault:

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from world_api.core.lexicon import concepts, words
 from world_api.core.ports import TextEmbedder
+from world_api.core.quoting import holds_words
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions
 from world_api.world.once import made_once
 from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit
-from world_api.world.search.passages import Passage, passages_of
+from world_api.world.search.passages import Passage, Passages, passages_of
 from world_api.world.search.ranking import best_first, fuse
 from world_api.world.search.vectors import Rows, VectorIndex, nearest_of
 from world_api.world.view import View
@@ -31,12 +32,25 @@ FUSED = 400
 
 
 @dataclass(frozen=True, kw_only=True)
+class MatchingPassage:
+    """A passage that shares words with a query; ``as_given``: it holds the query word for word."""
+
+    passage: Passage
+    as_given: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class SegmentHit:
-    """A segment found. ``score`` only orders; ``passage`` is what matched, None for a match of looks."""
+    """A segment found. ``score`` only orders; ``passage`` is what matched, None for a match of looks.
+
+    ``lines`` are the passages of speech and screen text that share no less with the query than ``passage``, in time order;
+    none where it shares no word.
+    """
 
     span: TimeSpan
     score: float
     passage: Passage | None
+    lines: tuple[MatchingPassage, ...] = ()
 
 
 class Searcher:
@@ -126,25 +140,49 @@ class Searcher:
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
-        passages, wanted = passages_of(self._view), frozenset(query_terms(query))
+        passages, wanted = passages_of(self._view), Wanted(query)
         return [
-            SegmentHit(
-                span=self._segments[int(i)],
-                score=_score(score),
-                passage=best_passage(passages.inside(self._segments[int(i)]), wanted),
-            )
+            self._hit(self._segments[int(i)], _score(score), passages, wanted)
             for i, score in zip(found, scores, strict=True)
         ]
 
+    @staticmethod
+    def _hit(span: TimeSpan, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
+        best = wanted.best(passages.inside(span))
+        return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
 
-def best_passage(passages: Sequence[Passage], wanted: frozenset[str]) -> Passage | None:
-    """The passage that shares most with the terms of a query: the snippet of a hit."""
 
-    def shared(passage: Passage) -> tuple[int, int]:
-        terms, length = _terms_of(passage.text, passage.terms)
-        return len(wanted & terms), -length
+class Wanted:
+    """What a query looks for in passages."""
 
-    return max(passages, key=shared) if passages else None
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._terms = frozenset(query_terms(query))
+        self._words = frozenset(words(query))
+
+    def best(self, passages: Sequence[Passage]) -> list[Passage]:
+        """Those that share most with the query: its words as they are given, then its content, then any word of it.
+
+        The shortest comes first: the snippet of a hit.
+        """
+        shared = [self._shared(passage) for passage in passages]
+        most = max(shared, default=None)
+        best = [passage for passage, share in zip(passages, shared, strict=True) if share == most]
+        return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
+
+    def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
+        """Of those, what is said or written and shares words at all, in time order."""
+        told = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
+        told.sort(key=lambda item: (item[0].span.start, item[0].span.end))
+        return tuple(
+            MatchingPassage(passage=passage, as_given=as_given)
+            for passage, as_given, content, _ in told
+            if as_given or content
+        )
+
+    def _shared(self, passage: Passage) -> tuple[bool, int, int]:
+        terms, _ = _terms_of(passage.text, passage.terms)
+        return holds_words(passage.text, self._query), len(self._terms & terms), len(self._words & terms)
 
 
 @lru_cache(maxsize=65536)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import BinaryIO, Literal
@@ -55,6 +56,7 @@ class EntityRegistered(_Event):
 
 
 Event = MemoryWritten | EntityRegistered
+_NOTHING = ""  #: the digest of an empty log
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 
@@ -68,6 +70,7 @@ class Overlay:
         self.path = path
         self._read: list[Event] = []
         self._read_from: tuple[int, int] = (0, 0)  # inode of the log, bytes read of it
+        self._digest = _NOTHING
         self._own = RLock()  # for the threads of this process; ``locked`` is for other processes
 
     def events(self) -> list[Event]:
@@ -81,6 +84,17 @@ class Overlay:
                 self._read_on(self.path)
             return list(self._read)
 
+    def digest(self) -> str:
+        """A hash of all events so far: two logs have the same only where they hold the same.
+
+        Raises:
+            StoreFault: ``session_damaged``.
+        """
+        with self._own:
+            if self.path is not None:
+                self._read_on(self.path)
+            return self._digest
+
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
 
@@ -93,7 +107,7 @@ class Overlay:
     def _append(self, make: Callable[[int], Event]) -> Event:
         if self.path is None:
             event = make(len(self._read) + 1)
-            self._read.append(event)
+            self._add(event, event.model_dump_json().encode())
             return event
         with self.locked():
             event = make(len(self.events()) + 1)
@@ -129,7 +143,7 @@ class Overlay:
     def drop(self) -> None:
         """Forget everything, also what cannot be read."""
         with self._own:
-            self._read, self._read_from = [], (0, 0)
+            self._start((0, 0))
             if self.path is not None:
                 self.path.unlink(missing_ok=True)
 
@@ -138,16 +152,23 @@ class Overlay:
             with path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
                 if (inode, os.fstat(file.fileno()).st_size) < self._read_from or inode != self._read_from[0]:
-                    self._read, self._read_from = [], (inode, 0)
+                    self._start((inode, 0))
                 file.seek(self._read_from[1])
                 data = file.read()
         except FileNotFoundError:
-            self._read, self._read_from = [], (0, 0)
+            self._start((0, 0))
             return
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
-            self._read.append(self._parse(line, len(self._read) + 1))
+            self._add(self._parse(line, len(self._read) + 1), line)
         self._read_from = (inode, self._read_from[1] + len(whole))
+
+    def _start(self, read_from: tuple[int, int]) -> None:
+        self._read, self._read_from, self._digest = [], read_from, _NOTHING
+
+    def _add(self, event: Event, line: bytes) -> None:
+        self._read.append(event)
+        self._digest = sha256(self._digest.encode() + line).hexdigest()
 
     def _parse(self, line: bytes, number: int) -> Event:
         try:

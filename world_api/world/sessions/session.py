@@ -83,8 +83,13 @@ class Session:
 
     @property
     def revision(self) -> int:
-        """How many events the overlay holds: what results that depend on the session must be keyed by."""
+        """How many events the overlay holds; after the session was dropped it counts from 0 again."""
         return len(self.overlay.events())
+
+    @property
+    def session_key(self) -> str:
+        """What results that depend on the session must be kept under, with ``memo_key``: what was written, and nothing else."""
+        return self.overlay.digest()
 
     @property
     def memo_key(self) -> str:

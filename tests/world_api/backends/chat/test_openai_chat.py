@@ -289,3 +289,13 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
     endpoint = Endpoint.from_environment({"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"})
     assert endpoint.api_key
     assert endpoint.without_key(f"{endpoint.api_key} stays") == f"{endpoint.api_key} stays"
+
+
+@pytest.mark.parametrize("body", [{}, {"hello": 1}, {"choices": None}, {"choices": {"0": "yes"}}])
+def test_json_without_choices_is_no_reply(chat_server: Any, connect: Any, waits: list[float], body: Any) -> None:
+    chat_server.play(body)
+    with pytest.raises(BackendFault) as caught:
+        connect().complete(REQUEST)
+    assert caught.value.code == "endpoint_error"
+    assert "choices" in caught.value.message
+    assert (len(chat_server.received), waits) == (1, [])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from tests.support.subtitle_files import video_with
-from world_api.build.media.apart.worker import MediaWorker, VideoSound
+from world_api.build.media.apart.worker import VideoSound
 from world_api.build.media.child.serving import Server
 from world_api.build.media.child.wire import Wire
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
@@ -60,14 +60,13 @@ def test_a_video_is_opened_once_to_look_inside(film: Path, monkeypatch: pytest.M
 
 
 def texts(film: Path, limits: Limits) -> None:
-    with closing(MediaWorker(limits)) as worker:
-        choose_subtitles(film, worker=worker)
+    choose_subtitles(film, limits=limits)
 
 
 def cues(film: Path, limits: Limits) -> None:
     source = SubtitleSource(kind="embedded", name="stream 2", language="en", path=film, stream=2)
-    with closing(MediaWorker(limits)) as worker:
-        SubtitleReader(worker).read(source, film)
+    with closing(SubtitleReader(limits)) as reader:
+        reader.read(source, film)
 
 
 def sound(film: Path, limits: Limits) -> None:
@@ -76,8 +75,7 @@ def sound(film: Path, limits: Limits) -> None:
 
 
 def words_of_a_recipe(film: Path, limits: Limits) -> None:
-    with closing(MediaWorker(limits)) as worker:
-        speech_stage(film, Listening(speech="off"), worker)
+    speech_stage(film, Listening(speech="off"), limits=limits)
 
 
 @pytest.mark.parametrize("ask", [texts, cues, sound, words_of_a_recipe])

@@ -3,22 +3,18 @@
 import json
 import signal
 import threading
-from collections.abc import Callable
-from threading import Barrier, Event, Lock
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 
-from tests.support.plans import AnyWorld
+from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.running import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import OperationFault
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
-FOUND = 8
-#: Seconds after which a test that waits for something that does not come fails.
-PATIENCE = 20
 
 
 def call(api: str, name: str, **params: Any) -> dict[str, Any]:
@@ -28,43 +24,6 @@ def call(api: str, name: str, **params: Any) -> dict[str, Any]:
 DETECT = {**call("detect_objects", "seen", timestamp="{{item.start_time}}", category="person"), "loop_over": "hits"}
 SEEN = {"n": {"type": "int", "from": "{{ seen | length }}"}}
 DESCRIBE = call("describe_segment", "text", start_time=0, end_time=1)
-
-
-class GatedWorld(AnyWorld):
-    """Finds stretches at 0, 1, 2, ...; what a look does is up to the test."""
-
-    def __init__(self, look: Callable[[float], None] = lambda _: None, *, found: int = FOUND) -> None:
-        super().__init__()
-        self.look = look
-        self.found = found
-        self.looked: list[float] = []
-        self.names: list[str] = []
-        self._noting = Lock()
-
-    def _answer(self, name: str, arguments: dict[str, Any], number: int) -> dict[str, Any]:
-        with self._noting:
-            self.names.append(name)
-        if name == "search_segments_by_text":
-            times = [{"start_time": float(n), "end_time": n + 0.5, "center_time": n + 0.25} for n in range(self.found)]
-            more = {"segment_id": "s", "score": 0.5, "snippet": "", "source": "caption", "confidence": None}
-            return {"candidates": [t | more for t in times], "evidence": [], "truncated": False, "hint": ""}
-        if name == "detect_objects":
-            with self._noting:
-                self.looked.append(arguments["timestamp"])
-            self.look(arguments["timestamp"])
-        return super()._answer(name, arguments, number)
-
-
-@pytest.fixture
-def document(document: Any, search: Any) -> Any:
-    search["params"]["top_k"] = 20
-    return document
-
-
-@pytest.fixture(autouse=True)
-def _no_thread_is_left() -> Any:
-    yield
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("tool-ahead")] == []
 
 
 def ran(tools: Any, world: Any, concurrency: int, **limits: Any) -> tuple[str, str]:
@@ -232,13 +191,14 @@ def test_whatever_ends_a_run_ends_its_threads(compiled: Any, document: Any, erro
         ran(tools, GatedWorld(first_breaks, found=20), 3)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_amid_a_wait_ends_the_run_when_the_calls_under_way_are_over(compiled: Any, document: Any) -> None:
     tools = compiled(document(DETECT, outputs=SEEN))
     interrupted = Event()
 
     def look(time: float) -> None:
         if time == 1:
-            signal.raise_signal(signal.SIGINT)  # comes up in the main thread, which waits
+            signal.raise_signal(signal.SIGINT)  # comes up in the main thread, wherever that is
             interrupted.set()
         elif time == 0:
             assert interrupted.wait(PATIENCE)
@@ -248,27 +208,30 @@ def test_an_interrupt_amid_a_wait_ends_the_run_when_the_calls_under_way_are_over
     with pytest.raises(KeyboardInterrupt):
         ran(tools, world, 2)
     assert len(world.looked) < 20
+    assert world.under_way == 0
 
 
-def test_time_that_runs_out_amid_a_call_keeps_its_answer_and_starts_no_other(compiled: Any, document: Any) -> None:
-    now = [0.0]
+def test_calls_are_over_though_the_pool_lost_sight_of_a_thread(
+    compiled: Any, document: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, over = Event(), Event()
+
+    def start(self: threading.Thread) -> None:
+        begin(self)
+        if self.name.startswith("tool-ahead"):
+            assert looking.wait(PATIENCE)
+            threading.Timer(0.2, over.set).start()
+            raise KeyboardInterrupt  # as if it came up before the pool noted the thread
 
     def look(time: float) -> None:
-        if time == 2:
-            now[0] = 100.0
+        looking.set()
+        assert over.wait(PATIENCE)
 
-    for concurrency in (1, 4):
-        now[0] = 0.0
-        record = run_tool(
-            compiled(document(DETECT, outputs={"n": {"type": "int", "from": "{{ hits | length }}"}})),
-            "small_tool",
-            ARGUMENTS,
-            call=GatedWorld(look),
-            limits=RunLimits(seconds=50, concurrency=concurrency),
-            monotonic=lambda: now[0],
-        )
-        assert record["status"] == "budget_exhausted"
-        assert record["outputs"] == {"n": FOUND}
-        if concurrency == 1:
-            assert record["calls"]["logical"] == 4
-            assert record["warnings"] == [f"seen: the budget ran out after 3 of {FOUND} items"]
+    begin = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start)
+    world = GatedWorld(look)
+
+    with pytest.raises(KeyboardInterrupt):
+        ran(compiled(document(DETECT, outputs=SEEN)), world, 2)
+
+    assert world.under_way == 0

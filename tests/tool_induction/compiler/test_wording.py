@@ -1,0 +1,77 @@
+"""What is told of small slips: an input without values, a step without a type, names that look alike."""
+
+from typing import Any
+
+import pytest
+
+from tool_induction.aggregates import AGGREGATES
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.runtime.running import run_tool
+
+COUNTED = {"n": {"type": "int", "from": "{{ hits | length }}"}}
+
+
+def told(compilation: Any, code: str) -> list[tuple[str, str, str]]:
+    return [(item.json_path, item.message, item.suggestion) for item in compilation.diagnostics if item.code == code]
+
+
+def test_an_enum_that_names_no_values_is_told_at_its_declaration(document: Any) -> None:
+    compilation = compile_document(document(outputs=COUNTED, inputs={"mood": {"type": "enum"}}))
+
+    assert told(compilation, "E_SHAPE") == [
+        ("$.inputs.mood", "a declaration needs the key 'enum'", 'add "enum": ["...", "..."]')
+    ]
+
+
+def test_values_under_another_key_are_told_once(document: Any) -> None:
+    compilation = compile_document(document(outputs=COUNTED, inputs={"mood": {"type": "enum", "values": ["calm"]}}))
+
+    assert [found[::2] for found in told(compilation, "E_SHAPE")] == [("$.inputs.mood.values", "did you mean 'enum'?")]
+
+
+def test_a_step_without_a_type_is_called_a_step(document: Any) -> None:
+    compilation = compile_document(document({"condition": "{{ query == 'x' }}"}, outputs=COUNTED))
+
+    assert told(compilation, "E_SHAPE") == [("$.steps[1]", "a step needs the key 'type'", "")]
+
+
+@pytest.mark.parametrize("key", ["inputs", "outputs", "save_as"])
+def test_names_that_differ_by_capitals_only_are_told(document: Any, key: str) -> None:
+    inputs = {"who": "string", "Who": "string"} if key == "inputs" else {}
+    outputs = COUNTED | ({"N": {"type": "int", "from": "{{ hits | length }}"}} if key == "outputs" else {})
+    steps = [{"type": "set", "value": 1, "save_as": "Hits"}] if key == "save_as" else []
+    place = {"inputs": "$.inputs.Who", "outputs": "$.outputs.N", "save_as": "$.steps[1].save_as"}[key]
+
+    compilation = compile_document(document(*steps, outputs=outputs, inputs=inputs))
+
+    assert compilation.ok
+    assert [found[0] for found in told(compilation, "W_SHADOW")] == [place]
+
+
+@pytest.mark.parametrize("name", [name for name, spec in AGGREGATES.items() if spec.takes == "list"])
+def test_an_aggregate_of_an_empty_record_is_refused(document: Any, name: str) -> None:
+    step = {"type": "aggregate", "operation": name, "inputs": {}, "save_as": "x"}
+
+    assert "$.steps[1].inputs" in {found[0] for found in told(compile_document(document(step)), "E_TYPE")}
+
+
+@pytest.mark.parametrize("name", ["union", "pick_first_detection", "pick_last_detection"])
+def test_a_word_that_may_mean_two_things_is_suggested_and_not_read(document: Any, name: str) -> None:
+    step = {"type": "aggregate", "operation": name, "inputs": ["hits", "hits"], "save_as": "x"}
+
+    found = told(compile_document(document(step, outputs=COUNTED)), "E_UNKNOWN_AGGREGATE")
+
+    assert [(path, bool(suggestion)) for path, _, suggestion in found] == [("$.steps[1].operation", True)]
+
+
+def test_a_sum_of_whole_numbers_is_whole(document: Any, world: Any) -> None:
+    steps = [
+        {"type": "project", "inputs": "hits", "fields": {"one": "{{ 1 }}"}, "save_as": "ones"},
+        {"type": "aggregate", "operation": "sum", "inputs": "ones", "params": {"key": "one"}, "save_as": "total"},
+    ]
+    tools = compile_document(document(*steps, outputs={"total": "int"})).require()
+
+    result = run_tool(tools, "small_tool", {"video_id": "film", "query": "q"}, call=world)
+
+    assert repr(result["outputs"]["total"]) == "3"
+    assert result["summary"] == "total: 3"

@@ -1,0 +1,152 @@
+"""What to write where a value may be missing and must not be: taken at its word, each of these mends the fault.
+
+Outside of loops a ``require`` says how the tool ends without the value. In a loop that would end the whole tool, so there
+an ``if`` goes around the step; items without the value are filtered out before a step walks through them; and a condition
+asks first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tool_induction.checking.lengths import PLACES
+from tool_induction.language.syntax import (
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    JsonList,
+    Logic,
+    Name,
+    names,
+    to_text,
+)
+from tool_induction.language.types import BOOL, EnumType, ListType, OptionalType, Type, is_numeric, is_text, plain
+
+if TYPE_CHECKING:
+    from tool_induction.checking.inference import Inference
+
+
+def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
+    """What to write where ``value`` may be null; ``root`` is the part of it that is asked for, if it is a path."""
+    if root is None or (isinstance(root, Field) and root.key == "confidence"):
+        return _default(at, value) or _saved_first(value)
+    return ask_for(at, there(at, root), value)
+
+
+def there(at: Inference, root: Expr) -> Expr:
+    """The condition under which a value is there: that it is not null, or of an item, that its list is long enough."""
+    if isinstance(root, Index):
+        rows = plain(at.infer(root.base).type)
+        least = root.number if root.number >= 0 else -root.number - 1
+        if isinstance(rows, ListType) and not isinstance(rows.item, OptionalType) and least < PLACES:
+            return Compare(Filtered(root.base, "length", ()), ">", Const(least))
+    return IsNone(root, negated=True)
+
+
+def ask_for(at: Inference, condition: Expr, value: Expr) -> str:
+    """How to see to it that a condition holds at this place; ``value`` is what cannot be had without."""
+    environment = at.environment
+    read = names(condition)
+    walked = [name for name in read if name in environment.walked]
+    inside = [name for name in read if environment.outside is not None and name not in environment.outside]
+    if (walked or inside) and at.condition is not None:
+        return f'ask first, as the condition: "{{{{ {to_text(Logic("and", condition, at.condition))} }}}}"'
+    if walked:
+        variable = walked[0]
+        if _tells_of_items(condition):
+            return _filter(environment.walked[variable], renamed(condition, variable), set(environment.types))
+        return _default(at, value) or _around(at, condition)
+    if inside:
+        other = _default(at, value)
+        return _around(at, condition) + (f"; or {other}" if other else "")
+    where = "in a last step" if "steps" not in at.path else "before the loop" if environment.outside else "before"
+    return f"say {where} what happens without it: {require(condition)}"
+
+
+def require(condition: Expr) -> str:
+    """The step that ends a tool where a condition does not hold, with a reason that a reader understands."""
+    few = isinstance(condition, Compare) and isinstance(condition.right, Const) and condition.right.value
+    reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
+    return _step({"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason})
+
+
+def _around(at: Inference, condition: Expr) -> str:
+    step: dict[str, object] = {"type": "if", "condition": _braced(condition), "then": ["..."]}
+    if at.binds:
+        step["else"] = [{"type": "set", "value": None, "save_as": name} for name in at.binds]
+    text = _step(step).replace('["..."]', "[this step]")
+    return f"in a loop a 'require' ends the whole tool; put an 'if' around the step: {text}"
+
+
+def _filter(rows: Expr, condition: Expr, taken: set[str]) -> str:
+    name = "known"
+    while name in taken:
+        name += "_"
+    step: dict[str, object] = {"type": "filter", "inputs": _braced(rows), "where": _braced(condition), "save_as": name}
+    return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
+
+
+def _default(at: Inference, value: Expr) -> str:
+    """The value with a default, where there is one of its type."""
+    fallback = _of_type(plain(at.infer(value).type))
+    return "" if fallback is None else f'give it a default: "{_braced(Filtered(value, "default", (fallback,)))}"'
+
+
+def _of_type(type_: Type) -> Expr | None:
+    if type_ == BOOL:
+        return Const(False)
+    if isinstance(type_, EnumType):
+        return Const(type_.values[0])
+    if isinstance(type_, ListType):
+        return JsonList(())
+    if is_numeric(type_):
+        return Const(0)
+    return Const("unknown") if is_text(type_) else None
+
+
+def _saved_first(value: Expr) -> str:
+    step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": "value"}
+    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
+
+
+def _tells_of_items(condition: Expr) -> bool:
+    """Whether a filter that asks so tells it of the items it keeps: of their fields, not of single places in lists."""
+    match condition:
+        case IsNone(value, True):
+            pass
+        case Compare(Filtered(value, "length"), ">", Const(0)):
+            pass
+        case _:
+            return False
+    while isinstance(value, Field):
+        value = value.base
+    return isinstance(value, Name)
+
+
+def renamed(expr: Expr, variable: str) -> Expr:
+    """A condition on a loop variable, as a filter writes it."""
+    match expr:
+        case Name(name):
+            return Name("item") if name == variable else expr
+        case Field(base, key):
+            return Field(renamed(base, variable), key)
+        case IsNone(value, negated):
+            return IsNone(renamed(value, variable), negated)
+        case Compare(left, op, right):
+            return Compare(renamed(left, variable), op, right)
+        case Filtered(value, name, arguments):
+            return Filtered(renamed(value, variable), name, arguments)
+    return expr
+
+
+def _braced(expr: Expr) -> str:
+    return f"{{{{ {to_text(expr)} }}}}"
+
+
+def _step(step: dict[str, object]) -> str:
+    return json.dumps(step, ensure_ascii=False)
