@@ -16,8 +16,8 @@ Limit = Literal["rounds", "calls", "tokens", "seconds"]
 class Budget:
     """Limits of one episode; the one more request for a forced answer comes on top.
 
-    Rounds are requests to the model, calls are tool calls that ran, tokens are prompt and completion together,
-    seconds are wall time. All are looked at between rounds, calls also within one.
+    Rounds are requests to the model, calls are tool calls that ran, tokens are prompt and completion together and what
+    judging cost at most, seconds are wall time. All are looked at between rounds, calls also within one.
     """
 
     rounds: int = 12
@@ -42,6 +42,7 @@ class Meter:
         self.rounds = 0
         self.calls = 0
         self.usage = Usage()
+        self.judging = 0  #: tokens of a judging model, at its price
         self._clock = clock
         self._began = clock.monotonic()
 
@@ -54,6 +55,10 @@ class Meter:
         """Count one tool call that ran."""
         self.calls += 1
 
+    def add_judging(self, tokens: int) -> None:
+        """Count what was judged in a call."""
+        self.judging += tokens
+
     def may_call(self) -> bool:
         """Whether one more tool call fits."""
         return self.calls < self.budget.calls
@@ -64,7 +69,7 @@ class Meter:
             return "rounds"
         if self.calls >= self.budget.calls:
             return "calls"
-        if self.usage.total >= self.budget.tokens:
+        if self.usage.total + self.judging >= self.budget.tokens:
             return "tokens"
         if self._clock.monotonic() - self._began >= self.budget.seconds:
             return "seconds"

@@ -23,7 +23,7 @@ from controller.conversation.observations import budget_spent, call_slip, slip, 
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.toolsets import Toolset, split_result
+from controller.toolsets import Toolset, judging_tokens, split_result
 from world_api.backends.chat.completions import checked_reply
 from world_api.backends.chat.usage import usage_of
 from world_api.core.canonical import canonical, content_hash
@@ -212,6 +212,7 @@ class _Loop:
         began = self._clock.monotonic()
         result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
         self._timings[-1].tool_seconds.append(_since(began, self._clock))
+        self._meter.add_judging(judging_tokens(result))
         self._observe(call, result, ran=True)
 
     def _observe(

@@ -6,6 +6,7 @@ from typing import Any
 
 from controller.conversation.answers import SUBMIT_ANSWER, CitedSpan
 from controller.episode import CallRecord, Episode
+from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.exposure.cli import clock_text
 
@@ -34,6 +35,7 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
         "slips": episode.slips,
         "internal_faults": episode.internal_faults,
         "tokens": {**usage.record(), "total": usage.total},
+        "judging_tokens": _judging(episode),
         "seconds": timings.seconds if timings is not None else None,
         "recorded_as": recorded_as,
     }
@@ -49,6 +51,8 @@ def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
     counted = "estimated" if usage.estimated else "counted"
     rounds = _plural(len(episode.rounds), "round")
     lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
+    if _judging(episode):
+        lines.append(f"judging   {_judging(episode)} tokens at most")
     if episode.reason is not None:
         lines.append(f"ended     {episode.outcome}: {episode.reason}")
     if episode.slips:
@@ -66,6 +70,11 @@ def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
 def watermark(episode: Episode) -> str | None:
     """What must stand beside the answer, if anything."""
     return WATERMARK if episode.model == RULE_BASED else None
+
+
+def _judging(episode: Episode) -> int:
+    """Tokens of a judging model, at its price."""
+    return sum(judging_tokens(call.result) for call in episode.tool_calls)
 
 
 def _span(span: CitedSpan) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.port import Judge
+from tool_induction.judging.remembered import RememberedJudge
 from tool_induction.library import ToolLibrary
 from tool_induction.toolset import LibraryTools
 from world_api.core.faults import EpisodeFault
@@ -60,9 +61,10 @@ class ToolUser:
     def tools(self, session: Session) -> Toolset:
         """The tools on offer: induced ones first, since they do more at once."""
         atomic: Toolset = AtomicTools(session)
-        toolsets = [atomic] if self.judge is None else [atomic, JudgedItems(self.judge)]
+        judge = None if self.judge is None else RememberedJudge(self.judge)
+        toolsets = [atomic] if judge is None else [atomic, JudgedItems(judge)]
         if self.library is not None:
-            toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True, judge=self.judge))
+            toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True, judge=judge))
         return OneVideo(CombinedTools(toolsets), session.video_id)
 
     def answer(self, question: str, session: Session) -> Episode:

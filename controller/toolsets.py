@@ -131,7 +131,7 @@ class JudgedItems:
                 "type": "array",
                 "items": text,
                 "minItems": 1,
-                "maxItems": limits.DEFAULT_JUDGED_ITEMS,
+                "maxItems": limits.MAX_JUDGED_ITEMS,  # that of a judge step
                 "description": "Texts to be judged, for instance captions or lines that operations gave.",
             },
         }
@@ -167,6 +167,13 @@ class JudgedItems:
             for item, answer in zip(texts, said, strict=True)
         ]
         return {"judged": judged, "evidence": [], "cost": JUDGEMENT.times(len(judged)).record()}
+
+
+def judging_tokens(result: Mapping[str, Any]) -> int:
+    """Tokens of a judging model that a result says it cost: no operation costs any."""
+    cost = result.get("cost")
+    tokens = cost.get("tokens") if isinstance(cost, Mapping) else None
+    return tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:

@@ -63,11 +63,11 @@ class ServedTools:
 
     def __init__(self, library: ToolLibrary, session: Session) -> None:
         from tool_induction.libraries.faces import mcp_faces
-        from tool_induction.runtime.calling import Memo
+        from tool_induction.toolset import LibraryTools
 
-        self._tools = library.tools
+        self._names = frozenset(library.tools)
         self._session = session
-        self._memo = Memo()
+        self._tools = LibraryTools.on_session(library, session)
         self.declarations = mcp_faces(library.tools)  #: MCP tools, in library order
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,18 +76,7 @@ class ServedTools:
         Raises:
             VideoWorldError: what the call names; a tool that ends with a fault is a result with status ``error``.
         """
-        from tool_induction.runtime.running import run_tool
-        from tool_induction.toolset import FOR_MODELS
         from world_api.operations import run
 
-        if name not in self._tools:
-            return run(self._session, name, dict(arguments))
-        return run_tool(
-            self._tools,
-            name,
-            arguments,
-            call=partial(run, self._session),
-            world=self._session,
-            memo=self._memo,
-            limits=FOR_MODELS,
-        )
+        given = dict(arguments)
+        return self._tools.run(name, given) if name in self._names else run(self._session, name, given)

@@ -81,19 +81,25 @@ class LibraryTools:
         A traced toolset puts what was done under ``trace``, for whoever records it.
         """
         trace = Trace() if self._traced else None
-        result = observed(
-            lambda: run_tool(
-                self._tools,
-                name,
-                arguments,
-                call=self._call,
-                world=self._world,
-                memo=self._memo,
-                limits=self._limits,
-                trace=trace,
-                judge=self._judge,
-            )
-        )
+        result = observed(lambda: self.run(name, arguments, trace=trace))
         if trace is None or "status" not in result:
             return result
         return {**result, "trace": trace.root.record()}
+
+    def run(self, name: str, arguments: dict[str, Any], *, trace: Trace | None = None) -> dict[str, Any]:
+        """Run a tool; its result record, written into ``trace`` as it goes.
+
+        Raises:
+            VideoWorldError: what is wrong with the call itself.
+        """
+        return run_tool(
+            self._tools,
+            name,
+            arguments,
+            call=self._call,
+            world=self._world,
+            memo=self._memo,
+            limits=self._limits,
+            trace=trace,
+            judge=self._judge,
+        )

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from controller.budgets import Budget
 from controller.journal import Journal
 from controller.replay import answer_recorded, replay_recorded
+from controller.summary import summarise, tell
 from controller.systems import flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.port import ScriptedJudge
+from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
@@ -66,7 +70,7 @@ def test_items_are_judged_at_the_price_of_a_judge_step() -> None:
     ("changes", "code"),
     [
         ({"items": []}, "bad_arguments"),
-        ({"items": ["x"] * 21}, "bad_arguments"),
+        ({"items": ["x"] * 101}, "bad_arguments"),
         ({"answers": ["yes"]}, "bad_arguments"),
         ({"more": 1}, "bad_arguments"),
         ({"answers": ["sure", "never"]}, "bad_judgement"),
@@ -75,6 +79,50 @@ def test_items_are_judged_at_the_price_of_a_judge_step() -> None:
 def test_a_wrong_call_is_an_observation(changes: Any, code: str) -> None:
     result = JudgedItems(ScriptedJudge(["yes", "no"])).call_tool("judge_items", ASKED | changes)
     assert result["error"]["code"] == code
+
+
+def test_a_model_may_have_as_many_items_judged_at_once_as_a_tool() -> None:
+    result = JudgedItems(ScriptedJudge(["yes"] * 100)).call_tool("judge_items", ASKED | {"items": ["x"] * 100})
+    assert len(result["judged"]) == limits.MAX_JUDGED_ITEMS == 100
+
+
+def test_what_a_tool_had_judged_is_not_judged_again_for_the_model(open_made: Any, stepping_clock: Any) -> None:
+    judge = ScriptedJudge(["yes"] * 3)
+    tools = hier(model=ScriptedChatModel([]), clock=stepping_clock(), library=library(), judge=judge).tools(open_made())
+    tools.call_tool("judge_lines", {"video_id": "made", "topic": "folder"})
+    asked = list(judge.asked)
+    items = list(dict.fromkeys(item for _, _, item in asked))
+    again = {"question": asked[0][0], "answers": list(asked[0][1]), "items": items}
+
+    result = tools.call_tool("judge_items", again)
+
+    assert [row["answer"] for row in result["judged"]] == ["yes"] * len(items)
+    assert judge.asked == asked
+    assert result["cost"]["model_calls"] == len(items)
+
+
+@pytest.mark.parametrize("tool", ["judge_lines", "judge_items"])
+def test_what_judging_costs_counts_against_the_tokens_of_an_episode(
+    open_made: Any, stepping_clock: Any, tool: str
+) -> None:
+    arguments = ASKED if tool == "judge_items" else {"video_id": "made", "topic": "folder"}
+    replies = [
+        completion(model="m", calls=[Call(tool=tool, arguments=arguments, id="c1")], usage=(10, 5)),
+        completion(model="m", content="It is blue.", usage=(10, 5)),
+    ]
+
+    def outcome(tokens: int) -> tuple[str, str | None]:
+        system = hier(model=ScriptedChatModel(replies, name="m"), clock=stepping_clock(), library=library(),
+                      judge=ScriptedJudge(["yes"] * 3), budget=Budget(tokens=tokens))  # fmt: skip
+        episode = system.answer("Is there a folder?", open_made())
+        cost = episode.tool_calls[0].result["cost"]["tokens"]
+        assert cost >= JUDGEMENT.tokens
+        assert summarise(episode)["judging_tokens"] == cost
+        assert f"judging   {cost} tokens at most" in tell(episode)
+        return episode.outcome, episode.reason
+
+    assert outcome(JUDGEMENT.tokens) == ("forced", "tokens")
+    assert outcome(100_000) == ("prose", None)
 
 
 def test_an_episode_with_judgements_replays_without_a_judge(

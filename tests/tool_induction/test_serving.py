@@ -12,6 +12,7 @@ from mcp import Client, types
 
 from tool_induction.library import load_library
 from tool_induction.serving import ServedTools
+from tool_induction.toolset import LibraryTools
 from world_api.exposure.mcp_server import mcp_server
 from world_api.operations import OPERATIONS
 
@@ -69,6 +70,18 @@ def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> Non
 
 def test_an_operation_still_answers(talk: Any) -> None:
     assert talk(lambda client: client.call_tool("get_video_metadata", MADE)).structured_content["duration"] == 60.0
+
+
+def test_a_served_tool_runs_as_a_controller_would_run_it(open_made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, library, arguments = open_made(), load_library("hand_A"), MADE | {"words": "blue folder"}
+    ran: list[str] = []
+    run = LibraryTools.run
+    monkeypatch.setattr(
+        LibraryTools, "run", lambda self, name, *a, **more: ran.append(name) or run(self, name, *a, **more)
+    )
+    served = ServedTools(library, session)("locate_words", arguments)
+    assert served == LibraryTools.on_session(library, session).call_tool("locate_words", arguments)
+    assert ran == ["locate_words", "locate_words"]
 
 
 def test_wrong_arguments_are_a_tool_error_that_a_model_can_act_on(talk: Any) -> None:

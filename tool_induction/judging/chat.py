@@ -1,12 +1,15 @@
-"""A judge that is a chat model: one short request an item, temperature 0, one of the closed answers back."""
+"""A judge that is a chat model: one short request an item, temperature 0 if it takes one, one of the closed answers back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import asked_item, asked_question, chosen
 from world_api.backends.chat.prompts import PromptFiles
+from world_api.backends.chat.usage import Usage, usage_of
+from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.ports import ChatModel
 
 #: tokens of a reply; an answer has at most forty characters
@@ -14,22 +17,23 @@ _REPLY_TOKENS = 40
 
 
 class ChatJudge:
-    """Judges with a chat model. ``name`` says which, and with which prompt."""
+    """Judges with a chat model. ``name`` says which, and with which prompt; ``spent`` counts its tokens so far."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._prompts = PromptFiles("tool_induction.judging")
+        self._settings: dict[str, Any] = {"temperature": 0, "max_tokens": _REPLY_TOKENS}
         self.name = f"{model.name}/{self._prompts.hash[:12]}"
+        self.spent = Usage()
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """One of the answers for each item.
 
         Raises:
-            ToolFault: ``bad_judgement``.
+            ToolFault: ``bad_judgement``; ``judge_over_price``: an item took more tokens than its price.
             BackendFault: what the model names.
         """
-        return [chosen(_said(self._model.complete(self.request(question, answers, item))), answers, judge=self.name)
-                for item in items]  # fmt: skip
+        return [chosen(_said(self._reply(question, answers, item)), answers, judge=self.name) for item in items]
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         """What is asked about one item, in Chat Completions form."""
@@ -38,9 +42,39 @@ class ChatJudge:
         return {
             "model": self._model.name,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": asked}],
-            "temperature": 0,
-            "max_tokens": _REPLY_TOKENS,
+            **self._settings,
         }
+
+    def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
+        while True:
+            request = self.request(question, answers, item)
+            try:
+                reply = self._model.complete(request)
+            except BackendFault as fault:
+                if not self._ask_in_its_way(fault):
+                    raise
+                continue
+            usage = usage_of(request, reply)
+            self.spent = self.spent + usage
+            if usage.total > JUDGEMENT.tokens and not usage.estimated:
+                raise ToolFault(
+                    "judge_over_price",
+                    f"{self._model.name} took {usage.total} tokens for one item; the price is {JUDGEMENT.tokens} at most",
+                    hint="use a judging model that answers at once, without reasoning",
+                )
+            return reply
+
+    def _ask_in_its_way(self, fault: BackendFault) -> bool:
+        """Do without a setting that the server refuses by name; whether there is anything left to try."""
+        if fault.code != "endpoint_error":
+            return False
+        if "max_tokens" in fault.message and "max_tokens" in self._settings:
+            self._settings["max_completion_tokens"] = self._settings.pop("max_tokens")
+        elif "temperature" in fault.message and "temperature" in self._settings:
+            del self._settings["temperature"]
+        else:
+            return False
+        return True
 
 
 def _said(reply: dict[str, Any]) -> str:

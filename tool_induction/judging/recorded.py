@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tool_induction.judging.answers import chosen
+from tool_induction.judging.chat import ChatJudge
 from tool_induction.judging.port import Judge
 from world_api.backends.chat.recording import append_line, check_schema, read_lines
 from world_api.core.canonical import canonical
@@ -20,7 +21,7 @@ class RecordedJudge:
     def __init__(self, file: Path, judge: Judge | None = None) -> None:
         self._file = file
         self._judge = judge
-        self._known: dict[str, str] = {}
+        self._known: dict[str, dict[str, str]] = {}  #: what was asked -> judge -> its answer
         names: list[str] = []
         for record in read_lines(file, hint="give --judge-record a file of judgements") if file.exists() else ():
             check_schema(record, SCHEMA_VERSION, file)
@@ -30,24 +31,36 @@ class RecordedJudge:
                     "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
                 )
             names.append(asked[0])
-            self._known[canonical(asked)] = record["answer"]
-        self.name = judge.name if judge is not None else names[0] if names else "recorded"
+            self._known.setdefault(canonical(asked[1:]), {})[asked[0]] = record["answer"]
+        self.name = judge.name if judge is not None else "+".join(dict.fromkeys(names)) or "recorded"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """The recorded answers, and new ones where there are none.
 
         Raises:
-            ToolFault: ``no_judgement``: an answer is not on file and there is nobody to ask; ``bad_judgement``.
+            ToolFault: ``no_judgement``: an answer is not on file and there is nobody to ask; ``several_judges``: nobody
+                says whose answer is meant, and they differ; ``bad_judgement``.
             BackendFault: what the judge names.
         """
         given: list[str] = []
         for item in items:
-            asked = [self.name, question, list(answers), item]
-            known = self._known.get(canonical(asked))
+            known = self._of(self._known.get(canonical([question, list(answers), item]), {}))
             if known is None:
                 known = self._new(question, answers, item)
             given.append(chosen(known, answers, judge=self.name))
         return given
+
+    def _of(self, given: Mapping[str, str]) -> str | None:
+        """The answer that counts, of those the judges on file gave."""
+        if self._judge is not None:
+            return given.get(self.name)
+        if len(set(given.values())) > 1:
+            raise ToolFault(
+                "several_judges",
+                f"{self._file.name} holds different answers of {', '.join(given)} about one item",
+                hint="say with --judge-model whose answers are meant",
+            )
+        return next(iter(given.values()), None)
 
     def _new(self, question: str, answers: Sequence[str], item: str) -> str:
         if self._judge is None:
@@ -56,8 +69,14 @@ class RecordedJudge:
                 f"{self._file.name} holds no answer of {self.name} to {question[:60]!r} about this item",
                 hint="give a judging model with --judge-model, or the file of the run that is to be repeated",
             )
+        before = _spent(self._judge)
         [answer] = self._judge.answer(question, answers, [item])
-        self._known[canonical([self.name, question, list(answers), item])] = answer
+        self._known.setdefault(canonical([question, list(answers), item]), {})[self.name] = answer
         record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
-        append_line(self._file, record | {"answers": list(answers), "item": item, "answer": answer})
+        tokens = {"tokens": _spent(self._judge) - before} if isinstance(self._judge, ChatJudge) else {}
+        append_line(self._file, record | {"answers": list(answers), "item": item, "answer": answer} | tokens)
         return answer
+
+
+def _spent(judge: Judge) -> int:
+    return judge.spent.total if isinstance(judge, ChatJudge) else 0

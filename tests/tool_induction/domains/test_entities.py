@@ -23,7 +23,10 @@ ORDINARY = set(
     so can s say long coats door doors guests sign tables things tools person somebody
     """.split()
 )
-ORDINARY_ZH = "最后一次出现是什么时候 请按发生顺序排列 抬 跳上 贴 戴 的 在整个视频中做了哪些事 她先在 等车 然后在 还书 最后 和朋友一起在 放 到 秒"
+ORDINARY_ZH = """
+    最后一次出现是什么时候 请按发生顺序排列 抬 跳上 贴 戴 的
+    在整个视频中做了哪些事 她先在 等车 然后在 还书 最后 和朋友一起在 放 到 秒
+"""
 
 
 def examples(name: str) -> str:

@@ -180,15 +180,15 @@ class Crowd:
 @pytest.mark.parametrize(("things", "complete"), [(20, True), (25, False)])
 def test_what_was_not_looked_at_is_not_said_to_be_all(things: int, complete: bool) -> None:
     crowd = Crowd(things)
-    for library, tool, more in (
-        ("hand_A", "list_appearances", {}),
-        ("hand_B", "list_appearances", {}),
-        ("hand_C", "list_appearances", {}),
-        ("hand_A", "count_appearances", {}),
-        ("hand_A", "locate_last_appearance", {}),
-        ("hand_A", "locate_next_appearance", {"after_time": 3.0}),
+    for library, tool in (
+        ("hand_A", "list_appearances"),
+        ("hand_B", "list_appearances"),
+        ("hand_C", "list_appearances"),
+        ("hand_A", "count_appearances"),
     ):
-        assert crowd.run(library, tool, query="person in red", **more)["complete"] is complete, tool
+        assert crowd.run(library, tool, query="person in red")["complete"] is complete, tool
+    for tool in ("locate_last_appearance", "locate_next_appearance"):
+        assert "20 things that fit at most" in load_library("hand_A").tools[tool].tool.description
     assert crowd.run("hand_A", "count_appearances", query="person in red")["count"] == 40
 
 
