@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tool_induction.compiler.meant import OTHER_KEYS, a_name, holder_of, other_key, unknown_word
+from tool_induction.advice.meant import OTHER_KEYS, a_name, holder_of, other_key, unknown_word
 from tool_induction.documents.parts import TOOL_NAME
 from tool_induction.documents.schema import tool_schema
 from tool_induction.documents.steps import STEP_MODELS

@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tool_induction.libraries.differences import differences, tool_changes
-from tool_induction.libraries.plan import plan_lines
 from tool_induction.library import ToolLibrary
+from tool_induction.plan import plan_lines
 
 _MOST = 200
 

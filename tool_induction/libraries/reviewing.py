@@ -11,8 +11,8 @@ from tool_induction.compiler.emit import signature_card
 from tool_induction.language.diagnostics import Diagnostic
 from tool_induction.language.syntax import to_json
 from tool_induction.libraries.examples import Example, ExampleRuns
-from tool_induction.libraries.plan import plan_lines, written
 from tool_induction.library import ToolLibrary
+from tool_induction.plan import plan_lines, written
 
 #: keys of a manifest that say what was frozen, not where it came from
 _SEALS = ("schema_version", "name", "tools", "operations", "key_hashes", "manifest_hash", "content_hash")

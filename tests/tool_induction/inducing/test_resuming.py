@@ -18,6 +18,10 @@ from world_api.core.canonical import content_hash
 
 Induce = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[3]
+#: Who runs tests in the background has Ctrl-C ignored, and so has every process started there.
+HEEDING_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from videoworld import main; main()"
+)
 
 
 def test_what_the_model_answered_is_not_asked_again(induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
@@ -93,7 +97,7 @@ def test_a_process_that_was_killed_is_gone_on_from(induce: Induce, tools: Any, c
         "--schema-worlds-only",
     ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "videoworld", *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", HEEDING_CTRL_C, *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     assert any(line.startswith("repair 1") for line in process.stderr)  # waits until the first reply is worked on
@@ -110,12 +114,12 @@ def test_ctrl_c_ends_at_once_and_says_how_to_go_on(tools: Any, chat_server: Any,
     chat_server.play(chat_server.ok(tools.said([tools.faulty(), tools.counting()])), chat_server.hanging())
     command = ["induce", "A_locate_count", "--count", "2", "--out", str(out), "--model", "m", "--schema-worlds-only"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "videoworld", *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", HEEDING_CTRL_C, *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     assert any(line.startswith("repair 1") for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    told = process.communicate()[1]
+    told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert told == f"broken off; the same command goes on from what is kept in {out.with_name('draw1.induction')}\n"
 
