@@ -275,7 +275,7 @@ def _schema(operation: str, name: str) -> Mapping[str, Any]:
         if part.get("type") != "null":
             schema = {**schema, **part}
     if "$ref" in schema:
-        return whole.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})  # type: ignore[no-any-return]
+        schema = whole.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
     return schema
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.evaluation import Json
@@ -131,5 +132,9 @@ class ItemsAhead:
         """The run is at this item."""
         self._place = place
         while self._sent < min(self._count, place + 1 + self._distance):
-            self._send(self._sent, lambda own=self._sent: own >= self._place)  # type: ignore[misc]
+            self._send(self._sent, partial(self._is_to_come, self._sent))
             self._sent += 1
+
+    def _is_to_come(self, place: int) -> bool:
+        """Whether the run is not past that item; asked by the thread that is about to run it ahead."""
+        return place >= self._place

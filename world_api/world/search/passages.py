@@ -34,11 +34,6 @@ class Passage:
     frame_time: float
     terms: str = ""
 
-    @property
-    def indexed(self) -> str:
-        """All words it is found by."""
-        return f"{self.text} {self.terms}".strip()
-
 
 class Passages(Items[Passage]):
     """The passages of one view, sorted by start.
