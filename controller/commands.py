@@ -54,8 +54,8 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
-    from controller.journal import Journal
-    from controller.replay import answer_recorded
+    from controller.records.journal import Journal
+    from controller.records.replay import answer_recorded
     from controller.summary import summarise, tell
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library

@@ -13,7 +13,7 @@ from typing import Any
 
 from controller.conversation.prompting import Prompts
 from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
-from controller.journal import Entry, Journal, label_for
+from controller.records.journal import Entry, Journal, label_for
 from controller.loop import run_episode
 from controller.systems import ToolUser
 from controller.toolsets import TRACE

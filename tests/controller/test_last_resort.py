@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
+from controller.records.journal import Journal
+from controller.records.replay import answer_recorded, replay_recorded
 from controller.summary import summarise, tell
 from controller.systems import flat
 from controller.toolsets import AtomicTools

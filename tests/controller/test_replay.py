@@ -11,8 +11,8 @@ import pytest
 
 from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
+from controller.records.journal import Journal
+from controller.records.replay import answer_recorded, replay_recorded
 from controller.systems import BUILDERS
 from tool_induction.library import ToolLibrary, load_library
 from world_api.backends.chat.endpoint import Endpoint
