@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from controller.budgets import Budget
     from controller.episode import Episode, episode_from_record
+    from controller.questions import Question
     from controller.records.journal import Journal
     from controller.records.replay import answer_recorded, replay_recorded
     from controller.systems import System, flat, hier
@@ -25,6 +26,7 @@ _HOMES = {
     "Episode": "controller.episode",
     "Journal": "controller.records.journal",
     "OneVideo": "controller.toolsets",
+    "Question": "controller.questions",
     "System": "controller.systems",
     "Toolset": "controller.toolsets",
     "answer_recorded": "controller.records.replay",
@@ -41,6 +43,7 @@ __all__ = [
     "Episode",
     "Journal",
     "OneVideo",
+    "Question",
     "System",
     "Toolset",
     "answer_recorded",
