@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from controller.budgets import Budget
     from controller.episode import Episode, episode_from_record
     from controller.journal import Journal
+    from controller.questions import Question
     from controller.replay import answer_recorded, replay_recorded
     from controller.systems import System, flat, hier
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
@@ -25,6 +26,7 @@ _HOMES = {
     "Episode": "controller.episode",
     "Journal": "controller.journal",
     "OneVideo": "controller.toolsets",
+    "Question": "controller.questions",
     "System": "controller.systems",
     "Toolset": "controller.toolsets",
     "answer_recorded": "controller.replay",
@@ -41,6 +43,7 @@ __all__ = [
     "Episode",
     "Journal",
     "OneVideo",
+    "Question",
     "System",
     "Toolset",
     "answer_recorded",

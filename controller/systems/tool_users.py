@@ -10,6 +10,7 @@ from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
+from controller.questions import Question
 from controller.systems.context import SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.port import Judge
@@ -35,18 +36,14 @@ class ToolUser:
     judge: Judge | None = None  #: where judging is switched on: for the steps of tools, and as an operation for all
     prompts: Prompts = field(default_factory=Prompts)
 
-    def task(self, question: str, session: Session) -> Task:
-        """What an episode on this session would record of its beginning."""
-        return Task(
-            question=question,
-            video_id=session.video_id,
-            world_hash=session.world_hash,
-            as_of=session.as_of,
-            session=session.name,
-            revision=session.revision,
-            system=self.name,
-            library=Library(name=self.library.name, hash=self.library.hash) if self.library is not None else None,
-        )
+    def task(self, question: Question, session: Session) -> Task:
+        """What an episode on this session would record of its beginning.
+
+        Raises:
+            EpisodeFault: ``as_of_mismatch``.
+        """
+        library = Library(name=self.library.name, hash=self.library.hash) if self.library is not None else None
+        return Task.of(question, session, system=self.name, library=library)
 
     def tools(self, session: Session) -> Toolset:
         """The tools on offer: induced ones first, since they do more at once."""
@@ -57,10 +54,11 @@ class ToolUser:
             toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True, judge=judge))
         return OneVideo(CombinedTools(toolsets), session.video_id)
 
-    def answer(self, question: str, session: Session) -> Episode:
+    def answer(self, question: Question, session: Session) -> Episode:
         """Run one episode.
 
         Raises:
+            EpisodeFault: ``as_of_mismatch``.
             ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered.
         """
         return run_episode(
