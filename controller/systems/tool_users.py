@@ -1,7 +1,4 @@
-"""The systems that are compared, behind one protocol: a question and a session in, an episode out.
-
-``flat`` acts with the sixteen operations only; ``hier`` with the operations and an induced library.
-"""
+"""The systems that act with tools: ``flat`` with the sixteen operations only; ``hier`` with the operations and a library."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
 from controller.questions import Question
+from controller.systems.context import SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.port import Judge
 from tool_induction.judging.remembered import RememberedJudge
@@ -24,14 +22,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.world.sessions.session import Session
 
 SystemName = Literal["flat", "hier"]
-
-
-class System(Protocol):
-    """Whatever answers questions about a session's video."""
-
-    def answer(self, question: Question, session: Session) -> Episode:
-        """One episode; it always ends with an answer or a named reason why there is none."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +103,7 @@ def hier(
     return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget(), judge=judge)
 
 
-class SystemBuilder(Protocol):
+class ToolUserBuilder(Protocol):
     """Makes a system from what an experiment chooses."""
 
     def __call__(
@@ -129,4 +119,20 @@ class SystemBuilder(Protocol):
         ...
 
 
-BUILDERS: Mapping[SystemName, SystemBuilder] = {"flat": flat, "hier": hier}
+BUILDERS: Mapping[SystemName, ToolUserBuilder] = {"flat": flat, "hier": hier}
+
+
+def flat_system(context: SystemContext) -> ToolUser:
+    """The sixteen operations only."""
+    return flat(model=context.model, clock=context.clock, budget=context.budget, judge=context.judge)
+
+
+def hier_system(context: SystemContext) -> ToolUser:
+    """The operations and a library.
+
+    Raises:
+        EpisodeFault: ``no_library``.
+    """
+    return hier(
+        model=context.model, clock=context.clock, library=context.library, budget=context.budget, judge=context.judge
+    )
