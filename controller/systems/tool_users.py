@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
+from controller.ground import Ground, Live
 from controller.loop import run_episode
 from controller.questions import Question
 from controller.systems.context import SystemContext
@@ -35,6 +36,7 @@ class ToolUser:
     budget: Budget = field(default_factory=Budget)
     judge: Judge | None = None  #: where judging is switched on: for the steps of tools, and as an operation for all
     prompts: Prompts = field(default_factory=Prompts)
+    ground: Ground = field(default_factory=Live)
 
     def task(self, question: Question, session: Session) -> Task:
         """What an episode on this session would record of its beginning.
@@ -64,7 +66,7 @@ class ToolUser:
         return run_episode(
             self.task(question, session),
             model=self.model,
-            tools=self.tools(session),
+            tools=self.ground.tools(lambda: self.tools(session)),
             budget=self.budget,
             clock=self.clock,
             prompts=self.prompts,
@@ -124,7 +126,8 @@ BUILDERS: Mapping[SystemName, ToolUserBuilder] = {"flat": flat, "hier": hier}
 
 def flat_system(context: SystemContext) -> ToolUser:
     """The sixteen operations only."""
-    return flat(model=context.model, clock=context.clock, budget=context.budget, judge=context.judge)
+    made = flat(model=context.model, clock=context.clock, budget=context.budget, judge=context.judge)
+    return replace(made, ground=context.ground)
 
 
 def hier_system(context: SystemContext) -> ToolUser:
@@ -133,6 +136,7 @@ def hier_system(context: SystemContext) -> ToolUser:
     Raises:
         EpisodeFault: ``no_library``.
     """
-    return hier(
+    made = hier(
         model=context.model, clock=context.clock, library=context.library, budget=context.budget, judge=context.judge
     )
+    return replace(made, ground=context.ground)
