@@ -89,35 +89,6 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstCall:
-    """A call that the system makes before the model is asked; it counts as no call of the model's.
-
-    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode.
-    """
-
-    tool: str
-    arguments: dict[str, Any]
-    shown: bool = True
-    needed: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opening:
-    """How the model is told what to do, and what it is told at the start beside its instructions and the question.
-
-    ``instructions`` names the prompt; ``briefing`` is text that a system adds to it, such as a domain's; ``digest`` what the
-    world holds, as data. ``answer_after`` names a tool without which no answer is taken, until it was tried ``tries`` times.
-    """
-
-    instructions: str = "system"
-    briefing: str = ""
-    digest: dict[str, Any] | None = None
-    first_calls: list[FirstCall] = field(default_factory=list)
-    answer_after: str | None = None
-    tries: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
 class FaultRecord:
     """The fault that ended an episode."""
 
@@ -208,7 +179,6 @@ class Episode:
     model: str
     prompt_hash: str
     language: str  #: of the prompts
-    opening: Opening
     tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget

@@ -19,8 +19,7 @@ from controller.conversation.answers import (
     submit_answer_tool,
     usable_answer,
 )
-from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
-from controller.conversation.opening import (
+from controller.conversation.gathering import (
     PictureBook,
     Pictures,
     first_call,
@@ -28,13 +27,14 @@ from controller.conversation.opening import (
     no_pictures,
     refuse_failed,
 )
+from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
+from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import (
     CallRecord,
     Episode,
     FaultRecord,
-    Opening,
     Outcome,
     RoundRecord,
     RoundTiming,
@@ -51,7 +51,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
 MAX_SLIPS_IN_A_ROW = 2
-NOTHING_MORE = Opening()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,7 +323,6 @@ class _Loop:
             model=self._model.name,
             prompt_hash=self._prompts.hash,
             language=self._prompts.language,
-            opening=self._opening,
             tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,
