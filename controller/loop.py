@@ -19,14 +19,22 @@ from controller.conversation.answers import (
     submit_answer_tool,
     usable_answer,
 )
+from controller.conversation.gathering import (
+    PictureBook,
+    Pictures,
+    first_call,
+    first_message,
+    no_pictures,
+    refuse_failed,
+)
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
+from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import (
     CallRecord,
     Episode,
     FaultRecord,
-    Opening,
     Outcome,
     RoundRecord,
     RoundTiming,
@@ -43,7 +51,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
 MAX_SLIPS_IN_A_ROW = 2
-NOTHING_MORE = Opening()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +72,15 @@ def run_episode(
     clock: Clock,
     prompts: Prompts,
     opening: Opening = NOTHING_MORE,
+    pictures: Pictures = no_pictures,
 ) -> Episode:
-    """Ask the model the task's question with these tools.
+    """Ask the model the task's question with these tools. ``pictures`` are those that results name.
 
     Raises:
         EpisodeFault: ``replay_mismatch``, from a replayed model, toolset or clock.
     """
-    return _Loop(task, model=model, tools=tools, budget=budget, clock=clock, prompts=prompts, opening=opening).run()
+    loop = _Loop(task, model=model, tools=tools, budget=budget, clock=clock, prompts=prompts, opening=opening)
+    return loop.run(PictureBook(pictures))
 
 
 class _Loop:
@@ -100,21 +109,19 @@ class _Loop:
         self._messages: list[dict[str, Any]] = [
             {
                 "role": "system",
-                "content": prompts.render("system", as_of=task.question.as_of, briefing=opening.briefing),
-            },
-            {
-                "role": "user",
-                "content": prompts.render("question", video_id=task.video_id, question=task.question.text),
-            },
+                "content": prompts.render(opening.instructions, as_of=task.question.as_of, briefing=opening.briefing),
+            }
         ]
         self._rounds: list[RoundRecord] = []
         self._calls: list[CallRecord] = []
         self._timings: list[RoundTiming] = []
         self._refused: SubmittedAnswer | None = None  #: the last answer that could not be taken as it was
 
-    def run(self) -> Episode:
+    def run(self, pictures: PictureBook) -> Episode:
+        self._pictures = pictures
         began = self._clock.monotonic()
         try:
+            self._open()
             ending = self._converse()
         except EpisodeFault:
             raise
@@ -125,6 +132,23 @@ class _Loop:
             defect = internal_fault(error)
             ending = _Ending(outcome="failed", reason=defect.code, fault=FaultRecord.of(defect))
         return self._episode(ending, seconds=self._clock.monotonic() - began)
+
+    def _open(self) -> None:
+        """Make the first calls, and put the question with what they brought."""
+        question = self._prompts.render("question", video_id=self._task.video_id, question=self._task.question.text)
+        gathered: list[tuple[str, dict[str, Any]]] = []
+        try:
+            for number, first in enumerate(self._opening.first_calls):
+                if self._meter.reached() is not None:
+                    break  # the loop will see it too, and ask for an answer from what there is
+                call = first_call(number, first)
+                result = self._carry_out(call)
+                self._keep(call, result, ran=True)
+                refuse_failed(first, result)
+                if first.shown:
+                    gathered.append((first.tool, self._calls[-1].result))
+        finally:
+            self._messages.append({"role": "user", "content": first_message(question, gathered)})
 
     def _converse(self) -> _Ending:
         slips = 0
@@ -137,6 +161,12 @@ class _Loop:
             reply = self._ask(offer_tools=True)
             if reply.fault is not None:
                 self._say("slip", observation=canonical(slip(reply.fault)))
+                slips += 1
+                continue
+            if not reply.calls and self._is_early():
+                self._say(
+                    "slip", observation=canonical(slip("early_answer", f"call {self._opening.answer_after} first"))
+                )
                 slips += 1
                 continue
             if not reply.calls:
@@ -185,7 +215,7 @@ class _Loop:
         self._rounds[-1] = replace(self._rounds[-1], problem=problem)
 
     def _ask(self, *, offer_tools: bool) -> Reply:
-        request: dict[str, Any] = {"model": self._model.name, "messages": list(self._messages)}
+        request: dict[str, Any] = {"model": self._model.name, "messages": self._pictures.put_into(self._messages)}
         if offer_tools:
             request["tools"] = self._offer
         began = self._clock.monotonic()
@@ -222,6 +252,10 @@ class _Loop:
                 parsed = parse_answer(call.arguments)
                 if answer is not None:
                     self._observe(call, slip("second_answer"), problem="second_answer")
+                elif self._is_early():
+                    self._observe(
+                        call, slip("early_answer", f"call {self._opening.answer_after} first"), problem="early_answer"
+                    )
                 elif isinstance(parsed, str):
                     self._refused = usable_answer(call.arguments) or self._refused
                     self._observe(call, slip("bad_answer", parsed), problem="bad_answer")
@@ -237,18 +271,33 @@ class _Loop:
                 self._run_call(call)
         return answer, any_ran
 
+    def _is_early(self) -> bool:
+        """Whether an answer would come before what has to come first."""
+        tried = [call for call in self._calls if call.ran and call.tool == self._opening.answer_after]
+        enough = len(tried) >= self._opening.tries or any(not call.failed for call in tried)
+        return self._opening.answer_after is not None and not enough
+
     def _run_call(self, call: ToolCall) -> None:
         self._meter.add_call()
         began = self._clock.monotonic()
-        result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
+        result = self._carry_out(call)
         self._timings[-1].tool_seconds.append(_since(began, self._clock))
-        self._meter.add_judging(judging_tokens(result))
         self._observe(call, result, ran=True)
+
+    def _carry_out(self, call: ToolCall) -> dict[str, Any]:
+        result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
+        self._meter.add_judging(judging_tokens(result))
+        return result
 
     def _observe(
         self, call: ToolCall, result: Mapping[str, Any], *, ran: bool = False, problem: Problem | None = None
     ) -> None:
         """Keep the whole result, and tell the model."""
+        self._keep(call, result, ran=ran, problem=problem)
+        notice = slip(call.note)["error"] if call.note is not None else None
+        self._messages.append(tool_message(call.id, self._calls[-1].result, is_data=ran, notice=notice))
+
+    def _keep(self, call: ToolCall, result: Mapping[str, Any], *, ran: bool, problem: Problem | None = None) -> None:
         found, inner_calls, origins = split_result(result)
         self._calls.append(
             CallRecord(
@@ -265,8 +314,6 @@ class _Loop:
                 note=call.note,
             )
         )
-        notice = slip(call.note)["error"] if call.note is not None else None
-        self._messages.append(tool_message(call.id, found, is_data=ran, notice=notice))
 
     def _episode(self, ending: _Ending, *, seconds: float) -> Episode:
         answer = ending.answer
@@ -276,7 +323,6 @@ class _Loop:
             model=self._model.name,
             prompt_hash=self._prompts.hash,
             language=self._prompts.language,
-            opening=self._opening,
             tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,

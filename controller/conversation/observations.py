@@ -34,6 +34,7 @@ _SLIPS: dict[Problem, tuple[str, str]] = {
     "too_many_calls": ("too many calls in one reply; those beyond the limit did not run", "send fewer calls at once"),
     "bad_answer": ("the answer cannot be taken", "send {answer: text, spans: [{start_time, end_time}]} in seconds"),
     "second_answer": ("an answer was already given", "answer once"),
+    "early_answer": ("it is too early for an answer", "do first what the instructions say comes first"),
     "call_after_answer": ("an answer was already given; this call did not run", "call what you need before you answer"),
 }
 

@@ -35,6 +35,7 @@ Problem = Literal[
     "bad_answer",
     "second_answer",
     "call_after_answer",
+    "early_answer",
     "cut_reply",
 ]
 
