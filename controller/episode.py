@@ -89,17 +89,6 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
-    """What the model is told at the start beside its instructions and the question.
-
-    ``briefing`` is text that a system adds to the instructions, such as a domain's; ``digest`` what the world holds, as data.
-    """
-
-    briefing: str = ""
-    digest: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class FaultRecord:
     """The fault that ended an episode."""
 
@@ -190,7 +179,6 @@ class Episode:
     model: str
     prompt_hash: str
     language: str  #: of the prompts
-    opening: Opening
     tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget

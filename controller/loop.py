@@ -20,13 +20,13 @@ from controller.conversation.answers import (
     usable_answer,
 )
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
+from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
 from controller.episode import (
     CallRecord,
     Episode,
     FaultRecord,
-    Opening,
     Outcome,
     RoundRecord,
     RoundTiming,
@@ -43,7 +43,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
 MAX_SLIPS_IN_A_ROW = 2
-NOTHING_MORE = Opening()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,6 @@ class _Loop:
         opening: Opening,
     ) -> None:
         self._task, self._model, self._tools, self._clock, self._prompts = task, model, tools, clock, prompts
-        self._opening = opening
         self._started_at = clock.now()
         self._meter = Meter(budget, clock)
         self._offer = [
@@ -276,7 +274,6 @@ class _Loop:
             model=self._model.name,
             prompt_hash=self._prompts.hash,
             language=self._prompts.language,
-            opening=self._opening,
             tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.conversation.prompting import Prompts
-from controller.episode import CallRecord, Episode, FaultRecord, Opening, RoundRecord, Task
+from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
 from controller.loop import run_episode
 from controller.questions import Question
 from controller.records.journal import Entry, Journal, label_for
@@ -96,7 +96,6 @@ def replay_entry(
         budget=recorded.budget,
         clock=ReplayClock(entry.readings),
         prompts=prompts or Prompts(language=recorded.language),
-        opening=recorded.opening,
     )
     return Replayed(episode=episode, identical=json_line(episode.record()) == json_line(recorded.record()))
 
@@ -118,7 +117,6 @@ def _broken_off(
         model=system.model.name,
         prompt_hash=system.prompts.hash,
         language=system.prompts.language,
-        opening=Opening(),
         tools=tools,
         tools_hash=content_hash(tools),
         budget=system.budget,
