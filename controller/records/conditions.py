@@ -25,6 +25,20 @@ _LOOP = ("loop.py", "episode.py", "budgets.py", "questions.py", "toolsets.py", "
 _CODE_SUFFIX = ".py"
 
 
+@functools.cache
+def loop_hash() -> str:
+    """SHA-256 over the code that decides what an episode's bytes are."""
+    digest = hashlib.sha256()
+    root = resources.files("controller")
+    for name in _LOOP:
+        place = root.joinpath(name)
+        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda item: item.name)
+        for file in files:
+            if PurePath(file.name).suffix == _CODE_SUFFIX:
+                digest.update(f"{name}/{file.name}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
     """What an episode was recorded under.
@@ -44,7 +58,7 @@ class Conditions:
     writing: list[str] = field(default_factory=list)
     prompts: PromptHashes = field(default_factory=dict)
     version: str = field(default_factory=project_version)
-    loop: str = field(default_factory=lambda: loop_hash())
+    loop: str = field(default_factory=loop_hash)
     broken_off: bool = False
 
     @classmethod
@@ -91,20 +105,6 @@ def conditions_from_record(record: Any) -> Conditions:
         raise EpisodeFault(
             "recording_damaged", f"the conditions of an episode are not whole: {where}", hint="restore it from a copy"
         ) from None
-
-
-@functools.cache
-def loop_hash() -> str:
-    """SHA-256 over the code that decides what an episode's bytes are."""
-    digest = hashlib.sha256()
-    root = resources.files("controller")
-    for name in _LOOP:
-        place = root.joinpath(name)
-        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda item: item.name)
-        for file in files:
-            if PurePath(file.name).suffix == _CODE_SUFFIX:
-                digest.update(f"{name}/{file.name}\0".encode() + file.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def _differing(recorded: dict[str, str], now: dict[str, str]) -> list[str]:

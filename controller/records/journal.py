@@ -154,7 +154,9 @@ class Journal:
             begun = name in self.unfinished()
             raise EpisodeFault(
                 "unknown_episode",
-                f"the episode {name[:80]!r} was begun and not finished" if begun else f"no episode is named {name[:80]!r}",
+                f"the episode {name[:80]!r} was begun and not finished"
+                if begun
+                else f"no episode is named {name[:80]!r}",
                 hint="one of: " + ", ".join(list(entries)[-10:]) if entries else "the folder holds no finished episode",
             )
         return entries[name]

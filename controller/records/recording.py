@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from controller.episode import Episode, FaultRecord, Library, Opening, RoundRecord, Task
+from controller.episode import Episode, FaultRecord, Library, RoundRecord, Task
 from controller.ground import Ground
 from controller.questions import Question
 from controller.records.conditions import Conditions
@@ -55,11 +55,10 @@ def answer_recorded(
         except (VideoWorldError, KeyboardInterrupt) as failure:
             if tape.begun or isinstance(failure, KeyboardInterrupt):
                 episode = _broken_off(task, context, tape.exchanges, prompts, failure)
-                changes = {"writing": tape.writing, "prompts": prompts, "broken_off": True}
-                tape.recording.finish(episode, replace(conditions, **changes), clock.readings)
+                ended = replace(conditions, writing=tape.writing, prompts=prompts, broken_off=True)
+                tape.recording.finish(episode, ended, clock.readings)
             raise
-    conditions = replace(conditions, writing=tape.writing, prompts=prompts)
-    tape.recording.finish(episode, conditions, clock.readings)
+    tape.recording.finish(episode, replace(conditions, writing=tape.writing, prompts=prompts), clock.readings)
     return episode, tape.recording.name
 
 
@@ -137,7 +136,6 @@ def _broken_off(
         model=context.model.name,
         prompt_hash=content_hash(prompts),
         language=context.language,
-        opening=Opening(),
         tools=tools,
         tools_hash=content_hash(tools),
         budget=context.budget,
