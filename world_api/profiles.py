@@ -113,13 +113,23 @@ def reindex(store: Path) -> int:
     return catalogue.rebuild(store)
 
 
-def open_session(store: Path, video_id: str, *, as_of: float | None = None, name: str | None = "default") -> Session:
+def open_session(
+    store: Path,
+    video_id: str,
+    *,
+    as_of: float | None = None,
+    name: str | None = "default",
+    groups: Collection[str] = (),
+) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
+
+    ``groups`` are the optional groups of operations that are on beside the sixteen.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``.
+        OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.operations.declaring.groups import checked_groups
     from world_api.world.disk.stored import open_world
     from world_api.world.sessions.commits import open_overlay
     from world_api.world.sessions.overlay import Overlay
