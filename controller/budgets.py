@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import Clock
 
-Limit = Literal["rounds", "calls", "tokens", "seconds"]
+Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,21 +17,24 @@ class Budget:
     """Limits of one episode; the one more request for a forced answer comes on top.
 
     Rounds are requests to the model, calls are tool calls that ran, tokens are prompt and completion together and what
-    judging cost at most, seconds are wall time. All are looked at between rounds, calls also within one.
+    judging cost at most, seconds are wall time. All are looked at between rounds, calls also within one. ``money`` is in USD
+    and needs the prices of the models. ``window`` is the model's context window in tokens: what is sent stays under it.
     """
 
     rounds: int = 12
     calls: int = 40
     tokens: int = 200_000
     seconds: float = 600.0
+    money: float | None = None
+    window: int | None = None
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.calls, self.tokens, self.seconds) < 0:
+        if min(self.rounds, self.calls, self.tokens, self.seconds, self.money or 0, self.window or 0) < 0:
             raise EpisodeFault("bad_budget", "a budget cannot be negative", hint="use 0 to allow none")
 
-    def record(self) -> dict[str, float]:
+    def record(self) -> dict[str, float | None]:
         """The wire form."""
-        return {"rounds": self.rounds, "calls": self.calls, "tokens": self.tokens, "seconds": self.seconds}
+        return asdict(self)
 
 
 class Meter:

@@ -22,7 +22,17 @@ from controller.conversation.answers import (
 from controller.conversation.observations import budget_spent, call_slip, slip, tool_message
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, Reply, ToolCall, read_reply
-from controller.episode import CallRecord, Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
+from controller.episode import (
+    CallRecord,
+    Episode,
+    FaultRecord,
+    Opening,
+    Outcome,
+    RoundRecord,
+    RoundTiming,
+    Task,
+    Timings,
+)
 from controller.toolsets import Toolset, judging_tokens, split_result
 from world_api.backends.chat.completions import checked_reply
 from world_api.backends.chat.usage import usage_of
@@ -33,6 +43,7 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
 MAX_SLIPS_IN_A_ROW = 2
+NOTHING_MORE = Opening()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,23 +57,39 @@ class _Ending:
 
 
 def run_episode(
-    task: Task, *, model: ChatModel, tools: Toolset, budget: Budget, clock: Clock, prompts: Prompts
+    task: Task,
+    *,
+    model: ChatModel,
+    tools: Toolset,
+    budget: Budget,
+    clock: Clock,
+    prompts: Prompts,
+    opening: Opening = NOTHING_MORE,
 ) -> Episode:
     """Ask the model the task's question with these tools.
 
     Raises:
         EpisodeFault: ``replay_mismatch``, from a replayed model, toolset or clock.
     """
-    return _Loop(task, model=model, tools=tools, budget=budget, clock=clock, prompts=prompts).run()
+    return _Loop(task, model=model, tools=tools, budget=budget, clock=clock, prompts=prompts, opening=opening).run()
 
 
 class _Loop:
     """The state of one episode while it runs."""
 
     def __init__(
-        self, task: Task, *, model: ChatModel, tools: Toolset, budget: Budget, clock: Clock, prompts: Prompts
+        self,
+        task: Task,
+        *,
+        model: ChatModel,
+        tools: Toolset,
+        budget: Budget,
+        clock: Clock,
+        prompts: Prompts,
+        opening: Opening,
     ) -> None:
         self._task, self._model, self._tools, self._clock, self._prompts = task, model, tools, clock, prompts
+        self._opening = opening
         self._started_at = clock.now()
         self._meter = Meter(budget, clock)
         self._offer = [
@@ -71,10 +98,13 @@ class _Loop:
         ]
         self._names = frozenset(item["function"]["name"] for item in self._offer)
         self._messages: list[dict[str, Any]] = [
-            {"role": "system", "content": prompts.render("system", as_of=task.as_of)},
+            {
+                "role": "system",
+                "content": prompts.render("system", as_of=task.question.as_of, briefing=opening.briefing),
+            },
             {
                 "role": "user",
-                "content": prompts.render("question", video_id=task.video_id, question=task.question),
+                "content": prompts.render("question", video_id=task.video_id, question=task.question.text),
             },
         ]
         self._rounds: list[RoundRecord] = []
@@ -245,15 +275,19 @@ class _Loop:
             task=self._task,
             model=self._model.name,
             prompt_hash=self._prompts.hash,
+            language=self._prompts.language,
+            opening=self._opening,
             tools=self._offer,
             tools_hash=content_hash(self._offer),
             budget=self._meter.budget,
+            prices={},
             messages=self._messages,
             rounds=self._rounds,
             calls=self._calls,
             outcome=ending.outcome,
             reason=ending.reason,
             fault=ending.fault,
+            value=answer.answer.strip() if answer is not None else None,
             answer=answer.answer.strip() if answer is not None else None,
             spans=cite(answer.spans, results) if answer is not None else [],
             timings=Timings(started_at=self._started_at, seconds=round(seconds, 6), rounds=self._timings),

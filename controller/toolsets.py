@@ -45,7 +45,12 @@ class AtomicTools:
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """One declaration an operation, in the published order."""
         return [
-            ToolDeclaration(name=name, description=item.description, parameters=plain_schema(item.parameters_schema()))
+            ToolDeclaration(
+                name=name,
+                description=item.description,
+                parameters=plain_schema(item.parameters_schema()),
+                writes=item.state == "writes",
+            )
             for name, item in OPERATIONS.items()
         ]
 

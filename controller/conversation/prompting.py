@@ -8,5 +8,6 @@ from world_api.backends.chat.prompts import PromptFiles
 class Prompts(PromptFiles):
     """The prompt files of one folder of the controller."""
 
-    def __init__(self, folder: str = "prompts") -> None:
+    def __init__(self, folder: str = "prompts", *, language: str = "en") -> None:
         super().__init__("controller", folder)
+        self.language = language

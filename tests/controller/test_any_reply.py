@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from controller.budgets import Budget
 from controller.episode import episode_from_record
-from controller.journal import Entry
-from controller.replay import replay_entry
+from controller.records.journal import Entry
+from controller.records.replay import replay_entry
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import RecordingClock

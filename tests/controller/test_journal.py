@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
+from controller.records.journal import Journal
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
+from controller.questions import Question
+from controller.records.journal import Journal
+from controller.records.replay import answer_recorded, replay_recorded
 from controller.summary import summarise, tell
 from controller.systems import flat
 from controller.toolsets import AtomicTools
@@ -106,7 +107,7 @@ def ask(open_made: Any, tmp_path: Path) -> Ask:
 
     def run(error: BaseException) -> Any:
         return answer_recorded(
-            "When?",
+            Question(text="When?"),
             open_made(),
             system=lambda chat, clock: flat(model=chat, clock=clock),
             model=BreakingModel([completion(model="m", calls=[SEARCH], usage=(70, 7))], error),
@@ -144,7 +145,7 @@ def test_an_internal_fault_of_a_tool_replays_byte_for_byte(
 ) -> None:
     monkeypatch.setattr("controller.toolsets.run", failing(KeyError("x")))
     episode, name = answer_recorded(
-        "When?",
+        Question(text="When?"),
         open_made(),
         system=lambda chat, clock: flat(model=chat, clock=clock),
         model=ScriptedChatModel([completion(model="m", calls=[SEARCH]), replies.submits()]),

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.conversation.prompting import Prompts
-from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
-from controller.journal import Entry, Journal, label_for
+from controller.episode import CallRecord, Episode, FaultRecord, Opening, RoundRecord, Task
 from controller.loop import run_episode
+from controller.questions import Question
+from controller.records.journal import Entry, Journal, label_for
 from controller.systems import ToolUser
 from controller.toolsets import TRACE
 from tool_induction.toolset import ToolDeclaration
@@ -38,7 +39,7 @@ class Replayed:
 
 
 def answer_recorded(
-    question: str, session: Session, *, system: SystemFactory, model: ChatModel, clock: Clock, journal: Journal
+    question: Question, session: Session, *, system: SystemFactory, model: ChatModel, clock: Clock, journal: Journal
 ) -> tuple[Episode, str]:
     """Answer a question and record the episode; the episode and its name in the journal.
 
@@ -70,7 +71,7 @@ def answer_recorded(
 
 
 def replay_recorded(
-    journal: Journal, name: str, *, question: str | None = None, prompts: Prompts | None = None
+    journal: Journal, name: str, *, question: Question | None = None, prompts: Prompts | None = None
 ) -> Replayed:
     """Run a recorded episode again, with its own question unless another is given.
 
@@ -83,7 +84,7 @@ def replay_recorded(
 
 
 def replay_entry(
-    entry: Entry, exchanges: Sequence[Exchange], *, question: str | None = None, prompts: Prompts | None = None
+    entry: Entry, exchanges: Sequence[Exchange], *, question: Question | None = None, prompts: Prompts | None = None
 ) -> Replayed:
     """The same, on an entry and its exchanges."""
     recorded = entry.episode
@@ -94,7 +95,8 @@ def replay_entry(
         tools=RecordedTools(recorded.tool_calls, offered=_offered(recorded)),
         budget=recorded.budget,
         clock=ReplayClock(entry.readings),
-        prompts=prompts or Prompts(),
+        prompts=prompts or Prompts(language=recorded.language),
+        opening=recorded.opening,
     )
     return Replayed(episode=episode, identical=json_line(episode.record()) == json_line(recorded.record()))
 
@@ -115,9 +117,12 @@ def _broken_off(
         task=task,
         model=system.model.name,
         prompt_hash=system.prompts.hash,
+        language=system.prompts.language,
+        opening=Opening(),
         tools=tools,
         tools_hash=content_hash(tools),
         budget=system.budget,
+        prices={},
         messages=last.get("messages", []),
         rounds=[
             RoundRecord(
@@ -134,6 +139,7 @@ def _broken_off(
         outcome="failed",
         reason=fault.code,
         fault=fault,
+        value=None,
         answer=None,
         spans=[],
     )
@@ -180,6 +186,7 @@ def _offered(recorded: Episode) -> list[ToolDeclaration]:
                 name=item["function"]["name"],
                 description=item["function"]["description"],
                 parameters=item["function"]["parameters"],
+                writes=True,  # so that recorded results are given in the order of the calls
             )
             for item in recorded.tools[:-1]
         ]

@@ -1,18 +1,18 @@
-"""The systems that are compared, behind one protocol: a question and a session in, an episode out.
-
-``flat`` acts with the sixteen operations only; ``hier`` with the operations and an induced library.
-"""
+"""The systems that act with tools: ``flat`` with the sixteen operations only; ``hier`` with the operations and a library."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
+from controller.ground import Ground, Live
 from controller.loop import run_episode
+from controller.questions import Question
+from controller.systems.context import SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.port import Judge
 from tool_induction.judging.remembered import RememberedJudge
@@ -23,14 +23,6 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.world.sessions.session import Session
 
 SystemName = Literal["flat", "hier"]
-
-
-class System(Protocol):
-    """Whatever answers questions about a session's video."""
-
-    def answer(self, question: str, session: Session) -> Episode:
-        """One episode; it always ends with an answer or a named reason why there is none."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +36,16 @@ class ToolUser:
     budget: Budget = field(default_factory=Budget)
     judge: Judge | None = None  #: where judging is switched on: for the steps of tools, and as an operation for all
     prompts: Prompts = field(default_factory=Prompts)
+    ground: Ground = field(default_factory=Live)
 
-    def task(self, question: str, session: Session) -> Task:
-        """What an episode on this session would record of its beginning."""
-        return Task(
-            question=question,
-            video_id=session.video_id,
-            world_hash=session.world_hash,
-            as_of=session.as_of,
-            session=session.name,
-            revision=session.revision,
-            system=self.name,
-            library=Library(name=self.library.name, hash=self.library.hash) if self.library is not None else None,
-        )
+    def task(self, question: Question, session: Session) -> Task:
+        """What an episode on this session would record of its beginning.
+
+        Raises:
+            EpisodeFault: ``as_of_mismatch``.
+        """
+        library = Library(name=self.library.name, hash=self.library.hash) if self.library is not None else None
+        return Task.of(question, session, system=self.name, library=library)
 
     def tools(self, session: Session) -> Toolset:
         """The tools on offer: induced ones first, since they do more at once."""
@@ -67,16 +56,17 @@ class ToolUser:
             toolsets.insert(0, LibraryTools.on_session(self.library, session, traced=True, judge=judge))
         return OneVideo(CombinedTools(toolsets), session.video_id)
 
-    def answer(self, question: str, session: Session) -> Episode:
+    def answer(self, question: Question, session: Session) -> Episode:
         """Run one episode.
 
         Raises:
+            EpisodeFault: ``as_of_mismatch``.
             ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered.
         """
         return run_episode(
             self.task(question, session),
             model=self.model,
-            tools=self.tools(session),
+            tools=self.ground.tools(lambda: self.tools(session)),
             budget=self.budget,
             clock=self.clock,
             prompts=self.prompts,
@@ -115,7 +105,7 @@ def hier(
     return ToolUser(name="hier", model=model, clock=clock, library=library, budget=budget or Budget(), judge=judge)
 
 
-class SystemBuilder(Protocol):
+class ToolUserBuilder(Protocol):
     """Makes a system from what an experiment chooses."""
 
     def __call__(
@@ -131,4 +121,22 @@ class SystemBuilder(Protocol):
         ...
 
 
-BUILDERS: Mapping[SystemName, SystemBuilder] = {"flat": flat, "hier": hier}
+BUILDERS: Mapping[SystemName, ToolUserBuilder] = {"flat": flat, "hier": hier}
+
+
+def flat_system(context: SystemContext) -> ToolUser:
+    """The sixteen operations only."""
+    made = flat(model=context.model, clock=context.clock, budget=context.budget, judge=context.judge)
+    return replace(made, ground=context.ground)
+
+
+def hier_system(context: SystemContext) -> ToolUser:
+    """The operations and a library.
+
+    Raises:
+        EpisodeFault: ``no_library``.
+    """
+    made = hier(
+        model=context.model, clock=context.clock, library=context.library, budget=context.budget, judge=context.judge
+    )
+    return replace(made, ground=context.ground)
