@@ -7,6 +7,7 @@ it is used: a build has processes get ready meanwhile.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -129,7 +130,7 @@ def open_session(
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
-    from world_api.operations.declaring.groups import checked_groups
+    from world_api.operations import check_groups
     from world_api.world.disk.stored import open_world
     from world_api.world.sessions.commits import open_overlay
     from world_api.world.sessions.overlay import Overlay
@@ -139,7 +140,13 @@ def open_session(
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
-    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    return Session(
+        view=open_view(world, as_of),
+        overlay=overlay,
+        backends=backends,
+        name=name or "unnamed",
+        groups=check_groups(groups),
+    )
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:
