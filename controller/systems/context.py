@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.budgets import Budget
+from controller.ground import Ground, Live
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ class System(Protocol):
 class SystemContext:
     """What an experiment chooses, and the ports a system may use.
 
-    A system asks ``model`` and reads ``clock``, no other model and no other clock: whoever records an episode wraps these two.
-    ``options`` are the system's own settings, such as an exposure; a system refuses those it does not know.
+    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``ground``: no other
+    model, no other clock, nothing past the ground. Whoever records an episode wraps these three, and a replay has nothing but
+    them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
+    settings as JSON, such as an exposure; a system refuses those it does not know.
     """
 
     model: ChatModel
@@ -42,6 +45,8 @@ class SystemContext:
     judge: Judge | None = None  #: where judging is switched on
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
+    ground: Ground = field(default_factory=Live)
 
 
 class SystemBuilder(Protocol):
