@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.conversation.answers import SUBMIT_ANSWER, CitedSpan
+from controller.conversation.answers import SUBMIT_ANSWER
+from controller.conversation.citing import CitedSpan
 from controller.episode import CallRecord, Episode
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
