@@ -47,6 +47,7 @@ class SystemContext:
     judge: Judge | None = None  #: where judging is switched on
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
     ground: Ground = field(default_factory=Live)
 
 
