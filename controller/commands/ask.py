@@ -86,9 +86,7 @@ def ask(
     context = SystemContext(
         model=chat_model(model, clock=clock, environment=os.environ),
         clock=clock,
-        budget=Budget(
-            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window
-        ),
+        budget=Budget(rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window),
         prices=Prices.read(prices) if prices is not None else Prices(),
         language=language,
         library=library,

@@ -13,7 +13,17 @@ from world_api.exposure.cli import read_arguments
 #: Under which heading of the help each parameter stands; the rest are "Options".
 HEADINGS = {
     "Question": ("kind", "option", "as_of", "language"),
-    "System": ("system", "tools", "exposure", "domain", "settings", "groups", "allow_judge", "judge_model", "judge_record"),
+    "System": (
+        "system",
+        "tools",
+        "exposure",
+        "domain",
+        "settings",
+        "groups",
+        "allow_judge",
+        "judge_model",
+        "judge_record",
+    ),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
     "World": ("store", "session", "commit", "profile", "yes"),
@@ -52,7 +62,9 @@ SettingsOption = Annotated[
 ]
 GroupsOption = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="GROUP", help="Switch a group of further operations on, such as inspect; repeatable."),
+    typer.Option(
+        "--with", metavar="GROUP", help="Switch a group of further operations on, such as inspect; repeatable."
+    ),
 ]
 ModelOption = Annotated[
     str | None,
@@ -65,22 +77,26 @@ CacheOption = Annotated[
 ]
 PricesOption = Annotated[
     Path | None,
-    typer.Option("--prices", metavar="FILE", help="USD per million tokens by model, as JSON or YAML; else no money is told."),
+    typer.Option(
+        "--prices", metavar="FILE", help="USD per million tokens by model, as JSON or YAML; else no money is told."
+    ),
 ]
 RoundsOption = Annotated[int, typer.Option("--rounds", min=0, help="Most requests to the model.")]
 CallsOption = Annotated[int, typer.Option("--calls", min=0, help="Most tool calls.")]
 TokensOption = Annotated[int, typer.Option("--max-tokens", min=0, help="Most tokens, sent and written together.")]
 SecondsOption = Annotated[float, typer.Option("--seconds", min=0, help="Most wall time.")]
-MoneyOption = Annotated[
-    float | None, typer.Option("--money", min=0, metavar="USD", help="Most money; needs --prices.")
-]
+MoneyOption = Annotated[float | None, typer.Option("--money", min=0, metavar="USD", help="Most money; needs --prices.")]
 WindowOption = Annotated[
     int | None,
-    typer.Option("--window", min=1, metavar="TOKENS", help="The model's context window; old results are folded to fit."),
+    typer.Option(
+        "--window", min=1, metavar="TOKENS", help="The model's context window; old results are folded to fit."
+    ),
 ]
 DigestOption = Annotated[
     int | None,
-    typer.Option("--digest-tokens", min=0, metavar="TOKENS", help="Most tokens of what is told of the world at the start."),
+    typer.Option(
+        "--digest-tokens", min=0, metavar="TOKENS", help="Most tokens of what is told of the world at the start."
+    ),
 ]
 CommitOption = Annotated[
     bool, typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions.")
@@ -90,9 +106,7 @@ RecordOption = Annotated[
 ]
 
 
-def system_settings(
-    settings: list[str] | None, *, exposure: str | None, digest_tokens: int | None
-) -> dict[str, Any]:
+def system_settings(settings: list[str] | None, *, exposure: str | None, digest_tokens: int | None) -> dict[str, Any]:
     """The settings of the system that the options give.
 
     Raises:

@@ -126,9 +126,7 @@ def _any(session: Session, span: TimeSpan) -> Hit:
     )
 
 
-def _hit(
-    session: Session, query: str, span: TimeSpan, score: float, found: Sequence[Passage], best: Passage
-) -> Hit:
+def _hit(session: Session, query: str, span: TimeSpan, score: float, found: Sequence[Passage], best: Passage) -> Hit:
     lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
     told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
     return Hit(

@@ -55,7 +55,9 @@ class ScannedSegments(Result):
     looked_at: Annotated[int, Field(description="How many segments were looked at, up to the end of this page.", ge=0)]
     scanned_from: Annotated[Time, Field(description="Where the first segment of this page begins, in seconds.")]
     scanned_until: Annotated[Time, Field(description="Up to when (seconds) this page has got.")]
-    next_cursor: Annotated[str | None, Field(description="Opens the next page; null where every segment was looked at.")]
+    next_cursor: Annotated[
+        str | None, Field(description="Opens the next page; null where every segment was looked at.")
+    ]
     sources: Annotated[
         list[Source], Field(description="What there was to look in: a kind that lacks here has nothing in the range.")
     ]
