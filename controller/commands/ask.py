@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from controller.budgets import Budget
 from controller.commands import options as given
 from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
