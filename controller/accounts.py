@@ -98,7 +98,7 @@ def total(held: Mapping[Part, Account]) -> Account:
 def accounts_of(episode: Episode) -> Accounts:
     """The accounts of an episode, at the prices it was run with."""
     spent = [item for call in episode.calls for item in call.spent]
-    prices = {model: Price(**price) for model, price in episode.prices.items()}
+    prices = episode.prices
     return Accounts(
         logical=_by_part(_once(spent), episode.rounds, episode.model, prices),
         physical=_by_part(

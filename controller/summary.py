@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.accounts import Account, Accounts, accounts_of, total
-from controller.conversation.answers import SUBMIT_ANSWER, CitedSpan
+from controller.conversation.answers import SUBMIT_ANSWER
+from controller.conversation.citing import CitedSpan
 from controller.episode import CallRecord, Episode
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.kinds import (
+from controller.conversation.typed.kinds import (
     MAX_ANSWER_CHARACTERS,
     Mistyped,
     Words,
@@ -16,7 +16,7 @@ from controller.conversation.kinds import (
     text_of,
     value_of,
 )
-from controller.conversation.prose import read_prose
+from controller.conversation.typed.prose import read_prose
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.canonical import parse_json

@@ -13,7 +13,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from world_api.backends.chat.deadlines import GivenUp, time_allowed, within
+from world_api.backends.chat.deadlines import GivenUp, within
 from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused, unreachable
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
@@ -69,7 +69,7 @@ class OpenAIChatModel:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
                 ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
         """
-        deadline = self._clock.monotonic() + time_allowed(self._endpoint.patience)
+        deadline = self._clock.monotonic() + self._endpoint.patience
         tries = 0
         while True:
             outcome = self._try(request, left=deadline - self._clock.monotonic())

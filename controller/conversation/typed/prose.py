@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, TypeVar
 
-from controller.conversation.kinds import Mistyped, value_of
-from controller.conversation.numbers import one_number, one_stretch
+from controller.conversation.typed.kinds import Mistyped, value_of
+from controller.conversation.typed.numbers import one_number, one_stretch
 from controller.questions import Question
 from world_api.core.canonical import parse_json
 
@@ -150,7 +150,7 @@ def _interval(question: Question, text: str) -> dict[str, float] | None:
     found = one_stretch(text)
     if found is None or found[1] < found[0]:
         return None
-    span: dict[str, float] = _checked(question, {"start_time": found[0], "end_time": found[1]})
+    span: dict[str, float] | None = _checked(question, {"start_time": found[0], "end_time": found[1]})
     return span
 
 
