@@ -133,6 +133,7 @@ class LoopSystem(Generic[Chosen]):
             budget=self.context.budget,
             clock=self.context.clock,
             prompts=self.prompts,
+            prices=self.context.prices,
             opening=setup.opening,
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
