@@ -21,7 +21,18 @@ from world_api.core.faults import EpisodeFault
 from world_api.version import project_version
 
 #: What decides which bytes an episode has, beside the prompts.
-_LOOP = ("loop.py", "episode.py", "budgets.py", "questions.py", "toolsets.py", "conversation", "systems")
+_LOOP = (
+    "loop.py",
+    "turns.py",
+    "calling.py",
+    "episode.py",
+    "budgets.py",
+    "questions.py",
+    "toolsets.py",
+    "conversation",
+    "conversation/typed",
+    "systems",
+)
 _CODE_SUFFIX = ".py"
 
 
