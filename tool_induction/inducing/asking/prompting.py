@@ -36,9 +36,10 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """The inducer's prompts, filled in."""
+    """The inducer's prompts, filled in. ``groups``: optional groups of operations that tools may call beside the sixteen."""
 
-    def __init__(self, folder: str = "prompts") -> None:
+    def __init__(self, folder: str = "prompts", *, groups: frozenset[str] = frozenset()) -> None:
+        self._groups = groups
         self._files = PromptFiles("tool_induction.inducing", folder)
         self._worked = (
             (files("tool_induction.inducing") / folder / "worked_tool.json").read_text(encoding="utf-8").strip()
@@ -54,8 +55,8 @@ class InducerPrompts:
         return self._files.render(
             "system",
             reply_form=self._reply_form(mode),
-            operations=list(card.operation_lines()),
-            records=list(card.record_lines()),
+            operations=list(card.operation_lines(self._groups)),
+            records=list(card.record_lines(self._groups)),
             types=known_types(),
             steps=list(card.step_lines()),
             loop_keys=card.loop_keys(),

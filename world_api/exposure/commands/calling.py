@@ -17,6 +17,7 @@ from world_api.exposure.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
+    WithOption,
     command_app,
     read_arguments,
     show,
@@ -35,16 +36,17 @@ def call(
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
     args: ArgsOption = None,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Call one operation on a world, as a model would, and print its result."""
-    from world_api.operations import OPERATIONS, run
+    from world_api.operations import EVERY_OPERATION, run
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    opened = open_session(store, video, as_of=as_of, name=session)
-    declared = OPERATIONS.get(operation)
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or ())
+    declared = EVERY_OPERATION.get(operation)
     properties = declared.parameters_schema()["properties"] if declared else {}
     arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
     result = run(opened, operation, arguments)
@@ -67,10 +69,13 @@ ops_app = command_app()
 @ops_app.command()
 def ops(
     face: Annotated[Format, typer.Option("--format", help="Which face of the declarations.")] = Format.TABLE,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools."""
     from world_api.exposure.faces import render
+    from world_api.operations import operations_for
 
+    operations = operations_for(groups or ())
     chosen = Format.JSON_SCHEMA if as_json and face is Format.TABLE else face
-    show(None, as_json=False, text=lambda: render(chosen.value).rstrip("\n"))
+    show(None, as_json=False, text=lambda: render(chosen.value, operations).rstrip("\n"))
