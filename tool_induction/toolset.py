@@ -70,7 +70,7 @@ class LibraryTools:
         Raises:
             ToolFault: ``operations_off``: they call operations of a group that is off in the session.
         """
-        from tool_induction.libraries.groups import check_switched_on, groups_needed, operations_used
+        from tool_induction.groups import check_switched_on, groups_needed, operations_used
         from world_api.operations import run
 
         check_switched_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
