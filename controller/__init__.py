@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from controller.episode import Episode, episode_from_record
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.records.replay import answer_recorded, replay_recorded
+    from controller.records.recording import answer_recorded
+    from controller.records.replay import replay_recorded
     from controller.systems import System, flat, hier
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
@@ -29,7 +30,7 @@ _HOMES = {
     "Question": "controller.questions",
     "System": "controller.systems",
     "Toolset": "controller.toolsets",
-    "answer_recorded": "controller.records.replay",
+    "answer_recorded": "controller.records.recording",
     "episode_from_record": "controller.episode",
     "flat": "controller.systems",
     "hier": "controller.systems",

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from controller.budgets import Budget
-from controller.conversation.answers import CitedSpan
+from controller.conversation.citing import CitedSpan
 from controller.conversation.replies import Problem
 from controller.questions import Question
+from world_api.backends.chat.prices import Price
 from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT
@@ -86,17 +87,6 @@ class Task:
             settings=settings or {},
             library=library,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opening:
-    """What the model is told at the start beside its instructions and the question.
-
-    ``briefing`` is text that a system adds to the instructions, such as a domain's; ``digest`` what the world holds, as data.
-    """
-
-    briefing: str = ""
-    digest: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,11 +180,10 @@ class Episode:
     model: str
     prompt_hash: str
     language: str  #: of the prompts
-    opening: Opening
     tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget
-    prices: dict[str, dict[str, float]]
+    prices: dict[str, Price]
     messages: list[dict[str, Any]]
     rounds: list[RoundRecord]
     calls: list[CallRecord]

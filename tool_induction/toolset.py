@@ -28,13 +28,15 @@ FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
 class ToolDeclaration:
     """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments.
 
-    ``writes`` is not told: such a call changes the session, so it runs alone and in its turn.
+    The rest is for whoever makes several calls at a time. ``writes``: such a call changes the session, so it runs alone and in its
+    turn. ``in_turn``: such calls run one after the other, since what one has found out is remembered for the next.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     writes: bool = False
+    in_turn: bool = False
 
 
 class LibraryTools:
@@ -84,6 +86,7 @@ class LibraryTools:
                 description=description_of(item),
                 parameters=inputs_schema(item.tool),
                 writes=writes_of(name, self._tools),
+                in_turn=True,
             )
             for name, item in self._tools.items()
         ]

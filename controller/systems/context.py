@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.budgets import Budget
 from controller.ground import Ground, Live
+from world_api.backends.chat.prices import Prices
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ class SystemContext:
     model: ChatModel
     clock: Clock
     budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=Prices)
     language: str = "en"  #: of the prompts: en or zh
     library: ToolLibrary | None = None
     judge: Judge | None = None  #: where judging is switched on
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
     ground: Ground = field(default_factory=Live)
 
 

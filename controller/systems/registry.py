@@ -12,15 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import metadata
+from typing import Any
 
+from controller.systems.blind import Blind
+from controller.systems.composing import FlatCompose, Pipeline
 from controller.systems.context import System, SystemBuilder, SystemContext
-from controller.systems.tool_users import flat_system, hier_system
+from controller.systems.direct import Direct
+from controller.systems.looping import LoopSystem
+from controller.systems.socratic import Socratic
+from controller.systems.tool_users import Flat, FlatWithDomain, Hier, Hints
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
 
 ENTRY_POINT_GROUP = "video_world_api.systems"
 
-_OWN: Mapping[str, SystemBuilder] = {"flat": flat_system, "hier": hier_system}
+_KINDS: tuple[type[LoopSystem[Any]], ...] = (
+    Flat, FlatWithDomain, Hints, FlatCompose, Hier, Pipeline, Direct, Socratic, Blind,
+)  # fmt: skip
+_OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
 
 
 def system_names() -> tuple[str, ...]:

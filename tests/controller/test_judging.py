@@ -10,9 +10,10 @@ import pytest
 from controller.budgets import Budget
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.replay import answer_recorded, replay_recorded
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
 from controller.summary import summarise, tell
-from controller.systems import flat, hier
+from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.price import JUDGEMENT
@@ -140,9 +141,8 @@ def test_an_episode_with_judgements_replays_without_a_judge(
     episode, name = answer_recorded(
         Question(text="Is there a folder?"),
         open_made(),
-        system=lambda chat, clock: hier(model=chat, clock=clock, library=library(), judge=judge),
-        model=model,
-        clock=stepping_clock(),
+        system="hier",
+        context=SystemContext(model=model, clock=stepping_clock(), library=library(), judge=judge),
         journal=journal,
     )
 

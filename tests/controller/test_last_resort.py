@@ -11,9 +11,10 @@ import pytest
 
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.replay import answer_recorded, replay_recorded
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
 from controller.summary import summarise, tell
-from controller.systems import flat
+from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
@@ -109,9 +110,10 @@ def ask(open_made: Any, tmp_path: Path) -> Ask:
         return answer_recorded(
             Question(text="When?"),
             open_made(),
-            system=lambda chat, clock: flat(model=chat, clock=clock),
-            model=BreakingModel([completion(model="m", calls=[SEARCH], usage=(70, 7))], error),
-            clock=SystemClock(),
+            system="flat",
+            context=SystemContext(
+                model=BreakingModel([completion(model="m", calls=[SEARCH], usage=(70, 7))], error), clock=SystemClock()
+            ),
             journal=Journal(tmp_path),
         )
 
@@ -147,9 +149,10 @@ def test_an_internal_fault_of_a_tool_replays_byte_for_byte(
     episode, name = answer_recorded(
         Question(text="When?"),
         open_made(),
-        system=lambda chat, clock: flat(model=chat, clock=clock),
-        model=ScriptedChatModel([completion(model="m", calls=[SEARCH]), replies.submits()]),
-        clock=SystemClock(),
+        system="flat",
+        context=SystemContext(
+            model=ScriptedChatModel([completion(model="m", calls=[SEARCH]), replies.submits()]), clock=SystemClock()
+        ),
         journal=Journal(tmp_path),
     )
     assert episode.internal_faults == 1

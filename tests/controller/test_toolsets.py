@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.conversation.answers import submit_answer_tool
+from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import Library
 from controller.questions import Question
 from controller.systems import flat, hier
@@ -133,7 +133,7 @@ def test_behind_a_causal_cut_nothing_later_is_found(open_made: Any, stepping_clo
 
 
 def test_what_the_controller_offers_of_its_own_is_no_name_for_a_tool() -> None:
-    assert {submit_answer_tool().name, JudgedItems.name} <= RESERVED_TOOL_NAMES
+    assert {SUBMIT_ANSWER, JudgedItems.name} <= RESERVED_TOOL_NAMES
 
 
 @pytest.mark.parametrize(("asked", "opened"), [(None, 30.0), (30.0, None), (20.0, 30.0)])

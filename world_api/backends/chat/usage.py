@@ -56,7 +56,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
 def estimate_tokens(value: Any) -> int:
     """About how many tokens a JSON value is: four ASCII characters make one, and so does any other character."""
     text = canonical(value)
-    plain = sum(1 for character in text if character.isascii())
+    plain = len(text.encode("ascii", errors="ignore"))  # counts what is ASCII, quickly
     return plain // 4 + (len(text) - plain)
 
 

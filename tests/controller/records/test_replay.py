@@ -13,8 +13,9 @@ from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.replay import answer_recorded, replay_recorded
-from controller.systems import BUILDERS
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
+from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
@@ -46,13 +47,11 @@ def record(open_made: Any, tmp_path: Path) -> Callable[..., Recorded]:
         model: Any, *, question: str = QUESTION, budget: Budget | None = None, library: ToolLibrary | None = None
     ) -> Recorded:
         folder = tmp_path / "records"
-        builder = BUILDERS["flat" if library is None else "hier"]
         episode, name = answer_recorded(
             Question(text=question),
             open_made(),
-            system=lambda chat, clock: builder(model=chat, clock=clock, budget=budget, library=library),
-            model=model,
-            clock=SystemClock(),
+            system="flat" if library is None else "hier",
+            context=SystemContext(model=model, clock=SystemClock(), budget=budget or Budget(), library=library),
             journal=Journal(folder),
         )
         return Recorded(folder, episode, name)
