@@ -96,7 +96,8 @@ def query_entity_state(
     seeing, span = session.backends.seeing, around(session, at, within)
     is_there = isinstance(entity, Registration) or within is not None or entity.appearance_at(at) is not None
     if seeing is not None and is_there and not is_measured(query):
-        if (sight := asked_about(session, seeing, entity, at, query, span)) is not None:
+        sight = asked_about(session, seeing, entity, at, query, span)
+        if sight is not None:
             return _seen_state(session, entity, at, span, sight)
     answer, span, confidence = state_in_words(session, entity, at, query, within)
     return StateAnswer(

@@ -10,19 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 from world_api.backends.chat.prompts import PromptFiles
-from world_api.backends.chat.usage import Usage, usage_of
+from world_api.backends.chat.usage import Usage, estimate_tokens, usage_of
 from world_api.backends.endpoint.encoding import assumed_tokens, data_url, sized
 from world_api.backends.endpoint.reading import read_reply
 from world_api.backends.endpoint.refusals import Settings, takes_no_images
 from world_api.backends.endpoint.schemas import reply_schema, response_format
 from world_api.core.canonical import canonical
 from world_api.core.faults import BackendFault
-from world_api.core.ports import ChatModel, LookReply, LookRequest, Picture
+from world_api.core.ports import ChatModel, Expected, LookReply, LookRequest, LookTask, Picture
 from world_api.core.spending import Spent, charge
 
 LONGEST_SIDE = 512
 #: Tokens of a reply: three sentences and room for a model that thinks a little.
 REPLY_TOKENS = 800
+#: What a reply is taken for before it is there.
+LIKELY_TOKENS = 120
+_WORDS_A_FRAME = 12  #: tokens of the line that tells a frame's time
+_RECORD_ALLOWED = " " * 400  #: stands for the record of times and question
 
 
 class EndpointVision:
@@ -36,6 +40,22 @@ class EndpointVision:
         self.longest_side = longest_side
         self.name = model.name
         self.producer = f"endpoint:{model.name}/{self._prompts.hash[:12]}/{longest_side}px/{language}"
+
+    def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
+        """What a look at so many frames of that size (pixels) is likely to take."""
+        scale = min(1.0, self.longest_side / max(width, height, 1))
+        shown = max(1, round(width * scale)), max(1, round(height * scale))
+        each = assumed_tokens(*shown)
+        instruction = self._prompts.render(
+            task, language=self._language, as_text=False, schema=canonical(reply_schema(task))
+        )
+        words = estimate_tokens([instruction, reply_schema(task), _RECORD_ALLOWED]) + _WORDS_A_FRAME * pictures
+        return Expected(
+            prompt=words + each * pictures,
+            completion=LIKELY_TOKENS,
+            most_completion=REPLY_TOKENS,
+            assumed=f"a frame of {shown[0]} x {shown[1]} pixels is taken for {each} tokens; servers count differently",
+        )
 
     def look(self, request: LookRequest) -> LookReply:
         """What the model says of the pictures. The cost is charged, also where the reply cannot be read.
