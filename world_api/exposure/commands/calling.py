@@ -19,9 +19,23 @@ from world_api.exposure.cli import (
     VideoOption,
     WithOption,
     command_app,
+    note,
     read_arguments,
     show,
     to_json,
+)
+from world_api.exposure.perceiving.consent import spent_text
+from world_api.exposure.perceiving.options import (
+    DEFAULT_FRAMES,
+    DEFAULT_SIDE,
+    EmbeddingModelOption,
+    EyeChoices,
+    FramesOption,
+    Perception,
+    PerceptionOption,
+    SideOption,
+    VisionModelOption,
+    eyes_of,
 )
 
 app = command_app()
@@ -36,20 +50,40 @@ def call(
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
     args: ArgsOption = None,
+    profile: PerceptionOption = Perception.CLASSICAL,
+    model: Annotated[
+        str | None, typer.Option(help="With --profile endpoint: who looks, on the endpoint of OPENAI_BASE_URL.")
+    ] = None,
+    vision_model: VisionModelOption = None,
+    embedding_model: EmbeddingModelOption = None,
+    frames: FramesOption = DEFAULT_FRAMES,
+    side: SideOption = DEFAULT_SIDE,
     groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Call one operation on a world, as a model would, and print its result."""
+    import os
+
+    from world_api.backends.clocks import SystemClock
+    from world_api.core.spending import ledger
     from world_api.operations import EVERY_OPERATION, run
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or ())
+    chosen = EyeChoices(
+        profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
+        frames=frames, side=side,
+    )  # fmt: skip
+    eyes = eyes_of(chosen, clock=SystemClock(), environment=os.environ)
+    opened = open_session(store, video, as_of=as_of, name=session, seeing=eyes, groups=groups or ())
     declared = EVERY_OPERATION.get(operation)
     properties = declared.parameters_schema()["properties"] if declared else {}
     arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
-    result = run(opened, operation, arguments)
+    with ledger() as book:
+        result = run(opened, operation, arguments)
+    if eyes is not None:
+        note(spent_text(book.items, eyes))
     show(result, as_json=as_json, text=lambda: to_json(result))
 
 
