@@ -30,6 +30,8 @@ from world_api.operations.declaring.registry import operation
 from world_api.world.sessions.session import Session
 
 GROUP = "inspect"
+#: What a look is expected to cost: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
+LOOK = Cost(calls=1, model_calls=1, tokens=2600, seconds=2.0)
 #: Frames further apart than this (seconds) may miss what happens between them.
 SPARSE = 3.0
 
@@ -66,7 +68,7 @@ Cursor = Annotated[
 ]
 
 
-@operation(category="perception", price=Cost(calls=1, model_calls=1, tokens=3000, seconds=2.0), group=GROUP)
+@operation(category="perception", price=LOOK, group=GROUP)
 def inspect_segment(
     session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime, question: Question
 ) -> Inspection:
