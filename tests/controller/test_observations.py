@@ -75,7 +75,7 @@ def test_whatever_a_tool_returns_fits_the_limit(result: dict[str, Any], limit: i
 )
 def test_no_observation_is_beyond_the_limit(result: dict[str, Any]) -> None:
     content = told(result)["content"]
-    assert len(content) < 8_500
+    assert len(content) < MAX_RESULT_CHARACTERS + 500
     assert "cut" in json.loads(content)
 
 
