@@ -54,7 +54,7 @@ def loop_hash() -> str:
 class Conditions:
     """What an episode was recorded under.
 
-    ``system`` is the name it was built by, ``options`` to ``judge`` what it was built from; ``groups`` the optional operations
+    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from; ``groups`` the optional operations
     of the session; ``writing`` the tools on offer that write, which the model is not told; ``prompts`` the hashes of the prompt
     files; ``loop`` a hash of the code that ran; ``broken_off`` says that the episode did not come to its end.
     """
@@ -65,6 +65,7 @@ class Conditions:
     library: Library | None = None
     domain: dict[str, Any] | None = None
     judge: str | None = None
+    takes_images: bool | None = None
     groups: list[str] = field(default_factory=list)
     writing: list[str] = field(default_factory=list)
     prompts: PromptHashes = field(default_factory=dict)
@@ -83,6 +84,7 @@ class Conditions:
             library=Library(name=library.name, hash=library.hash) if library is not None else None,
             domain=asdict(domain) if domain is not None else None,
             judge=context.judge.name if context.judge is not None else None,
+            takes_images=context.takes_images,
             groups=sorted(groups),
         )
 

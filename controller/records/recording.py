@@ -71,7 +71,7 @@ class _Tape:
         self._ground = ground
         self._begin = begin
         self._recording: Recording | None = None
-        self._taken: set[str] = set()
+        self._taken: dict[str, Any] = {}
         self._lock = Lock()  # a system may ask several models at a time
 
     @property
@@ -85,6 +85,8 @@ class _Tape:
         with self._lock:
             if self._recording is None:
                 self._recording = self._begin()
+                for name, value in self._taken.items():
+                    self._recording.keep_material(name, value)
             return self._recording
 
     def keep(self, exchange: Exchange) -> None:
@@ -104,14 +106,14 @@ class _Tape:
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The value as it reads back from its record, so that a replay builds on the same."""
         value = parse_json(json_line(self._ground.material(name, make)))
-        recording = self.recording
         with self._lock:
             if name in self._taken:
                 raise EpisodeFault(
                     "material_taken_twice", f"the system takes {name!r} twice", hint="give each material its own name"
                 )
-            self._taken.add(name)
-            recording.keep_material(name, value)
+            self._taken[name] = value
+            if self._recording is not None:
+                self._recording.keep_material(name, value)
         return value
 
 

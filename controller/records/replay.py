@@ -76,6 +76,7 @@ def replay_entry(
         judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
+        takes_images=conditions.takes_images,
         ground=RecordedGround(recorded, materials or {}),
     )
     system = build(context) if build is not None else build_system(conditions.system, context)
