@@ -77,7 +77,7 @@ def replay_entry(
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,
-        ground=RecordedGround(recorded, materials or {}, writing=frozenset(conditions.writing)),
+        ground=RecordedGround(recorded, materials or {}),
     )
     system = build(context) if build is not None else build_system(conditions.system, context)
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))

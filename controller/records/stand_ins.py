@@ -20,14 +20,13 @@ from world_api.world.sessions.session import Session
 class RecordedGround:
     """Gives back what an episode took."""
 
-    def __init__(self, episode: Episode, materials: Mapping[str, Any], *, writing: frozenset[str]) -> None:
+    def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
         self._episode = episode
         self._materials = materials
-        self._writing = writing
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset; nothing is made."""
-        return RecordedTools(self._episode.tool_calls, offered=offered_tools(self._episode, self._writing))
+        return RecordedTools(self._episode.tool_calls, offered=offered_tools(self._episode))
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The recorded value; nothing is made.
@@ -119,7 +118,7 @@ class SilentJudge:
         raise _mismatch("the system asks its judge outside a tool call, which is in no record")
 
 
-def offered_tools(recorded: Episode, writing: frozenset[str]) -> list[ToolDeclaration]:
+def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
     """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
 
     Raises:
@@ -132,7 +131,7 @@ def offered_tools(recorded: Episode, writing: frozenset[str]) -> list[ToolDeclar
                 name=function["name"],
                 description=function["description"],
                 parameters=function["parameters"],
-                writes=function["name"] in writing,
+                writes=True,  # so that the recorded results are given one after the other, in the order of the calls
             )
             for function in functions
             if function["name"] != SUBMIT_ANSWER

@@ -122,6 +122,8 @@ def _inner(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
         if outcome != "ok":
             came = f"{came} {one_line(str(outcome))}".strip()
         # What came back stands before the arguments: these may be cut off.
-        yield f"{call.get('call', '-')!s:>3} {one_line(str(call.get('name')))}: {came or 'done'}" + (f" ({given})" if given else "")
+        yield f"{call.get('call', '-')!s:>3} {one_line(str(call.get('name')))}: {came or 'done'}" + (
+            f" ({given})" if given else ""
+        )
     if len(shown) < len(calls):
         yield f"    ... and {len(calls) - len(shown)} operations more"

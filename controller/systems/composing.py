@@ -11,7 +11,7 @@ from pydantic import Field
 from controller.conversation.opening import Opening
 from controller.systems.looping import LoopSystem, Setup
 from controller.systems.options import Options
-from controller.systems.tool_users import operations_on
+from controller.systems.tool_users import operations_on, remembered
 from controller.toolsets import CombinedTools, OneVideo
 from tool_induction.toolset import LibraryTools, ToolDeclaration
 from world_api.core.faults import ToolFault
@@ -128,9 +128,9 @@ class FlatCompose(LoopSystem[ComposeOptions]):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations and ``compose_tool``; the tool language is told."""
-        judge = self.context.judge
 
         def make_tools() -> OneVideo:
+            judge = remembered(self.context)
             composed = ComposedTools(session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
@@ -145,9 +145,9 @@ class Pipeline(LoopSystem[Options]):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""
-        judge = self.context.judge
 
         def make_tools() -> OneVideo:
+            judge = remembered(self.context)
             composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
