@@ -25,6 +25,8 @@ _OF_THE_FREEZE = frozenset(
         "key_hashes", "lineage", "arm", "of", "seed",
     }
 )  # fmt: skip
+#: what the manifest of an induced library says of files that lie beside it, and not beside an arm
+_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 def make_arm(
@@ -61,7 +63,11 @@ def make_arm(
         )
         details["seed"] = seed
     else:
-        details |= {key: value for key, value in library.manifest.items() if key not in _OF_THE_FREEZE}
+        details |= {
+            key: {name: item for name, item in value.items() if name not in _BESIDE} if key == "induction" else value
+            for key, value in library.manifest.items()
+            if key not in _OF_THE_FREEZE
+        }
     if kind == "placebo":
         tools, how = compile_document(placebo_of(library.tools), allow_judge=allow_judge).require(), "placebo"
     return freeze_library(tools, folder, name=name, origin=Origin(how=how, date=date, domain=domain, details=details))
