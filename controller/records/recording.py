@@ -55,10 +55,10 @@ def answer_recorded(
         except (VideoWorldError, KeyboardInterrupt) as failure:
             if tape.begun or isinstance(failure, KeyboardInterrupt):
                 episode = _broken_off(task, context, tape.exchanges, prompts, failure)
-                ended = replace(conditions, writing=tape.writing, prompts=prompts, broken_off=True)
+                ended = replace(conditions, prompts=prompts, broken_off=True)
                 tape.recording.finish(episode, ended, clock.readings)
             raise
-    tape.recording.finish(episode, replace(conditions, writing=tape.writing, prompts=prompts), clock.readings)
+    tape.recording.finish(episode, replace(conditions, prompts=prompts), clock.readings)
     return episode, tape.recording.name
 
 
@@ -67,7 +67,6 @@ class _Tape:
 
     def __init__(self, ground: Ground, *, begin: Callable[[], Recording]) -> None:
         self.exchanges: list[Exchange] = []
-        self.writing: list[str] = []
         self._ground = ground
         self._begin = begin
         self._recording: Recording | None = None
@@ -97,9 +96,8 @@ class _Tape:
             recording.keep(exchange)
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset; which of its tools write is kept, since the model is not told."""
+        """The toolset."""
         toolset = self._ground.tools(make)
-        self.writing = [tool.name for tool in toolset.get_tools() if tool.writes]
         _ = self.recording  # from here on an interrupted episode is worth a record
         return toolset
 
