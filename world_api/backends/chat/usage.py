@@ -44,7 +44,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
     counted = reply.get("usage")
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
-        if _is_count(prompt) and _is_count(completion):
+        if is_count(prompt) and is_count(completion):
             return Usage(prompt=prompt, completion=completion, cached=_cached(counted))
     return Usage(
         prompt=estimate_tokens([request.get("messages"), request.get("tools")]),
@@ -63,8 +63,9 @@ def estimate_tokens(value: Any) -> int:
 def _cached(counted: dict[str, Any]) -> int:
     details = counted.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    return cached if _is_count(cached) else 0
+    return cached if is_count(cached) else 0
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
+def is_count(value: Any) -> TypeGuard[int]:
+    """Whether a value can be a number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
