@@ -14,7 +14,8 @@ _PUBLIC_URL = "https://api.openai.com/v1"
 _SHORTEST_KEY = 8  #: characters; a shorter one would be found in words
 #: How servers say that they have no model of a name; "this model does not support tools" is something else.
 _IS_MISSING = re.compile(
-    r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name", re.IGNORECASE
+    r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
+    re.IGNORECASE,
 )
 _NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client insists on sending something
 
