@@ -28,6 +28,10 @@ class Notes:
         """All checks, in the order in which they are told."""
         return tuple(self._checks[name] for name in CHECKS if name in self._checks)
 
+    def outcome(self, name: CheckName) -> Outcome:
+        """What came of it so far."""
+        return self._checks[name].outcome if name in self._checks else "not_tried"
+
     def note(self, name: CheckName, outcome: Outcome, seen: str) -> None:
         """Keep what came of looking at something."""
         before = self._checks.get(name)

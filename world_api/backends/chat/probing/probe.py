@@ -41,12 +41,11 @@ def capabilities_of(
         return known
     asker, notes = Asker(endpoint, clock=clock, sleep=sleep), Notes()
     wire = _wire(asker, model, notes)
-    if thorough:
-        Looks(asker, model, wire, notes).all()
+    whole = thorough and _look_at_all(asker, model, wire, notes)
     found = Capabilities(
         wire=wire,
         checks=notes.checks,
-        thorough=thorough,
+        thorough=whole,
         requests=asker.requests,
         spent=notes.spent,
         asked_at=clock.now(),
@@ -78,6 +77,15 @@ def _wire(asker: Asker, model: str, notes: Notes) -> Wire:
         raise asker.fault(heard, CHAT.request(model, ONE_CALL))
     notes.note("responses", "ok", "it answers")
     return "responses"
+
+
+def _look_at_all(asker: Asker, model: str, wire: Wire, notes: Notes) -> bool:
+    """Look at everything; whether nothing kept it from being found out."""
+    looks = Looks(asker, model, wire, notes)
+    if wire == "responses":
+        return looks.all()
+    other = Looks(asker, model, "responses", notes)
+    return all([other.looked("responses", other.there), looks.all()])
 
 
 def _points_elsewhere(heard: Heard) -> bool:
