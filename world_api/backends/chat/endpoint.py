@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -11,6 +12,11 @@ from world_api.core.faults import BackendFault
 
 _PUBLIC_URL = "https://api.openai.com/v1"
 _SHORTEST_KEY = 8  #: characters; a shorter one would be found in words
+#: How servers say that they have no model of a name; "this model does not support tools" is something else.
+_IS_MISSING = re.compile(
+    r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
+    re.IGNORECASE,
+)
 _NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client insists on sending something
 
 
@@ -145,4 +151,4 @@ def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:
 def _names_the_model(status: int, message: str, code: str | None) -> bool:
     if code == "model_not_found":
         return True
-    return status in (400, 404) and "model" in message.lower() and "not" in message.lower().split()
+    return status in (400, 404) and "model" in message.lower() and _IS_MISSING.search(message) is not None
