@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -86,12 +86,20 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """The text with the key blotted out, in case a server repeats it; also as JSON spells it inside a text."""
+        """The text with the key blotted out, in case a server repeats it; also as JSON, Python or a URL spells it."""
         if len(self.api_key) < _SHORTEST_KEY or self.api_key == _NO_KEY:
             return text
-        for spelling in (self.api_key, json.dumps(self.api_key)[1:-1], self.api_key.replace("/", "\\/")):
-            text = text.replace(spelling, "[key]")
-        return text
+        return _spellings(self.api_key).sub("[key]", text)
+
+
+@functools.lru_cache(maxsize=8)
+def _spellings(key: str) -> re.Pattern[str]:
+    """The key as it may stand in a text: characters as they are, after backslashes, by their numbers.
+
+    Repetitions are bounded, or a text of many backslashes would take for ever.
+    """
+    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in key)
+    return re.compile("".join(f"(?:{one})" for one in characters), re.IGNORECASE)
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from world_api.backends.chat.probing.asking import Asker, Heard
+from world_api.backends.chat.probing.asking import Asker
 from world_api.backends.chat.probing.capabilities import CheckName, Outcome, Wire
 from world_api.backends.chat.probing.notes import Notes, is_call_in_text, refusal
 from world_api.backends.chat.probing.pictures import LEFT_COLOUR, RIGHT_COLOUR, two_colours
 from world_api.backends.chat.probing.wires import CHAT, RESPONSES, Asked, Json, Spoken, Tool, spoken_in
+from world_api.backends.chat.wires.transport import Heard
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.probing.asking import Asker, Heard
+from world_api.backends.chat.probing.asking import Asker
 from world_api.backends.chat.probing.capabilities import Capabilities, Wire
 from world_api.backends.chat.probing.findings import keep_finding, read_finding
 from world_api.backends.chat.probing.looks import ONE_CALL, Looks
 from world_api.backends.chat.probing.notes import Notes, refusal
 from world_api.backends.chat.probing.wires import CHAT, RESPONSES, spoken_in
+from world_api.backends.chat.wires.transport import Heard
 from world_api.core.ports import Clock
 
 _NOT_THERE = frozenset({404, 405, 501})

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from world_api.backends.chat.probing.asking import Heard, Route
+from world_api.backends.chat.probing.asking import Route
 from world_api.backends.chat.usage import Usage, is_count
+from world_api.backends.chat.wires.transport import Heard
 
 Json = dict[str, Any]
 
