@@ -48,11 +48,14 @@ class Manners:
         if isinstance(said, Answer):
             return said
         text, calls = said
-        usage = None if "no_usage" in self.faults else (20, 5)
+        usage = None if "no_usage" in self.faults else (self._prompt_tokens(tools), 5)
         reply = completion(model="m", content=text, calls=calls, usage=usage)
         for made in reply["choices"][0]["message"].get("tool_calls", ()):
             self._spoil(made)
         return reply
+
+    def _prompt_tokens(self, tools: list[dict[str, Any]]) -> int:
+        return 20 + (0 if "drops_tools" in self.faults else 30 * len(tools))
 
     def _spoil(self, made: dict[str, Any]) -> None:
         if "no_ids" in self.faults:

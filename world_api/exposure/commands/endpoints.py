@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SECONDS = 60.0  #: for one small request
 _RETRIES = 2
 _WIDTH = 118
+_MARGIN = 39
 
 
 def examine_endpoint(url: str | None, model: str | None, *, again: bool, as_json: bool) -> None:
@@ -82,12 +83,13 @@ def _text(record: dict[str, Any]) -> str:
     from world_api.backends.chat.probing import OUTCOMES, TITLES
 
     lines = [f"{record['model']} on {record['endpoint']}, looked at {record['asked_at']}", ""]
-    lines.append(f"  {'check':24}{'outcome':13}what was seen; what it means")
+    lines.append(f"  {'check':24}{'outcome':13}what was seen -> what it means")
     for row in record["checks"]:
-        said = "; ".join(part for part in (row["seen"], row["means"]) if part) or "-"
-        first, *more = textwrap.wrap(said, _WIDTH - 39)
-        lines.append(f"  {TITLES[row['check']]:24}{OUTCOMES[row['outcome']]:13}{first}")
-        lines += [f"{'':39}{line}" for line in more]
+        said = textwrap.wrap(row["seen"] or "-", _WIDTH - _MARGIN)
+        if row["means"]:
+            said += textwrap.wrap(f"-> {row['means']}", _WIDTH - _MARGIN, subsequent_indent="   ")
+        lines.append(f"  {TITLES[row['check']]:24}{OUTCOMES[row['outcome']]:13}{said[0]}")
+        lines += [f"{'':{_MARGIN}}{line}" for line in said[1:]]
     tokens = record["tokens"]
     about = "about " if tokens["estimated"] else ""
     lines += [

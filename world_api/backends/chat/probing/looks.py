@@ -55,15 +55,23 @@ class Looks:
             if heard.status in (400, 422) and "responses" not in heard.told.lower():
                 self._notes.note("tools", "not_offered", refusal(heard))
         elif not spoken.calls:
-            in_text = is_call_in_text(spoken.text)
-            seen = "a call written as text" if in_text else "the tool was taken and not called"
-            self._notes.note("tools", "wrong", f"{seen}: {spoken.text!r}")
+            self._notes.note("tools", "wrong", f"{self._why_uncalled(spoken)}: {spoken.text!r}")
         else:
             known = all(call.name == CITY_TOOL.name for call in spoken.calls)
             seen = f"called {', '.join(str(call.name) for call in spoken.calls)}"
             self._notes.note("tools", "ok" if known else "wrong", seen)
             self._notes.calls(spoken.calls)
         return heard
+
+    def _why_uncalled(self, spoken: Spoken) -> str:
+        """Why a tool was not called: written as text, dropped on the way, or left alone by the model."""
+        if is_call_in_text(spoken.text):
+            return "a call written as text"
+        _, bare = self._ask(Asked(words=_PARIS))
+        counts = [reply.usage.prompt for reply in (spoken, bare) if reply is not None and reply.usage is not None]
+        if len(counts) == 2 and counts[0] <= counts[1]:
+            return f"the tool was dropped on the way ({counts[0]} tokens read with and {counts[1]} without it)"
+        return "the tool was taken and not called"
 
     def there(self) -> None:
         """Whether this wire is there at all, beside the one that is spoken."""
