@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused
+from world_api.backends.chat.wires.port import Wire
 from world_api.backends.chat.wires.transport import Failure, Heard, Send, Transport
 from world_api.backends.chat.wires.waiting import passes
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
-
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-Route = Literal["chat", "responses", "embeddings"]
 
 
 class Asker:
@@ -29,39 +25,50 @@ class Asker:
         """How many were sent, tries and all."""
         return self._transport.requests
 
-    def ask(self, route: Route, body: dict[str, Any]) -> Heard:
-        """What the server says to this.
+    def ask(self, wire: Wire, request: dict[str, Any]) -> Heard:
+        """What the server says to a request of a chat, sent over this wire.
 
         Raises:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_rate_limited``,
                 ``endpoint_error`` where it fails again and again: nothing can be learnt from that.
         """
-        return self._transport.exchange(_sending(route, body), lambda heard: self._known(heard, body))
+        return self._hear(
+            lambda client, seconds: wire.send(client, request, seconds=seconds), str(request["model"]), wire.adapt
+        )
 
-    def fault(self, heard: Heard, body: dict[str, Any]) -> BackendFault:
+    def embed(self, body: dict[str, Any]) -> Heard:
+        """What the server says to a request for embeddings.
+
+        Raises:
+            BackendFault: as ``ask``.
+        """
+        return self._hear(
+            lambda client, seconds: client.embeddings.with_streaming_response.create(**body, timeout=seconds),
+            str(body["model"]),
+            lambda _: False,
+        )
+
+    def fault(self, heard: Heard, model: str) -> BackendFault:
         """The named fault for what was heard."""
         if heard.status == 200:
             return not_an_answer(self._endpoint, heard.told or "it is not what was asked for")
-        model = str(body.get("model"))
         return refused(self._endpoint, model, status=heard.status, message=heard.told, code=heard.code)
 
-    def _known(self, heard: Heard, body: dict[str, Any]) -> Heard | Failure:
+    def _hear(self, send: Send, model: str, adapt: Callable[[str], bool]) -> Heard:
         """What was heard, unless it may pass, or the key is refused, which ends all asking."""
-        if heard.status == 200:
+        adapted = False
+
+        def understand(heard: Heard) -> Heard | Failure:
+            nonlocal adapted
+            if heard.status == 200:
+                return heard
+            fault = self.fault(heard, model)
+            passing = passes(heard.status, heard.code)
+            if not adapted and heard.status in (400, 422) and adapt(heard.told):
+                adapted = True
+                return Failure(fault=fault, adapted=True)
+            if passing or fault.code in ("endpoint_refused_key", "endpoint_rate_limited"):
+                return Failure(fault=fault, passing=passing, retry_after=heard.retry_after)
             return heard
-        fault = self.fault(heard, body)
-        passing = passes(heard.status, heard.code)
-        if passing or fault.code in ("endpoint_refused_key", "endpoint_rate_limited"):
-            return Failure(fault=fault, passing=passing, retry_after=heard.retry_after)
-        return heard
 
-
-def _sending(route: Route, body: dict[str, Any]) -> Send:
-    def create(client: OpenAI) -> Any:
-        return {
-            "chat": client.chat.completions.with_streaming_response.create,
-            "responses": client.responses.with_streaming_response.create,
-            "embeddings": client.embeddings.with_streaming_response.create,
-        }[route]
-
-    return lambda client, seconds: create(client)(**body, timeout=seconds)
+        return self._transport.exchange(send, understand)
