@@ -67,6 +67,12 @@ class Endpoint:
             return "the configured URL"
         return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
 
+    @property
+    def address(self) -> str:
+        """What tells this server from others, for files that are kept; never the credentials a URL may carry."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}"
+
     def check_url(self) -> None:
         """Refuse an address that no request can be sent to.
 

@@ -5,7 +5,7 @@ what is known of one model on one endpoint.
 """
 
 from world_api.backends.chat.probing.capabilities import CHECKS, Capabilities, Check, Outcome
-from world_api.backends.chat.probing.findings import cache_folder
+from world_api.backends.chat.probing.findings import cache_folder, read_finding
 from world_api.backends.chat.probing.meanings import OUTCOMES, TITLES, meaning
 from world_api.backends.chat.probing.probe import capabilities_of
 
@@ -19,4 +19,5 @@ __all__ = [
     "cache_folder",
     "capabilities_of",
     "meaning",
+    "read_finding",
 ]

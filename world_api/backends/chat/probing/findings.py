@@ -9,7 +9,6 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.probing.capabilities import Capabilities
@@ -60,12 +59,10 @@ def _path(folder: Path, endpoint: Endpoint, model: str) -> Path:
 
 
 def _names(endpoint: Endpoint, model: str) -> dict[str, str | int]:
-    """What a finding is about. Of the address only what says where it is: the rest may carry credentials."""
-    parts = urlsplit(endpoint.base_url)
-    address = f"{parts.scheme}://{endpoint.host}{parts.path.rstrip('/')}"
+    """What a finding is about."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "endpoint": address,
+        "endpoint": endpoint.address,
         "model": model,
         "version": project_version(),
     }

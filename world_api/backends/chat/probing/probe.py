@@ -12,11 +12,10 @@ from world_api.backends.chat.probing.findings import keep_finding, read_finding
 from world_api.backends.chat.probing.looks import Looks
 from world_api.backends.chat.probing.notes import Notes, refusal
 from world_api.backends.chat.probing.speech import spoken_on
+from world_api.backends.chat.wires.chat_completions import points_to_responses
 from world_api.backends.chat.wires.named import WireName, wire_named
 from world_api.backends.chat.wires.transport import Heard
 from world_api.core.ports import Clock
-
-_NOT_THERE = frozenset({404, 405, 501})
 
 
 def capabilities_of(
@@ -94,4 +93,4 @@ def _points_elsewhere(heard: Heard) -> bool:
     """Whether Responses is worth a try: there is no Chat Completions here, or it says to go there."""
     if heard.status == 200:
         return spoken_on(wire_named("chat"), heard) is None
-    return heard.status in _NOT_THERE or "responses" in heard.told.lower()
+    return points_to_responses(heard)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Send = Callable[["OpenAI", float], AbstractContextManager[Answering]]
 MAX_REPLY_BYTES = 32 * 1024 * 1024
+_MOST_ADAPTATIONS = 2  #: to the other API, and to what it refuses
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _HTML = "an HTML page"
 _GLANCE = 10_000  #: characters of a body that is no JSON that are looked at
@@ -101,7 +102,7 @@ class Transport:
             BackendFault: that of the last failure; ``endpoint_unreachable`` where nothing was heard.
         """
         deadline = self._clock.monotonic() + at_most(self._endpoint.patience)
-        tries, adapted = 0, False
+        tries, adapted = 0, 0
         while True:
             outcome = self._try(send, left=deadline - self._clock.monotonic())
             if isinstance(outcome, Heard):
@@ -110,8 +111,8 @@ class Transport:
                     return understood
                 outcome = understood
             left = deadline - self._clock.monotonic()
-            if outcome.adapted and not adapted and left > 0:
-                adapted = True
+            if outcome.adapted and adapted < _MOST_ADAPTATIONS and left > 0:
+                adapted += 1
                 continue
             tries += 1
             if not outcome.passing or tries > self._endpoint.retries:
