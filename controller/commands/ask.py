@@ -38,7 +38,7 @@ def ask(
     kind: given.KindOption = "open",
     option: given.ChoicesOption = None,
     as_of: AsOfOption = None,
-    language: given.LanguageOption = "en",
+    language: given.LanguageOption = None,
     system: given.SystemOption = None,
     tools: given.LibraryOption = None,
     exposure: given.ExposureOption = None,
@@ -66,6 +66,7 @@ def ask(
 ) -> None:
     """Ask a question about a video."""
     from controller.asking import answer
+    from controller.conversation.prompting import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
     from controller.summary import summarise, tell
@@ -87,7 +88,7 @@ def ask(
         clock=clock,
         budget=Budget(rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window),
         prices=Prices.read(prices) if prices is not None else Prices(),
-        language=language,
+        language=language or language_of(asked.text),
         library=library,
         judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ),
         domain=load_domain(domain) if domain is not None else None,

@@ -41,7 +41,9 @@ ChoicesOption = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each."),
 ]
-LanguageOption = Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the prompts.")]
+LanguageOption = Annotated[
+    Literal["en", "zh"] | None, typer.Option("--language", help="Of the prompts; else that of the question.")
+]
 
 SystemOption = Annotated[
     str | None,

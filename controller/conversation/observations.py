@@ -18,7 +18,7 @@ from world_api.core.faults import ErrorBody
 
 DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
-_LEAST_EVIDENCE = 3  #: pieces; below, other lists are cut as well
+_LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
@@ -60,6 +60,10 @@ class Observation:
     def folded(self, prompts: Prompts) -> dict[str, Any]:
         """The message that takes its place when room is needed: what was asked, and what there was to find."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
+
+    def dropped(self, prompts: Prompts) -> dict[str, Any]:
+        """The message that takes the place of that one when even more room is needed."""
+        return self._answering({"notice": prompts.notice("dropped")})
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call.id, "content": json_line(body)}
@@ -114,7 +118,10 @@ def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | N
     if size <= limit:
         return result, None
     shown: dict[str, Any] = parse_json(json_line(result))
-    for weigh in (_evidence, _list_or_text, _wide_object):
+    evidence = shown.get("evidence")
+    if isinstance(evidence, list):
+        shown["evidence"] = evidence[:_LEAST_EVIDENCE]
+    for weigh in (_list_or_text, _wide_object):
         while (over := len(json_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
             pass
     if len(json_line(shown)) > limit:
@@ -161,7 +168,7 @@ def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -
         return False
     weight, holder, key = best
     value = holder[key]
-    share = max(0.5, (weight - over) / weight)
+    share = max(0.5, (weight - 1.05 * over) / weight)  # a little more, so that it is seldom done twice
     holder[key] = _first(value, min(len(value) - 1, int(len(value) * share)))
     return True
 
@@ -170,12 +177,6 @@ def _first(value: Any, number: int) -> Any:
     if isinstance(value, dict):
         return dict(list(value.items())[:number])
     return value[: max(number - len("..."), 1)] + "..." if isinstance(value, str) else value[:number]
-
-
-def _evidence(value: Any) -> int:
-    """Of a list of evidence that is not short; each piece tells where an entry beside it was seen."""
-    is_evidence = isinstance(value, list) and all(isinstance(item, dict) and "source" in item for item in value)
-    return len(json_line(value)) if is_evidence and len(value) > _LEAST_EVIDENCE else 0
 
 
 def _list_or_text(value: Any) -> int:
