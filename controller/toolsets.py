@@ -18,7 +18,7 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import observed
 from world_api.exposure.schemas import plain_schema
-from world_api.operations import OPERATIONS, run
+from world_api.operations import operations_for, run
 from world_api.world.sessions.session import Session
 
 TRACE = "trace"
@@ -37,13 +37,13 @@ class Toolset(Protocol):
 
 
 class AtomicTools:
-    """The sixteen operations on one session."""
+    """The operations on one session: the sixteen, and those of the groups that are on in it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """One declaration an operation, in the published order."""
+        """One declaration an operation, the sixteen in the published order first."""
         return [
             ToolDeclaration(
                 name=name,
@@ -51,7 +51,7 @@ class AtomicTools:
                 parameters=plain_schema(item.parameters_schema()),
                 writes=item.state == "writes",
             )
-            for name, item in OPERATIONS.items()
+            for name, item in operations_for(self._session.groups).items()
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

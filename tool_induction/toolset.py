@@ -67,9 +67,15 @@ class LibraryTools:
     def on_session(
         cls, library: ToolLibrary, session: Session, *, traced: bool = False, judge: Judge | None = None
     ) -> LibraryTools:
-        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any."""
+        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any.
+
+        Raises:
+            ToolFault: ``operations_off``: they call operations of a group that is off in the session.
+        """
+        from tool_induction.groups import check_switched_on, groups_needed, operations_used
         from world_api.operations import run
 
+        check_switched_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
         return cls(library.tools, call=partial(run, session), world=session, traced=traced, judge=judge)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:

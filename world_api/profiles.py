@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
     from world_api.build.recipe import Recipe
     from world_api.world.disk.stored import World
+    from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.on_demand import FrameLooker
+    from world_api.world.sessions.seeing import Seeing
     from world_api.world.sessions.session import Session
 
 
@@ -120,10 +122,12 @@ def open_session(
     *,
     as_of: float | None = None,
     name: str | None = "default",
+    seeing: Eyes | None = None,
     groups: Collection[str] = (),
 ) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
 
+    With ``seeing`` a model looks at frames when an operation asks for what rows do not say; without it none ever does.
     ``groups`` are the optional groups of operations that are on beside the sixteen.
 
     Raises:
@@ -139,7 +143,11 @@ def open_session(
 
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
-    backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
+    backends = Backends(
+        text_embedder=text_embedder(),
+        looker=_looker(store, world),
+        seeing=None if seeing is None else _seeing(store, world, seeing),
+    )
     return Session(
         view=open_view(world, as_of),
         overlay=overlay,
@@ -206,6 +214,17 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
         world_hash=world.manifest.world_hash,
         cache=store / FOLDER,
     )
+
+
+def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
+    """A model that looks, at the source video where this machine still has it; what was kept is told without."""
+    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.world.sessions.on_demand import FOLDER
+    from world_api.world.sessions.seeing import Seeing
+
+    source = source_path(world)
+    frames = None if source is None else VideoFrames(source)
+    return Seeing(eyes, frames=frames, world_hash=world.manifest.world_hash, cache=store / FOLDER)
 
 
 def source_path(world: World) -> Path | None:

@@ -16,6 +16,7 @@ from world_api.exposure.cli import (
     JsonOption,
     SessionOption,
     StoreOption,
+    WithOption,
     command_app,
     note,
     show,
@@ -43,7 +44,7 @@ def ask(
     exposure: given.ExposureOption = None,
     domain: given.DomainOption = None,
     settings: given.SettingsOption = None,
-    groups: given.GroupsOption = None,
+    groups: WithOption = None,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
@@ -80,7 +81,7 @@ def ask(
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock = SystemClock()
-    library = load_library(tools, allow_judge=allow_judge) if tools is not None else None
+    library = load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None
     context = SystemContext(
         model=chat_model(model, clock=clock, environment=os.environ),
         clock=clock,

@@ -60,12 +60,6 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A further setting of the system, read as JSON; repeatable."),
 ]
-GroupsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with", metavar="GROUP", help="Switch a group of further operations on, such as inspect; repeatable."
-    ),
-]
 ModelOption = Annotated[
     str | None,
     typer.Option(

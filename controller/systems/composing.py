@@ -95,7 +95,7 @@ class ComposedTools:
     def _compiled(self, document: Any) -> dict[str, CompiledTool]:
         from tool_induction.compiler.compiling import compile_document
 
-        compilation = compile_document(document, allow_judge=self._judge is not None)
+        compilation = compile_document(document, allow_judge=self._judge is not None, groups=self._session.groups)
         if not compilation.ok or not compilation.tools:
             mend = f"mend it and send the whole document again; {self._left} are left"
             raise ToolFault("bad_tools", _faults(compilation), hint=mend if self._left else "go on without one")
@@ -134,7 +134,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
             composed = ComposedTools(session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
-        briefing = self.prompts.render("compose", tool_language=tool_language())
+        briefing = self.prompts.render("compose", tool_language=tool_language(session.groups))
         return Setup(make_tools=make_tools, opening=Opening(briefing=briefing))
 
 
@@ -152,7 +152,10 @@ class Pipeline(LoopSystem[Options]):
             return OneVideo(composed, session.video_id)
 
         opening = Opening(
-            instructions="pipeline", briefing=tool_language(), answer_after=COMPOSE, tries=PIPELINE_DOCUMENTS
+            instructions="pipeline",
+            briefing=tool_language(session.groups),
+            answer_after=COMPOSE,
+            tries=PIPELINE_DOCUMENTS,
         )
         return Setup(make_tools=make_tools, opening=opening)
 
@@ -161,8 +164,8 @@ class Pipeline(LoopSystem[Options]):
         return {"documents": PIPELINE_DOCUMENTS}
 
 
-def tool_language() -> str:
-    """What a model must know to write a tool, as an induction is told it."""
+def tool_language(groups: frozenset[str] = frozenset()) -> str:
+    """What a model must know to write a tool, as an induction is told it; ``groups`` of operations may be called too."""
     from tool_induction.inducing.asking.prompting import InducerPrompts
 
-    return InducerPrompts().language()
+    return InducerPrompts(groups=groups).language()

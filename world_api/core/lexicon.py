@@ -154,6 +154,16 @@ def required_terms(text: str) -> list[str]:
     return list(dict.fromkeys(found or words(text)))
 
 
+def unrequired_words(text: str) -> list[str]:
+    """Words of a description that ``required_terms`` makes nothing of, as they are written.
+
+    Those are words for a narrower kind than can be told (``woman``), and what stands behind a word that turns the
+    description around, with that word.
+    """
+    used = set(required_terms(text))
+    return [word for word in unused_words(text) if not {_stem(word), *_chinese_terms(word)} & used]
+
+
 def _chinese_terms(run: str) -> list[str]:
     """What a run of characters is looked for by: pairs, which say where its characters stand; one character by itself."""
     terms: list[str] = []

@@ -199,6 +199,16 @@ class LookReply:
     spent: Spent
 
 
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Tokens that a look is likely to take, at most so many of them written, and in words what that rests on."""
+
+    prompt: int
+    completion: int
+    most_completion: int
+    assumed: str
+
+
 class VisionModel(Protocol):
     """A model that is asked about pictures.
 
@@ -209,6 +219,10 @@ class VisionModel(Protocol):
     name: str
     producer: str
     longest_side: int
+
+    def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
+        """What a look at so many frames of that size (pixels) is likely to take."""
+        ...
 
     def look(self, request: LookRequest) -> LookReply:
         """What it says. The cost is charged, also where the reply cannot be read.

@@ -29,6 +29,30 @@ SessionOption = Annotated[str, typer.Option("--session", help="Session whose wri
 PairsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments, read by their type.")
 ]
+
+
+def _known_groups(names: list[str] | None) -> list[str] | None:
+    """The names, each of an optional group that there is.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
+    if names:
+        from world_api.operations import check_groups
+
+        check_groups(names)
+    return names
+
+
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="GROUP",
+        callback=_known_groups,
+        help="Switch on an optional group of operations beside the sixteen (inspect); may be given again.",
+    ),
+]
 ArgsOption = Annotated[str | None, typer.Option("--args", help="Arguments as one JSON object; KEY=VALUE wins over it.")]
 
 #: minutes and seconds, maybe with hours, as players show them

@@ -39,6 +39,16 @@ def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
     return {**OPERATIONS, **{name: item for name, item in _OPTIONAL.items() if item.group in wanted}}
 
 
+def operations_of(group: str) -> Mapping[str, Operation]:
+    """The operations of one optional group, in their declared order.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
+    check_groups([group])
+    return {name: item for name, item in _OPTIONAL.items() if item.group == group}
+
+
 __all__ = [
     "EVERY_OPERATION",
     "OPERATIONS",
@@ -51,6 +61,7 @@ __all__ = [
     "meta",
     "navigation",
     "operations_for",
+    "operations_of",
     "perception",
     "retrieval",
     "run",

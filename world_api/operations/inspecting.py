@@ -6,15 +6,15 @@ on by name, for all arms or none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from world_api.core.cost import Cost
 from world_api.core.faults import BackendFault
-from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import evidence, times
+from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorten, times
 from world_api.operations.answering.scanning import scanned
 from world_api.operations.answering.transcribing import transcript
 from world_api.operations.declaring.arguments import (
@@ -30,6 +30,8 @@ from world_api.operations.declaring.registry import operation
 from world_api.world.sessions.session import Session
 
 GROUP = "inspect"
+#: What a look is expected to cost: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
+LOOK = Cost(calls=1, model_calls=1, tokens=2600, seconds=2.0)
 #: Frames further apart than this (seconds) may miss what happens between them.
 SPARSE = 3.0
 
@@ -66,7 +68,7 @@ Cursor = Annotated[
 ]
 
 
-@operation(category="perception", price=Cost(calls=1, model_calls=1, tokens=3000, seconds=2.0), group=GROUP)
+@operation(category="perception", price=LOOK, group=GROUP)
 def inspect_segment(
     session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime, question: Question
 ) -> Inspection:
@@ -84,24 +86,23 @@ def inspect_segment(
             "(--profile endpoint --model MODEL, which sends frames to that endpoint)",
         )
     sight = seeing.answer(span, question, until=session.view.duration)
-    gap = span.duration / max(1, len(sight.frame_times))
+    gap = span.duration / len(sight.frame_times)
     return Inspection(
         **times(span),
         answer=sight.text,
         confidence=sight.confidence,
-        uncertain=sight.uncertain,
-        frame_times=[round_time(time) for time in sight.frame_times],
-        model=sight.producer,
-        evidence=[evidence(session, span, "look", sight.confidence, _middle(sight.frame_times, span))],
+        evidence=[evidence(session, span, "look", sight.confidence, time) for time in sight.frame_times[:MAX_EVIDENCE]],
         truncated=gap > SPARSE,
-        hint=f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them"
-        if gap > SPARSE
-        else "",
+        hint="; ".join(_open_ends(gap, sight.uncertain)),
     )
 
 
-def _middle(frame_times: tuple[float, ...], span: TimeSpan) -> float:
-    return frame_times[len(frame_times) // 2] if frame_times else span.center
+def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
+    """What the answer leaves open."""
+    if uncertain:
+        yield f"the model cannot tell: {shorten(uncertain)}"
+    if gap > SPARSE:
+        yield f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them"
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005), group=GROUP)

@@ -36,9 +36,10 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """The inducer's prompts, filled in."""
+    """The inducer's prompts, filled in. ``groups``: optional groups of operations that tools may call beside the sixteen."""
 
-    def __init__(self, folder: str = "prompts") -> None:
+    def __init__(self, folder: str = "prompts", *, groups: frozenset[str] = frozenset()) -> None:
+        self._groups = groups
         self._files = PromptFiles("tool_induction.inducing", folder)
         self._worked = (
             (files("tool_induction.inducing") / folder / "worked_tool.json").read_text(encoding="utf-8").strip()
@@ -52,12 +53,12 @@ class InducerPrompts:
     def system(self, mode: Mode) -> str:
         """What stays the same in every request."""
         return self._files.render(
-            "system", reply_form=self._reply_form(mode), worked_tool=self._worked, **_language_tables()
+            "system", reply_form=self._reply_form(mode), worked_tool=self._worked, **_language_tables(self._groups)
         )
 
     def language(self) -> str:
         """The operations and the tool language alone, with an example of a tool: for whoever writes one that is not kept."""
-        told = self._files.render("language", **_language_tables())
+        told = self._files.render("language", **_language_tables(self._groups))
         return f"{told}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
@@ -94,10 +95,10 @@ class InducerPrompts:
         return self._files.render("reply_form", mode=mode)
 
 
-def _language_tables() -> dict[str, Any]:
+def _language_tables(groups: frozenset[str]) -> dict[str, Any]:
     return {
-        "operations": list(card.operation_lines()),
-        "records": list(card.record_lines()),
+        "operations": list(card.operation_lines(groups)),
+        "records": list(card.record_lines(groups)),
         "types": known_types(),
         "steps": list(card.step_lines()),
         "loop_keys": card.loop_keys(),

@@ -123,12 +123,22 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
     return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
 
 
+def asks_for_patience(fault: BackendFault, seconds: float, *, left: float) -> BackendFault:
+    """The fault of a server that asks to wait longer than there is time left."""
+    wait = f"{round(seconds, 1):g} s"
+    return BackendFault(
+        fault.code,
+        f"{fault.message}; it asks to wait {wait}, and {round(left, 1):g} s are left",
+        hint=f"ask again in {wait}, or allow more time",
+    )
+
+
 def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:
-    """The server answered 200 with something that is not a chat completion."""
+    """The server answered 200 with something that is no reply."""
     return BackendFault(
         "endpoint_error",
-        f"{endpoint.host} answered with something that is not a chat completion: {endpoint.without_key(reason)}",
-        hint="check that OPENAI_BASE_URL names a Chat Completions server (it usually ends in /v1)",
+        f"{endpoint.host} answered with something that is no reply of a model: {endpoint.without_key(reason)}",
+        hint="check that OPENAI_BASE_URL names an OpenAI-compatible server (it usually ends in /v1)",
     )
 
 

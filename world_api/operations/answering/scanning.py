@@ -12,7 +12,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
-from world_api.core.lexicon import unused_words
+from world_api.core.lexicon import unrequired_words
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, evidence, shorten, times
 from world_api.operations.answering.wording import brief
@@ -58,7 +58,6 @@ def scanned(
     more = len(scan.matching) - before - len(listed)
     end = int(scan.matching[before + PAGE]) if more else scan.end
     hits, cited = _hits(session, query, scan, listed.tolist())
-    sources = _sources(session, within)
     return ScannedSegments(
         matches=hits,
         matched_in_all=len(scan.matching),
@@ -68,11 +67,10 @@ def scanned(
         scanned_from=_edge(session, scan, begin),
         scanned_until=_edge(session, scan, end),
         next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
-        sources=sources,
-        unused_words=[] if query is None else unused_words(query),
+        unused_words=[] if query is None else unrequired_words(query),
         evidence=cited,
         truncated=more > 0,
-        hint=_hint(session, scan, more),
+        hint=_hint(session, scan, within, more),
     )
 
 
@@ -105,13 +103,14 @@ def _hits(
         spans = [session.view.segments[segment] for segment in listed]
         return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans]
     scores = session.searcher.word_scores(query)
-    hits, cited = [], []
+    hits: list[Hit] = []
+    chosen: list[Passage] = []
     for segment in listed:
         found = [passages_of(session.view)[place] for place in scan.passages_of(segment).tolist()]
         best = min(found, key=lambda passage: len(passage.text))
         hits.append(_hit(session, query, session.view.segments[segment], float(scores[segment]), found, best))
-        cited += cite_passages(session, [best])
-    return hits, cited
+        chosen.append(best)
+    return hits, cite_passages(session, chosen, most=PAGE)
 
 
 def _any(session: Session, span: TimeSpan) -> Hit:
@@ -156,12 +155,12 @@ def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
     return [ORDER[int(number)] for number in np.unique(passages.sources[near])]
 
 
-def _hint(session: Session, scan: Scan, more: int) -> str:
+def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> str:
     if more:
         return f"{more} more segments match; next_cursor opens the next page"
     if len(scan.matching):
         return ""
     return (
-        "no line, text, caption or followed thing has all of these words: that what they mean is not there does not "
-        "follow; try other words, and look at what is not in sources"
+        f"nothing has all of these words; looked in {', '.join(_sources(session, within)) or 'nothing: nothing is known'}. "
+        "That what they mean is not there does not follow: try other words"
     )

@@ -6,22 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from world_api.core.evidence import Source
 from world_api.operations.declaring.arguments import Time
 from world_api.operations.declaring.results import Confidence, Hit, Result, Stretch
 
 
 class Inspection(Result):
-    """What a model answers that looked at some frames."""
+    """What a model answers that looked at some frames; ``evidence`` says which, ``hint`` what it could not see."""
 
     answer: str
     confidence: Confidence
-    uncertain: Annotated[str, Field(description="What the model says it cannot tell; empty where it says nothing.")]
     start_time: Time
     end_time: Time
     center_time: Time
-    frame_times: Annotated[list[Time], Field(description="The moments whose frames were looked at, in seconds.")]
-    model: Annotated[str, Field(description="Who looked.")]
 
 
 class TranscriptLine(Stretch):
@@ -57,9 +53,6 @@ class ScannedSegments(Result):
     scanned_until: Annotated[Time, Field(description="Up to when (seconds) this page has got.")]
     next_cursor: Annotated[
         str | None, Field(description="Opens the next page; null where every segment was looked at.")
-    ]
-    sources: Annotated[
-        list[Source], Field(description="What there was to look in: a kind that lacks here has nothing in the range.")
     ]
     unused_words: Annotated[
         list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')

@@ -36,7 +36,7 @@ class Operation:
     """
 
     name: str
-    group: str
+    group: str = ALWAYS
     category: Category
     state: State
     price: Cost

@@ -128,6 +128,12 @@ class Passages(Items[Passage]):
         """What a number of ``texts`` stands for."""
         return self._known.text(number) if number >= 0 else self._anew[-1 - number]
 
+    def speaker(self, position: int) -> str:
+        """Who says the passage at a position; empty where that is not known, or nobody does."""
+        if self.sources[position] != _SPEECH:
+            return ""
+        return self._view.speech[int(self._place[position])].speaker
+
     def quoted(self, position: int) -> str:
         """What the passage at a position says, as it is quoted."""
         number = int(self.texts[position])

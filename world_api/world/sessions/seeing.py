@@ -17,37 +17,15 @@ import numpy as np
 
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
-from world_api.core.faults import OperationFault
-from world_api.core.ports import Image, LookRequest, LookTask, Picture, PictureSource, SeenAction, VisionModel
+from world_api.core.faults import MediaFault, OperationFault
+from world_api.core.ports import Image, LookRequest, LookTask, Picture, PictureSource, SeenAction
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.spending import charge
+from world_api.world.sessions.eyes import BEFORE, Allowance, Eyes
 from world_api.world.sessions.sights import KeptAction, KeptCost, KeptSight, SightFolder
 
-#: A frame counts as begun half a millisecond early; one before a cut must not be that of the cut.
-_BEFORE = 0.001
 _MARGIN = 0.35  #: of a box's size, shown around what is cut out
 _SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
-
-
-@dataclass(frozen=True, kw_only=True)
-class FrameChoice:
-    """Which frames of a stretch are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
-
-    most: int = 6
-    spacing: float = 1.0
-
-    def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
-        """The middles of equal parts of the visible stretch, in seconds; none of them at or after ``until``."""
-        end = min(span.end, until)
-        start = min(span.start, end)
-        count = max(1, min(self.most, math.ceil((end - start) / self.spacing - 1e-9)))
-        step = (end - start) / count
-        latest = max(0.0, until - _BEFORE)
-        return tuple(dict.fromkeys(round_time(min(start + (i + 0.5) * step, latest)) for i in range(count)))
-
-    def record(self) -> dict[str, float]:
-        """The wire form."""
-        return {"most": self.most, "spacing": self.spacing}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,24 +53,18 @@ class Spot:
 
 
 class Seeing:
-    """Looks at one world's video. Threads may share it; at most ``at_once`` requests are under way together."""
+    """Looks at one world's video, for one session. Threads may share it.
 
-    def __init__(
-        self,
-        *,
-        vision: VisionModel,
-        frames: PictureSource,
-        world_hash: str,
-        cache: Path | None,
-        choice: FrameChoice | None = None,
-        at_once: int = 8,
-    ) -> None:
-        self._vision = vision
+    ``frames`` None: the video is not there (any more); what was seen before is told all the same.
+    """
+
+    def __init__(self, eyes: Eyes, *, frames: PictureSource | None, world_hash: str, cache: Path | None) -> None:
+        self._eyes = eyes
         self._frames = frames
         self._world_hash = world_hash
-        self._choice = choice or FrameChoice()
-        self._places = BoundedSemaphore(at_once)
-        self.producer = f"{vision.producer}/{self._choice.most}x{self._choice.spacing:g}s"
+        self._places = BoundedSemaphore(eyes.at_once)
+        self._allowance = Allowance(eyes.most_looks)
+        self.producer = eyes.producer
         folder = cache / world_hash[:16] / content_hash(self.producer)[:16] if cache is not None else None
         self.kept = SightFolder(folder)
 
@@ -156,10 +128,10 @@ class Seeing:
     ) -> dict[str, Any]:
         """What a look depends on beside the world and who looks."""
         if spots is None:
-            times: Sequence[float] = self._choice.times(span, until)
+            times: Sequence[float] = self._eyes.choice.times(span, until)
             boxes = None
         else:
-            times = [round_time(min(spot.time, max(0.0, until - _BEFORE))) for spot in spots]
+            times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
             boxes = [None if spot.box is None else spot.box.rounded() for spot in spots]
         return {
             "start": span.start,
@@ -185,6 +157,7 @@ class Seeing:
     ) -> Sight:
         asked = self._asked(span, until, question, subject, spots)
         request = self._name(task, asked)
+        self._allowance.take(request)
         kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
         if not is_new:
             charge(kept.cost.again(request))
@@ -192,7 +165,7 @@ class Seeing:
 
     def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> KeptSight:
         with self._places:
-            reply = self._vision.look(
+            reply = self._eyes.vision.look(
                 LookRequest(
                     task=task,
                     span=span,
@@ -219,8 +192,14 @@ class Seeing:
 
     def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
         times, boxes = asked["times"], asked["boxes"]
+        if self._frames is None:
+            raise MediaFault(
+                "source_missing",
+                "the video file is no longer where it was when the world was built",
+                hint="put the file back, or build the world again",
+            )
         if boxes is None:
-            images = self._frames.pictures_played_at(times, self._vision.longest_side)
+            images = self._frames.pictures_played_at(times, self._eyes.vision.longest_side)
             return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
         images = self._frames.pictures_played_at(times, None)
         return tuple(
