@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
     from world_api.build.recipe import Recipe
     from world_api.world.disk.stored import World
+    from world_api.world.search.captions import Meanings
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.on_demand import FrameLooker
     from world_api.world.sessions.seeing import Seeing
@@ -143,6 +144,7 @@ def open_session(
         text_embedder=text_embedder(),
         looker=_looker(store, world),
         seeing=None if seeing is None else _seeing(store, world, seeing),
+        meanings=None if seeing is None else _meanings(store, seeing),
     )
     return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
 
@@ -215,6 +217,13 @@ def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
     return Seeing(eyes, frames=frames, world_hash=world.manifest.world_hash, cache=store / FOLDER)
+
+
+def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
+    from world_api.world.search.captions import Meanings
+    from world_api.world.sessions.on_demand import FOLDER
+
+    return None if eyes.embedder is None else Meanings(eyes.embedder, store / FOLDER / "meanings")
 
 
 def source_path(world: World) -> Path | None:
