@@ -7,6 +7,7 @@ it is used: a build has processes get ready meanwhile.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -122,16 +123,19 @@ def open_session(
     *,
     as_of: float | None = None,
     name: str | None = "default",
+    groups: Collection[str] = (),
     seeing: Eyes | None = None,
 ) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
 
-    With ``seeing`` a model looks at frames when an operation asks for what rows do not say; without it none ever does.
+    ``groups`` are the optional groups of operations that are on beside the sixteen. With ``seeing`` a model looks at
+    frames when an operation asks for what rows do not say; without it none ever does.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``.
+        OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.operations import check_groups
     from world_api.world.disk.stored import open_world
     from world_api.world.sessions.commits import open_overlay
     from world_api.world.sessions.overlay import Overlay
@@ -146,7 +150,13 @@ def open_session(
         seeing=None if seeing is None else _seeing(store, world, seeing),
         meanings=None if seeing is None else _meanings(store, seeing),
     )
-    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    return Session(
+        view=open_view(world, as_of),
+        overlay=overlay,
+        backends=backends,
+        name=name or "unnamed",
+        groups=check_groups(groups),
+    )
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:

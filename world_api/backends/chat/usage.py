@@ -70,6 +70,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
 
 
 def estimate_tokens(value: Any) -> int:
+<<<<<<< HEAD
     """About how many tokens a JSON value is: four ASCII characters make one, and so does any other character.
 
     Images count as so many each, however many characters they are spelt with.
@@ -78,6 +79,12 @@ def estimate_tokens(value: Any) -> int:
     text = canonical(words)
     plain = len(text.encode("ascii", "ignore"))
     return plain // 4 + (len(text) - plain) + images
+=======
+    """About how many tokens a JSON value is: four ASCII characters make one, and so does any other character."""
+    text = canonical(value)
+    plain = len(text.encode("ascii", errors="ignore"))  # counts what is ASCII, quickly
+    return plain // 4 + (len(text) - plain)
+>>>>>>> episodes
 
 
 def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:

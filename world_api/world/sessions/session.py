@@ -66,13 +66,16 @@ class Registration:
 
 
 class Session:
-    """One caller's view of one video: what is visible, and what this caller wrote."""
+    """One caller's view of one video: what is visible, what this caller wrote, and which optional groups are on."""
 
-    def __init__(self, *, view: View, overlay: Overlay, backends: Backends, name: str) -> None:
+    def __init__(
+        self, *, view: View, overlay: Overlay, backends: Backends, name: str, groups: frozenset[str] = frozenset()
+    ) -> None:
         self.view = view
         self.overlay = overlay
         self.backends = backends
         self.name = name
+        self.groups = groups
         seeing = backends.seeing
         #: What is searched stays the same while the session is open, however many looks are made meanwhile.
         self.captions = Captions() if seeing is None else Captions(seeing.said(until=view.duration))
