@@ -55,7 +55,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
     counted = reply.get("usage")
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
-        if _is_count(prompt) and _is_count(completion):
+        if is_count(prompt) and is_count(completion):
             return Usage(
                 prompt=prompt,
                 completion=completion,
@@ -70,7 +70,6 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
 
 
 def estimate_tokens(value: Any) -> int:
-<<<<<<< HEAD
     """About how many tokens a JSON value is: four ASCII characters make one, and so does any other character.
 
     Images count as so many each, however many characters they are spelt with.
@@ -79,12 +78,6 @@ def estimate_tokens(value: Any) -> int:
     text = canonical(words)
     plain = len(text.encode("ascii", "ignore"))
     return plain // 4 + (len(text) - plain) + images
-=======
-    """About how many tokens a JSON value is: four ASCII characters make one, and so does any other character."""
-    text = canonical(value)
-    plain = len(text.encode("ascii", errors="ignore"))  # counts what is ASCII, quickly
-    return plain // 4 + (len(text) - plain)
->>>>>>> episodes
 
 
 def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
@@ -108,8 +101,9 @@ def _part(counted: Mapping[str, Any], details: str, name: str, *, most: int) -> 
     """A count that is a part of another one; what is no count is none, and no part is more than the whole."""
     told = counted.get(details)
     part = told.get(name) if isinstance(told, dict) else None
-    return min(part, most) if _is_count(part) else 0
+    return min(part, most) if is_count(part) else 0
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
+def is_count(value: Any) -> TypeGuard[int]:
+    """Whether a value can be a number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
