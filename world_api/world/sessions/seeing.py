@@ -117,6 +117,14 @@ class Seeing:
         span = self._visible(span, until)
         return self.kept.get(self._name("caption", self._asked(span, until))) is not None
 
+    def said(self, *, until: float) -> list[tuple[TimeSpan, str, float]]:
+        """The kept captions of stretches that are over by then: stretch, text, and the time of a frame of it."""
+        return [
+            (TimeSpan(start=kept.start, end=kept.end), kept.text, kept.frame_times[len(kept.frame_times) // 2])
+            for kept in self.kept.all()
+            if kept.task == "caption" and kept.end <= until
+        ]
+
     @staticmethod
     def _visible(span: TimeSpan, until: float) -> TimeSpan:
         if span.start >= until:
