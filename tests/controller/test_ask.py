@@ -49,7 +49,14 @@ def test_the_summary_as_json(ask: Ask) -> None:
     assert summary["spans"] == [{"start_time": 32.0, "end_time": 38.0, "returned_by_a_tool": True}]
     assert (summary["outcome"], summary["system"], summary["model"]) == ("submitted", "flat", "rule-based")
     assert summary["tool_calls"][0]["tool"] == "search_segments_by_text"
-    assert summary["tokens"] == {"prompt": 0, "completion": 0, "cached": 0, "estimated": False, "total": 0}
+    assert summary["tokens"] == {
+        "prompt": 0,
+        "completion": 0,
+        "cached": 0,
+        "reasoning": 0,
+        "estimated": False,
+        "total": 0,
+    }
     assert summary["watermark"].startswith("plumbing, not a result")
     assert outcome.err == ""
 

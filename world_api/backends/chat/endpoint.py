@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -86,12 +86,20 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """The text with the key blotted out, in case a server repeats it; also as JSON spells it inside a text."""
+        """The text with the key blotted out, in case a server repeats it; also as JSON, Python or a URL spells it."""
         if len(self.api_key) < _SHORTEST_KEY or self.api_key == _NO_KEY:
             return text
-        for spelling in (self.api_key, json.dumps(self.api_key)[1:-1], self.api_key.replace("/", "\\/")):
-            text = text.replace(spelling, "[key]")
-        return text
+        return _spellings(self.api_key).sub("[key]", text)
+
+
+@functools.lru_cache(maxsize=8)
+def _spellings(key: str) -> re.Pattern[str]:
+    """The key as it may stand in a text: characters as they are, after backslashes, by their numbers.
+
+    Repetitions are bounded, or a text of many backslashes would take for ever.
+    """
+    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in key)
+    return re.compile("".join(f"(?:{one})" for one in characters), re.IGNORECASE)
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:
@@ -129,12 +137,22 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
     return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
 
 
+def asks_for_patience(fault: BackendFault, seconds: float, *, left: float) -> BackendFault:
+    """The fault of a server that asks to wait longer than there is time left."""
+    wait = f"{round(seconds, 1):g} s"
+    return BackendFault(
+        fault.code,
+        f"{fault.message}; it asks to wait {wait}, and {round(left, 1):g} s are left",
+        hint=f"ask again in {wait}, or allow more time",
+    )
+
+
 def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:
-    """The server answered 200 with something that is not a chat completion."""
+    """The server answered 200 with something that is no reply."""
     return BackendFault(
         "endpoint_error",
-        f"{endpoint.host} answered with something that is not a chat completion: {endpoint.without_key(reason)}",
-        hint="check that OPENAI_BASE_URL names a Chat Completions server (it usually ends in /v1)",
+        f"{endpoint.host} answered with something that is no reply of a model: {endpoint.without_key(reason)}",
+        hint="check that OPENAI_BASE_URL names an OpenAI-compatible server (it usually ends in /v1)",
     )
 
 

@@ -96,11 +96,18 @@ def test_the_key_in_the_arguments_of_a_call_is_blotted_out(chat_server: Any, con
 
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_the_key_is_in_no_fault_however_it_is_spelt(chat_server: Any, connect: Any, status: int) -> None:
-    for body in (b'{"error": {"message": "sk-a\\/key\\/seen"}}', b'no JSON: "sk-a\\/key\\/seen"'):
+    for body in (
+        b'{"error": {"message": "sk-a\\/key\\/seen"}}',
+        b'no JSON: "sk-a\\/key\\/seen"',
+        b'no JSON: "sk-a\\u002fkey\\u002Fse\\u0065n"',
+        b"no JSON: sk-a%2Fkey%2fseen",
+        b"no JSON: " + b"x" * 55 + b"sk-a/key/seen",
+    ):
         chat_server.play(replace(chat_server.raw(body), status=status))
         with pytest.raises(BackendFault) as caught:
             connect(api_key="sk-a/key/seen", retries=0).complete(REQUEST)
         assert "seen" not in str(caught.value)
+        assert "sk-a" not in str(caught.value)
 
 
 def test_nobody_listening_is_unreachable_after_some_tries(connect: Any, waits: list[float]) -> None:
@@ -261,7 +268,7 @@ def test_after_an_attempt_that_was_given_up_the_next_one_counts(chat_server: Any
 
 
 def test_a_reply_beyond_all_measure_is_refused(chat_server: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.backends.chat.openai_chat.MAX_REPLY_BYTES", 1_000)
+    monkeypatch.setattr("world_api.backends.chat.wires.transport.MAX_REPLY_BYTES", 1_000)
     chat_server.play(completion(model="m", content="x" * 1_000))
     with pytest.raises(BackendFault, match="1000 bytes"):
         connect().complete(REQUEST)

@@ -4,7 +4,7 @@
 what is known of one model on one endpoint.
 """
 
-from world_api.backends.chat.probing.capabilities import CHECKS, Capabilities, Check, Outcome, Wire
+from world_api.backends.chat.probing.capabilities import CHECKS, Capabilities, Check, Outcome
 from world_api.backends.chat.probing.findings import cache_folder
 from world_api.backends.chat.probing.meanings import OUTCOMES, TITLES, meaning
 from world_api.backends.chat.probing.probe import capabilities_of
@@ -16,7 +16,6 @@ __all__ = [
     "Capabilities",
     "Check",
     "Outcome",
-    "Wire",
     "cache_folder",
     "capabilities_of",
     "meaning",

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from world_api.backends.chat.usage import Usage
+from world_api.backends.chat.wires.named import WireName
 
-Wire = Literal["chat", "responses"]
 Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
 CheckName = Literal[
     "chat",
@@ -45,7 +45,7 @@ class Capabilities:
     out took, ``thorough`` whether everything was looked at or only what chooses the wire.
     """
 
-    wire: Wire | None
+    wire: WireName | None
     checks: tuple[Check, ...] = ()
     thorough: bool = False
     requests: int = 0
@@ -118,7 +118,7 @@ class Capabilities:
         try:
             checks = tuple(Check(**check) for check in record["checks"])
             known = all(check.name in CHECKS and check.outcome in get_args(Outcome) for check in checks)
-            if not known or record["wire"] not in (*get_args(Wire), None):
+            if not known or record["wire"] not in (*get_args(WireName), None):
                 return None
             return cls(
                 wire=record["wire"],

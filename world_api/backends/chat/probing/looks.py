@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from world_api.backends.chat.probing.asking import Asker, Heard
-from world_api.backends.chat.probing.capabilities import CheckName, Outcome, Wire
+from world_api.backends.chat.probing.asking import Asker
+from world_api.backends.chat.probing.capabilities import CheckName, Outcome
 from world_api.backends.chat.probing.notes import Notes, is_call_in_text, refusal
 from world_api.backends.chat.probing.pictures import LEFT_COLOUR, RIGHT_COLOUR, two_colours
-from world_api.backends.chat.probing.wires import CHAT, RESPONSES, Asked, Json, Spoken, Tool, spoken_in
+from world_api.backends.chat.probing.speech import Asked, Json, Spoken, Tool, follow_up, request_for, spoken_on
+from world_api.backends.chat.wires.named import WireName, wire_named
+from world_api.backends.chat.wires.transport import Heard
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
 
@@ -43,9 +45,10 @@ ONE_CALL = Asked(words=_PARIS, tools=(CITY_TOOL,))
 class Looks:
     """Asks one model on one wire, and notes what is seen."""
 
-    def __init__(self, asker: Asker, model: str, wire: Wire, notes: Notes) -> None:
+    def __init__(self, asker: Asker, model: str, wire: WireName, notes: Notes) -> None:
         self._asker, self._model, self._notes = asker, model, notes
-        self._speech = CHAT if wire == "chat" else RESPONSES
+        self._name = wire
+        self._wire = wire_named(wire)
 
     def first(self) -> Heard:
         """One call of one tool: whether tools reach the model, and in what form its calls come."""
@@ -75,8 +78,7 @@ class Looks:
     def there(self) -> None:
         """Whether this wire is there at all, beside the one that is spoken."""
         heard, spoken = self._ask(Asked(words="Say: ready."))
-        name: CheckName = "chat" if self._speech is CHAT else "responses"
-        self._notes.note(name, *(("ok", "it answers") if spoken is not None else ("not_offered", refusal(heard))))
+        self._notes.note(self._name, *(("ok", "it answers") if spoken is not None else ("not_offered", refusal(heard))))
 
     def all(self) -> bool:
         """Everything that is asked once the wire is chosen; whether nothing kept it from being found out.
@@ -140,12 +142,12 @@ class Looks:
         """Whether a conversation with a call in it, its content null, is taken back, and the result is read."""
         asked = Asked(words=_TELL, tools=(CITY_TOOL,))
         heard, spoken = self._ask(asked)
-        if spoken is None or not spoken.calls or heard.body is None:
+        if spoken is None or not spoken.calls:
             return
         if not all(isinstance(call.id, str) and isinstance(call.arguments, str) for call in spoken.calls):
             return  # its own calls cannot be repeated to it as they came
-        request = self._speech.request(self._model, asked)
-        heard, spoken = self._send(self._speech.follow_up(request, heard.body, f'{{"code_word": "{_CODE_WORD}"}}'))
+        request = request_for(self._model, asked)
+        heard, spoken = self._send(follow_up(request, spoken, f'{{"code_word": "{_CODE_WORD}"}}'))
         if spoken is None:
             self._notes.note("history", "wrong", refusal(heard))
         elif _CODE_WORD in spoken.text.lower():
@@ -186,7 +188,7 @@ class Looks:
     def embedding(self) -> None:
         """Whether the endpoint has embeddings; chat models seldom serve them, so that a refusal says little."""
         body: Json = {"model": self._model, "input": ["a red car"], "encoding_format": "float"}
-        heard = self._asker.ask("embeddings", body)
+        heard = self._asker.embed(body)
         items = heard.body.get("data") if heard.answered and heard.body else None
         first = items[0] if isinstance(items, list) and items else None
         vector = first.get("embedding") if isinstance(first, dict) else None
@@ -196,11 +198,11 @@ class Looks:
             self._notes.note("embeddings", "not_offered", refusal(heard))
 
     def _ask(self, asked: Asked) -> tuple[Heard, Spoken | None]:
-        return self._send(self._speech.request(self._model, asked))
+        return self._send(request_for(self._model, asked))
 
     def _send(self, request: Json) -> tuple[Heard, Spoken | None]:
-        heard = self._asker.ask(self._speech.route, request)
-        spoken = spoken_in(self._speech, heard)
+        heard = self._asker.ask(self._wire, request)
+        spoken = spoken_on(self._wire, heard)
         self._notes.spend(request, heard, spoken)
         return heard, spoken
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from world_api.backends.chat.probing.asking import Heard
 from world_api.backends.chat.probing.capabilities import CHECKS, Check, CheckName, Outcome
-from world_api.backends.chat.probing.wires import HeardCall, Json, Spoken
+from world_api.backends.chat.probing.speech import HeardCall, Json, Spoken
 from world_api.backends.chat.usage import Usage, estimate_tokens
+from world_api.backends.chat.wires.transport import Heard
 from world_api.core.canonical import parse_json
 
 _MOST = 160  #: characters of what was seen

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.probing.asking import Asker, Heard
-from world_api.backends.chat.probing.capabilities import Capabilities, Wire
+from world_api.backends.chat.probing.asking import Asker
+from world_api.backends.chat.probing.capabilities import Capabilities
 from world_api.backends.chat.probing.findings import keep_finding, read_finding
-from world_api.backends.chat.probing.looks import ONE_CALL, Looks
+from world_api.backends.chat.probing.looks import Looks
 from world_api.backends.chat.probing.notes import Notes, refusal
-from world_api.backends.chat.probing.wires import CHAT, RESPONSES, spoken_in
+from world_api.backends.chat.probing.speech import spoken_on
+from world_api.backends.chat.wires.named import WireName, wire_named
+from world_api.backends.chat.wires.transport import Heard
 from world_api.core.ports import Clock
 
 _NOT_THERE = frozenset({404, 405, 501})
@@ -55,7 +57,7 @@ def capabilities_of(
     return found
 
 
-def _wire(asker: Asker, model: str, notes: Notes) -> Wire:
+def _wire(asker: Asker, model: str, notes: Notes) -> WireName:
     """The wire on which the model takes tools; Chat Completions where both do.
 
     Raises:
@@ -65,7 +67,7 @@ def _wire(asker: Asker, model: str, notes: Notes) -> Wire:
     heard = chat.first()
     if not _points_elsewhere(heard):
         if heard.status != 200:
-            fault = asker.fault(heard, CHAT.request(model, ONE_CALL))
+            fault = asker.fault(heard, model)
             if fault.code != "endpoint_refused_request":
                 raise fault
         notes.note("chat", "ok", "it answers" if heard.status == 200 else refusal(heard))
@@ -73,13 +75,13 @@ def _wire(asker: Asker, model: str, notes: Notes) -> Wire:
     tells_of_tools = "responses" in heard.told.lower()
     notes.note("chat", "wrong" if tells_of_tools else "not_offered", refusal(heard))
     answer = Looks(asker, model, "responses", notes).first()
-    if spoken_in(RESPONSES, answer) is None:
-        raise asker.fault(heard, CHAT.request(model, ONE_CALL))
+    if spoken_on(wire_named("responses"), answer) is None:
+        raise asker.fault(heard, model)
     notes.note("responses", "ok", "it answers")
     return "responses"
 
 
-def _look_at_all(asker: Asker, model: str, wire: Wire, notes: Notes) -> bool:
+def _look_at_all(asker: Asker, model: str, wire: WireName, notes: Notes) -> bool:
     """Look at everything; whether nothing kept it from being found out."""
     looks = Looks(asker, model, wire, notes)
     if wire == "responses":
@@ -91,5 +93,5 @@ def _look_at_all(asker: Asker, model: str, wire: Wire, notes: Notes) -> bool:
 def _points_elsewhere(heard: Heard) -> bool:
     """Whether Responses is worth a try: there is no Chat Completions here, or it says to go there."""
     if heard.status == 200:
-        return spoken_in(CHAT, heard) is None
+        return spoken_on(wire_named("chat"), heard) is None
     return heard.status in _NOT_THERE or "responses" in heard.told.lower()
