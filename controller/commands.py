@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from controller.questions import Question
 from controller.systems import BUILDERS, SystemName
 from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.core.faults import EpisodeFault
@@ -21,8 +22,6 @@ from world_api.exposure.cli import (
     note,
     show,
 )
-
-MAX_QUESTION_CHARACTERS = 20_000
 
 app = typer.Typer()
 
@@ -54,8 +53,8 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
-    from controller.journal import Journal
-    from controller.replay import answer_recorded
+    from controller.records.journal import Journal
+    from controller.records.replay import answer_recorded
     from controller.summary import summarise, tell
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
@@ -64,7 +63,7 @@ def ask(
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
 
-    asked = checked_question(question)
+    asked = Question(text=question, as_of=as_of)
     clock = SystemClock()
     chat = chat_model(model, clock=clock, environment=os.environ)
     library = load_library(tools, allow_judge=allow_judge) if tools is not None else None
@@ -94,19 +93,3 @@ def ask(
             note(f"recorded as {name}")
         raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
     show(summarise(episode, recorded_as=name), as_json=as_json, text=lambda: tell(episode, recorded_as=name))
-
-
-def checked_question(question: str) -> str:
-    """The question, stripped, as Unicode text.
-
-    Raises:
-        EpisodeFault: ``bad_question``.
-    """
-    text = question.encode("utf-8", errors="replace").decode().strip()
-    if not text or len(text) > MAX_QUESTION_CHARACTERS:
-        raise EpisodeFault(
-            "bad_question",
-            "the question is empty" if not text else f"the question has {len(text)} characters",
-            hint=f"ask in 1 to {MAX_QUESTION_CHARACTERS} characters",
-        )
-    return text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.conversation.answers import SUBMIT_ANSWER, CitedSpan
+from controller.conversation.answers import SUBMIT_ANSWER
+from controller.conversation.citing import CitedSpan
 from controller.episode import CallRecord, Episode
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
@@ -19,13 +20,15 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
     usage, timings = episode.usage, episode.timings
     return {
         "answer": episode.answer,
+        "value": episode.value,
         "spans": [_span(span) for span in episode.spans],
         "outcome": episode.outcome,
         "reason": episode.reason,
         "watermark": watermark(episode),
-        "question": episode.task.question,
+        "question": episode.task.question.text,
+        "kind": episode.task.question.kind,
         "video_id": episode.task.video_id,
-        "as_of": episode.task.as_of,
+        "as_of": episode.task.question.as_of,
         "system": episode.task.system,
         "library": episode.task.library.name if episode.task.library is not None else None,
         "model": episode.model,

@@ -45,7 +45,12 @@ class AtomicTools:
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """One declaration an operation, in the published order."""
         return [
-            ToolDeclaration(name=name, description=item.description, parameters=plain_schema(item.parameters_schema()))
+            ToolDeclaration(
+                name=name,
+                description=item.description,
+                parameters=plain_schema(item.parameters_schema()),
+                writes=item.state == "writes",
+            )
             for name, item in OPERATIONS.items()
         ]
 
@@ -145,7 +150,7 @@ class JudgedItems:
             "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
             f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self._judge.name}.)"
         )
-        return [ToolDeclaration(name=self.name, description=description, parameters=parameters)]
+        return [ToolDeclaration(name=self.name, description=description, parameters=parameters, in_turn=True)]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The items with their answers, and what that cost at most; or a fault."""

@@ -7,6 +7,7 @@ it is used: a build has processes get ready meanwhile.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -113,13 +114,23 @@ def reindex(store: Path) -> int:
     return catalogue.rebuild(store)
 
 
-def open_session(store: Path, video_id: str, *, as_of: float | None = None, name: str | None = "default") -> Session:
+def open_session(
+    store: Path,
+    video_id: str,
+    *,
+    as_of: float | None = None,
+    name: str | None = "default",
+    groups: Collection[str] = (),
+) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
+
+    ``groups`` are the optional groups of operations that are on beside the sixteen.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``.
+        OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.operations import check_groups
     from world_api.world.disk.stored import open_world
     from world_api.world.sessions.commits import open_overlay
     from world_api.world.sessions.overlay import Overlay
@@ -129,7 +140,13 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
-    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    return Session(
+        view=open_view(world, as_of),
+        overlay=overlay,
+        backends=backends,
+        name=name or "unnamed",
+        groups=check_groups(groups),
+    )
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
-from controller.replay import replay_recorded
+from controller.records.journal import Journal
+from controller.records.replay import replay_recorded
 from tests.support.command_line import Cli, Outcome
 
 QUESTION = "When does the person in red first appear?"

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from tool_induction.domains import Domain, WorkedExample
 from tool_induction.inducing.asking import card
@@ -52,18 +52,13 @@ class InducerPrompts:
     def system(self, mode: Mode) -> str:
         """What stays the same in every request."""
         return self._files.render(
-            "system",
-            reply_form=self._reply_form(mode),
-            operations=list(card.operation_lines()),
-            records=list(card.record_lines()),
-            types=known_types(),
-            steps=list(card.step_lines()),
-            loop_keys=card.loop_keys(),
-            limits=limits,
-            filters=sorted(FILTERS),
-            aggregates=list(card.aggregate_lines()),
-            worked_tool=self._worked,
+            "system", reply_form=self._reply_form(mode), worked_tool=self._worked, **_language_tables()
         )
+
+    def language(self) -> str:
+        """The operations and the tool language alone, with an example of a tool: for whoever writes one that is not kept."""
+        told = self._files.render("language", **_language_tables())
+        return f"{told}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
         """What is asked of one draw: the domain and the kinds of tools, in an order that the seed decides."""
@@ -97,6 +92,19 @@ class InducerPrompts:
 
     def _reply_form(self, mode: Mode) -> str:
         return self._files.render("reply_form", mode=mode)
+
+
+def _language_tables() -> dict[str, Any]:
+    return {
+        "operations": list(card.operation_lines()),
+        "records": list(card.record_lines()),
+        "types": known_types(),
+        "steps": list(card.step_lines()),
+        "loop_keys": card.loop_keys(),
+        "limits": limits,
+        "filters": sorted(FILTERS),
+        "aggregates": list(card.aggregate_lines()),
+    }
 
 
 def examples_of(domain: Domain, seed: int) -> list[WorkedExample]:

@@ -96,6 +96,10 @@ class Searcher:
             for i, score in zip(found, scores, strict=True)
         ]
 
+    def word_scores(self, query: str) -> NDArray[np.float64]:
+        """How well the words of a query are met in each segment (length n); it orders them and means nothing else."""
+        return self._lexical.scores(query)
+
     @property
     def _segments(self) -> Items[TimeSpan]:
         return self._view.segments

@@ -14,6 +14,7 @@ from world_api.world.once import made_once
 from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
+from world_api.world.sessions.seeing import Seeing
 from world_api.world.view import View
 
 #: How ids of things begin that were detected on demand and not tracked.
@@ -22,10 +23,14 @@ SEEN = "ent_seen_"
 
 @dataclass(frozen=True, kw_only=True)
 class Backends:
-    """What a session may ask beyond stored rows. ``looker`` is None where the video or a detector is not there."""
+    """What a session may ask beyond stored rows.
+
+    ``looker`` is None where the video or a detector is not there, ``seeing`` where nobody chose a model that looks.
+    """
 
     text_embedder: TextEmbedder
     looker: FrameLooker | None
+    seeing: Seeing | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +63,16 @@ class Registration:
 
 
 class Session:
-    """One caller's view of one video: what is visible, and what this caller wrote."""
+    """One caller's view of one video: what is visible, what this caller wrote, and which optional groups are on."""
 
-    def __init__(self, *, view: View, overlay: Overlay, backends: Backends, name: str) -> None:
+    def __init__(
+        self, *, view: View, overlay: Overlay, backends: Backends, name: str, groups: frozenset[str] = frozenset()
+    ) -> None:
         self.view = view
         self.overlay = overlay
         self.backends = backends
         self.name = name
+        self.groups = groups
 
     @property
     def video_id(self) -> str:
@@ -94,7 +102,9 @@ class Session:
     @property
     def memo_key(self) -> str:
         """What results that do not depend on the session may be kept under."""
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}"
+        seeing = self.backends.seeing
+        looks = "" if seeing is None else f"+{seeing.producer}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{looks}"
 
     @made_once
     def searcher(self) -> Searcher:

@@ -130,3 +130,7 @@ class VideoFrames:
         """
         message, payload = self._worker.ask({"do": "frame", "seconds": seconds}, self._path)
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
+
+    def close(self) -> None:
+        """End the process. The next request starts another."""
+        self._worker.close()

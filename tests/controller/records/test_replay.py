@@ -11,9 +11,11 @@ import pytest
 
 from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
-from controller.systems import BUILDERS
+from controller.questions import Question
+from controller.records.journal import Journal
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
+from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
@@ -45,13 +47,11 @@ def record(open_made: Any, tmp_path: Path) -> Callable[..., Recorded]:
         model: Any, *, question: str = QUESTION, budget: Budget | None = None, library: ToolLibrary | None = None
     ) -> Recorded:
         folder = tmp_path / "records"
-        builder = BUILDERS["flat" if library is None else "hier"]
         episode, name = answer_recorded(
-            question,
+            Question(text=question),
             open_made(),
-            system=lambda chat, clock: builder(model=chat, clock=clock, budget=budget, library=library),
-            model=model,
-            clock=SystemClock(),
+            system="flat" if library is None else "hier",
+            context=SystemContext(model=model, clock=SystemClock(), budget=budget or Budget(), library=library),
             journal=Journal(folder),
         )
         return Recorded(folder, episode, name)
@@ -85,7 +85,7 @@ def test_what_is_stored_reads_back_as_the_same_episode(record: Any) -> None:
 def test_a_changed_question_is_refused(record: Any) -> None:
     kept = record(RuleBasedChatModel())
     with pytest.raises(EpisodeFault, match="replay_mismatch") as caught:
-        replay_recorded(kept.journal, kept.name, question="When does the person in black first appear?")
+        replay_recorded(kept.journal, kept.name, question=Question(text="When does the person in black appear?"))
     assert "$.messages[1].content" in caught.value.message
 
 

@@ -2,21 +2,26 @@
 
 ::
 
-    DIR/episodes.jsonl           one episode a line, named
+    DIR/episodes.jsonl           one episode a line, named, with the conditions it was recorded under
     DIR/timings.jsonl            its wall times and clock readings, so that the line above is the same in a replay
     DIR/recordings/NAME.jsonl    its exchanges with the model, one a line, written while it runs
+    DIR/materials/NAME.jsonl     what its requests were built from beside question and results, where it took any
 
-All files are only ever appended to, a line in one write, so that episodes may run side by side.
+Files are only ever appended to, a line in one write and under a lock, so that episodes of many threads and processes may
+be recorded side by side. An exchange is in the system's hands when the episode goes on, and outlives the process; an
+episode's own line is synced, and outlives a power cut. What a dead writer left without its end was never a line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from controller.episode import Episode, Task, episode_from_record
+from controller.records.conditions import Conditions, conditions_from_record
 from world_api.backends.chat.recording import (
     Exchange,
     append_line,
@@ -27,16 +32,18 @@ from world_api.backends.chat.recording import (
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault
 
-SCHEMA_VERSION = 1
-_EPISODES, _TIMINGS, _RECORDINGS = "episodes.jsonl", "timings.jsonl", "recordings"
+SCHEMA_VERSION = 2
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
+_EPISODES, _TIMINGS, _RECORDINGS, _MATERIALS = "episodes.jsonl", "timings.jsonl", "recordings", "materials"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A recorded episode: its name in the journal, its record, and the clock readings it was run with."""
+    """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with."""
 
     name: str
     episode: Episode
+    conditions: Conditions
     readings: tuple[str | float, ...]
 
 
@@ -46,7 +53,6 @@ class Recording:
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
         self._folder = folder
-        self._exchanges = _recording(folder, name)
 
     def keep(self, exchange: Exchange) -> None:
         """Append an exchange.
@@ -54,9 +60,18 @@ class Recording:
         Raises:
             EpisodeFault: ``record_not_writable``.
         """
-        self._append(self._exchanges, exchange.record())
+        self._append(_own(self._folder, _RECORDINGS, self.name), exchange.record())
 
-    def finish(self, episode: Episode, readings: list[str | float]) -> None:
+    def keep_material(self, name: str, value: Any) -> None:
+        """Append what requests are built from.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        line = {"schema_version": SCHEMA_VERSION, "name": name, "value": value}
+        self._append(_own(self._folder, _MATERIALS, self.name), line)
+
+    def finish(self, episode: Episode, conditions: Conditions, readings: Sequence[str | float]) -> None:
         """Append the episode and its times.
 
         Raises:
@@ -64,12 +79,13 @@ class Recording:
         """
         timings = asdict(episode.timings) if episode.timings is not None else None
         line = {"schema_version": SCHEMA_VERSION, "name": self.name}
-        self._append(self._folder / _TIMINGS, {**line, "timings": timings, "clock": readings})
-        self._append(self._folder / _EPISODES, {**line, "episode": episode.record()})
+        self._append(self._folder / _TIMINGS, {**line, "timings": timings, "clock": list(readings)})
+        record = {**line, "conditions": conditions.record(), "episode": episode.record()}
+        self._append(self._folder / _EPISODES, record, sync=True)
 
-    def _append(self, path: Path, record: dict[str, Any]) -> None:
+    def _append(self, path: Path, record: dict[str, Any], *, sync: bool = False) -> None:
         try:
-            append_line(path, record)
+            append_line(path, record, sync=sync)
         except OSError as error:
             raise _not_writable(self._folder, error) from None
 
@@ -97,7 +113,7 @@ class Journal:
         while True:
             name = label if number == 1 else f"{label}-{number}"
             try:
-                _recording(self._folder, name).touch(exist_ok=False)
+                _own(self._folder, _RECORDINGS, name).touch(exist_ok=False)
             except FileExistsError:
                 number += 1
             else:
@@ -109,12 +125,21 @@ class Journal:
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        timings = self._lines(_TIMINGS, {"name": _is_text, "clock": _are_readings})
+        timings = self._lines(_TIMINGS, {"name": _is_label, "clock": _are_readings})
         readings = {line["name"]: tuple(line["clock"]) for line in timings}
-        for line in self._lines(_EPISODES, {"name": _is_text, "episode": _is_object}):
+        seen: set[str] = set()
+        for line in self._lines(_EPISODES, {"name": _is_label, "conditions": _is_object, "episode": _is_object}):
+            if line["name"] in seen:
+                raise EpisodeFault(
+                    "recording_damaged",
+                    f"two episodes are named {line['name'][:80]!r}",
+                    hint="journals cannot be joined by joining their files; keep each in its own folder",
+                )
+            seen.add(line["name"])
             yield Entry(
                 name=line["name"],
                 episode=episode_from_record(line["episode"]),
+                conditions=conditions_from_record(line["conditions"]),
                 readings=readings.get(line["name"], ()),
             )
 
@@ -126,12 +151,24 @@ class Journal:
         """
         entries = {entry.name: entry for entry in self.entries()}
         if name not in entries:
+            begun = name in self.unfinished()
             raise EpisodeFault(
                 "unknown_episode",
-                f"no finished episode is named {name!r}",
-                hint="one of: " + ", ".join(list(entries)[-10:]) if entries else "the folder holds no episode",
+                f"the episode {name[:80]!r} was begun and not finished"
+                if begun
+                else f"no episode is named {name[:80]!r}",
+                hint="one of: " + ", ".join(list(entries)[-10:]) if entries else "the folder holds no finished episode",
             )
         return entries[name]
+
+    def unfinished(self) -> list[str]:
+        """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
+        begun = {path.stem for path in (self._folder / _RECORDINGS).glob("*.jsonl")}
+        try:
+            ended = {line.get("name") for line in read_lines(self._folder / _EPISODES)}
+        except EpisodeFault:
+            ended = set()
+        return sorted(begun - ended)
 
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model.
@@ -139,7 +176,19 @@ class Journal:
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        return read_exchanges(_recording(self._folder, name))
+        return read_exchanges(_own(self._folder, _RECORDINGS, name))
+
+    def materials(self, name: str) -> dict[str, Any]:
+        """What the requests of an episode were built from, by name.
+
+        Raises:
+            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        """
+        path = _own(self._folder, _MATERIALS, name)
+        if not path.exists():
+            return {}
+        found = self._lines(f"{_MATERIALS}/{path.name}", {"name": _is_text})
+        return {line["name"]: line.get("value") for line in found}
 
     def _lines(self, file: str, fields: Mapping[str, Callable[[Any], bool]]) -> Iterator[dict[str, Any]]:
         """The lines of a file whose fields hold what they should."""
@@ -160,6 +209,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_label(value: Any) -> bool:
+    """A name of an episode: it names files too."""
+    return isinstance(value, str) and _LABEL.fullmatch(value) is not None
+
+
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
@@ -174,16 +228,18 @@ def _are_readings(value: Any) -> bool:
 def label_for(task: Task, started_at: str) -> str:
     """A readable name for an episode: when it began, the system, and a hash of what was asked."""
     time = "".join(character for character in started_at[:19] if character.isdigit())
-    return f"{time}-{task.system}-{content_hash(asdict(task))[:8]}"
+    system = "".join(letter if letter.isalnum() else "-" for letter in task.system)[:40]
+    return f"{time}-{system}-{content_hash(asdict(task))[:8]}"
 
 
 def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
     return EpisodeFault(
         "record_not_writable",
         f"cannot record in {folder}: {error.strerror}",
-        hint="give --record a folder that can be written",
+        hint="give --record a folder that can be written and has room",
     )
 
 
-def _recording(folder: Path, name: str) -> Path:
-    return folder / _RECORDINGS / f"{name}.jsonl"
+def _own(folder: Path, kind: str, name: str) -> Path:
+    """The file of one episode."""
+    return folder / kind / f"{name}.jsonl"

@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
+from controller.records.conditions import Conditions
+from controller.records.journal import Journal
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault
+
+CONDITIONS = Conditions(system="flat")
 
 
 @pytest.fixture
 def kept(hold: Any, replies: Any, tmp_path: Path) -> Path:
     """A journal with one finished episode."""
     recording = Journal(tmp_path).begin("one")
-    recording.finish(hold(replies.finds(), replies.submits()).episode, [0.0, "2026-01-01T00:00:00+00:00", 1])
+    recording.finish(
+        hold(replies.finds(), replies.submits()).episode, CONDITIONS, [0.0, "2026-01-01T00:00:00+00:00", 1]
+    )
     return tmp_path
 
 
