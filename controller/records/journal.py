@@ -20,7 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.episode import Episode, Task, episode_from_record
+from pydantic import TypeAdapter, ValidationError
+
+from controller.episode import Episode, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
 from world_api.backends.chat.recording import (
     Exchange,
@@ -34,7 +36,7 @@ from world_api.core.faults import EpisodeFault
 
 SCHEMA_VERSION = 2
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
-_EPISODES, _TIMINGS, _RECORDINGS, _MATERIALS = "episodes.jsonl", "timings.jsonl", "recordings", "materials"
+EPISODES, _TIMINGS, RECORDINGS, _MATERIALS = "episodes.jsonl", "timings.jsonl", "recordings", "materials"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,7 @@ class Recording:
         Raises:
             EpisodeFault: ``record_not_writable``.
         """
-        self._append(_own(self._folder, _RECORDINGS, self.name), exchange.record())
+        self._append(_own(self._folder, RECORDINGS, self.name), exchange.record())
 
     def keep_material(self, name: str, value: Any) -> None:
         """Append what requests are built from.
@@ -81,7 +83,7 @@ class Recording:
         line = {"schema_version": SCHEMA_VERSION, "name": self.name}
         self._append(self._folder / _TIMINGS, {**line, "timings": timings, "clock": list(readings)})
         record = {**line, "conditions": conditions.record(), "episode": episode.record()}
-        self._append(self._folder / _EPISODES, record, sync=True)
+        self._append(self._folder / EPISODES, record, sync=True)
 
     def _append(self, path: Path, record: dict[str, Any], *, sync: bool = False) -> None:
         try:
@@ -103,7 +105,7 @@ class Journal:
             EpisodeFault: ``record_not_writable``.
         """
         try:
-            (self._folder / _RECORDINGS).mkdir(parents=True, exist_ok=True)
+            (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
             return Recording(self._folder, self._take_name(label))
         except OSError as error:
             raise _not_writable(self._folder, error) from None
@@ -113,7 +115,7 @@ class Journal:
         while True:
             name = label if number == 1 else f"{label}-{number}"
             try:
-                _own(self._folder, _RECORDINGS, name).touch(exist_ok=False)
+                _own(self._folder, RECORDINGS, name).touch(exist_ok=False)
             except FileExistsError:
                 number += 1
             else:
@@ -125,10 +127,11 @@ class Journal:
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        timings = self._lines(_TIMINGS, {"name": _is_label, "clock": _are_readings})
-        readings = {line["name"]: tuple(line["clock"]) for line in timings}
+        if not (self._folder / EPISODES).exists() and (self._folder / RECORDINGS).is_dir():
+            return  # nothing has come to its end yet
+        times = {line["name"]: line for line in self._lines(_TIMINGS, {"name": _is_label, "clock": _are_readings})}
         seen: set[str] = set()
-        for line in self._lines(_EPISODES, {"name": _is_label, "conditions": _is_object, "episode": _is_object}):
+        for line in self._lines(EPISODES, {"name": _is_label, "conditions": _is_object, "episode": _is_object}):
             if line["name"] in seen:
                 raise EpisodeFault(
                     "recording_damaged",
@@ -136,11 +139,13 @@ class Journal:
                     hint="journals cannot be joined by joining their files; keep each in its own folder",
                 )
             seen.add(line["name"])
+            time = times.get(line["name"], {})
+            episode, timings = episode_from_record(line["episode"]), time.get("timings")
             yield Entry(
                 name=line["name"],
-                episode=episode_from_record(line["episode"]),
+                episode=episode.with_timings(_timings(timings)) if timings is not None else episode,
                 conditions=conditions_from_record(line["conditions"]),
-                readings=readings.get(line["name"], ()),
+                readings=tuple(time.get("clock", ())),
             )
 
     def find(self, name: str) -> Entry:
@@ -163,9 +168,9 @@ class Journal:
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
-        begun = {path.stem for path in (self._folder / _RECORDINGS).glob("*.jsonl")}
+        begun = {path.stem for path in (self._folder / RECORDINGS).glob("*.jsonl")}
         try:
-            ended = {line.get("name") for line in read_lines(self._folder / _EPISODES)}
+            ended = {line.get("name") for line in read_lines(self._folder / EPISODES)}
         except EpisodeFault:
             ended = set()
         return sorted(begun - ended)
@@ -176,7 +181,7 @@ class Journal:
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        return read_exchanges(_own(self._folder, _RECORDINGS, name))
+        return read_exchanges(_own(self._folder, RECORDINGS, name))
 
     def materials(self, name: str) -> dict[str, Any]:
         """What the requests of an episode were built from, by name.
@@ -203,6 +208,16 @@ class Journal:
                     hint="restore the file from a copy; records are never repaired",
                 )
             yield line
+
+
+def _timings(record: Any) -> Timings:
+    try:
+        return TypeAdapter(Timings).validate_python(record)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise EpisodeFault(
+            "recording_damaged", f"the times of an episode are not whole: {where}", hint="restore the file from a copy"
+        ) from None
 
 
 def _is_text(value: Any) -> bool:

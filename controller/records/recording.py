@@ -48,7 +48,7 @@ def answer_recorded(
     tape = _Tape(context.ground, begin=lambda: journal.begin(label_for(task, context.clock.now())))
     clock = RecordingClock(context.clock)
     model = RecordingChatModel(context.model, clock=context.clock, keep=tape.keep)
-    conditions = Conditions.of(system, context, groups=getattr(session, "groups", frozenset()))
+    conditions = Conditions.of(system, context, groups=session.groups)
     with noting_prompts() as prompts:
         try:
             episode = builder(replace(context, model=model, clock=clock, ground=tape)).answer(question, session)

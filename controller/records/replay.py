@@ -22,6 +22,7 @@ from controller.systems.context import SystemBuilder, SystemContext
 from controller.systems.registry import build_system
 from tool_induction.domains import Domain
 from tool_induction.library import ToolLibrary
+from world_api.backends.chat.prices import Prices
 from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_difference
 from world_api.backends.clocks import ReplayClock
 from world_api.core.canonical import json_line
@@ -69,6 +70,7 @@ def replay_entry(
         model=ReplayChatModel(exchanges, name=recorded.model),
         clock=ReplayClock(entry.readings),
         budget=recorded.budget,
+        prices=Prices(models=recorded.prices),
         language=conditions.language,
         library=_library(conditions),
         judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.budgets import Budget
 from controller.ground import Ground, Live
+from world_api.backends.chat.prices import Prices
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class SystemContext:
     model: ChatModel
     clock: Clock
     budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=Prices)
     language: str = "en"  #: of the prompts: en or zh
     library: ToolLibrary | None = None
     judge: Judge | None = None  #: where judging is switched on

@@ -1,0 +1,125 @@
+"""``videoworld ask``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from controller.budgets import Budget
+from controller.commands import options as given
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from world_api.core.faults import EpisodeFault
+from world_api.exposure.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    SessionOption,
+    StoreOption,
+    command_app,
+    note,
+    show,
+    under_headings,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_USUAL = Budget()
+
+app = command_app()
+
+
+@app.command(cls=under_headings(given.HEADINGS))
+def ask(
+    video: given.VideoArgument,
+    question: given.QuestionArgument,
+    kind: given.KindOption = "open",
+    option: given.ChoicesOption = None,
+    as_of: AsOfOption = None,
+    language: given.LanguageOption = "en",
+    system: given.SystemOption = None,
+    tools: given.LibraryOption = None,
+    exposure: given.ExposureOption = None,
+    domain: given.DomainOption = None,
+    settings: given.SettingsOption = None,
+    groups: given.GroupsOption = None,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
+    model: given.ModelOption = None,
+    cache: given.CacheOption = None,
+    prices: given.PricesOption = None,
+    rounds: given.RoundsOption = _USUAL.rounds,
+    calls: given.CallsOption = _USUAL.calls,
+    max_tokens: given.TokensOption = _USUAL.tokens,
+    seconds: given.SecondsOption = _USUAL.seconds,
+    money: given.MoneyOption = None,
+    window: given.WindowOption = None,
+    digest_tokens: given.DigestOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    session: SessionOption = DEFAULT_SESSION,
+    commit: given.CommitOption = False,
+    record: given.RecordOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a question about a video."""
+    from controller.asking import answer
+    from controller.questions import Question
+    from controller.records.journal import Journal
+    from controller.summary import summarise, tell
+    from controller.systems import SystemContext, build_system
+    from tool_induction.domains.loading import load_domain
+    from tool_induction.judging.options import judge_of
+    from tool_induction.library import load_library
+    from world_api.backends.chat.prices import Prices
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.models import chat_model
+    from world_api.exposure.progress import progress_bars
+    from world_api.profiles import ensure_world, open_session
+
+    asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
+    clock = SystemClock()
+    library = load_library(tools, allow_judge=allow_judge) if tools is not None else None
+    context = SystemContext(
+        model=chat_model(model, clock=clock, environment=os.environ),
+        clock=clock,
+        budget=Budget(rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window),
+        prices=Prices.read(prices) if prices is not None else Prices(),
+        language=language,
+        library=library,
+        judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ),
+        domain=load_domain(domain) if domain is not None else None,
+        options=given.system_settings(settings, exposure=exposure, digest_tokens=digest_tokens),
+    )
+    name = system or ("hier" if library is not None else "flat")
+    build_system(name, context)  # refuse what cannot be combined before anything is built
+    with progress_bars() as bars:
+        video_id = ensure_world(video, store, progress=bars, clock=clock)
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or ())
+    opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
+    answered = answer(
+        asked, opened, system=name, context=context, journal=Journal(record) if record is not None else None
+    )
+    episode = answered.episode
+    assert episode is not None  # noqa: S101 - there is an episode, or there was a fault
+    if episode.fault is not None:
+        if answered.name is not None:
+            note(f"recorded as {answered.name}")
+        raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
+    committed = _commit(store, video_id, session) if commit else None
+    summary = summarise(episode, recorded_as=answered.name) | ({"committed": committed} if commit else {})
+    show(summary, as_json=as_json, text=lambda: tell(episode, recorded_as=answered.name, committed=committed))
+
+
+def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
+    """What the session wrote is the world's from now on; how much that was."""
+    from world_api.core.faults import StoreFault
+    from world_api.world.sessions.commits import commit_session
+
+    try:
+        return commit_session(store, video_id, session).record()
+    except StoreFault as fault:
+        if fault.code != "no_such_session":
+            raise
+        return {"video_id": video_id, "session": session, "memories": 0, "entities": 0}
