@@ -22,6 +22,7 @@ from world_api.exposure.cli import (
     show,
     under_headings,
 )
+from world_api.exposure.perceiving import options as looking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +59,13 @@ def ask(
     money: given.MoneyOption = None,
     window: given.WindowOption = None,
     digest_tokens: given.DigestOption = None,
+    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
+    vision_model: looking.VisionModelOption = None,
+    embedding_model: looking.EmbeddingModelOption = None,
+    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
+    side: looking.SideOption = looking.DEFAULT_SIDE,
+    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
+    yes: looking.YesOption = False,
     store: StoreOption = DEFAULT_STORE,
     session: SessionOption = DEFAULT_SESSION,
     commit: given.CommitOption = False,
@@ -76,6 +84,7 @@ def ask(
     from world_api.backends.chat.prices import Prices
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.models import chat_model
+    from world_api.exposure.perceiving.consent import agree_to_looking
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
 
@@ -93,11 +102,20 @@ def ask(
         domain=load_domain(domain) if domain is not None else None,
         options=given.system_settings(settings, exposure=exposure, digest_tokens=digest_tokens),
     )
+    eyes = looking.eyes_of(
+        looking.EyeChoices(
+            profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
+            frames=frames, side=side, looks=looks,
+        ),
+        clock=clock,
+        environment=os.environ,
+    )  # fmt: skip
     name = system or ("hier" if library is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or ())
+    agree_to_looking(store, video_id, eyes, context.prices, yes=yes)
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     answered = answer(
         asked, opened, system=name, context=context, journal=Journal(record) if record is not None else None

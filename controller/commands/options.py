@@ -26,7 +26,8 @@ HEADINGS = {
     ),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
-    "World": ("store", "session", "commit", "profile", "yes"),
+    "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "looks", "yes"),
+    "World": ("store", "session", "commit"),
 }
 
 VideoArgument = Annotated[

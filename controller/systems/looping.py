@@ -104,6 +104,8 @@ class LoopSystem(Generic[Chosen]):
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
+        if (perception := session.perception) is not None:
+            settings["perception"] = perception
         settings |= {"groups": sorted(session.groups)}
         domain = self.context.domain
         if domain is not None and (self.shows_domain or self.options.split is not None):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
+from world_api.core.canonical import content_hash
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
@@ -113,10 +115,21 @@ class Session:
     @property
     def sight_key(self) -> str:
         """What results depend on where a model looks: who it is, and which captions are searched; empty where none does."""
+        perception = self.perception
+        return "" if perception is None else f"+{content_hash(perception)}"
+
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks."""
         seeing, meanings = self.backends.seeing, self.backends.meanings
         if seeing is None:
-            return ""
-        return f"+{seeing.producer}+{self.captions.digest}+{'' if meanings is None else meanings.producer}"
+            return None
+        return {
+            "vision": seeing.producer,
+            "embedding": None if meanings is None else meanings.producer,
+            "captions": self.captions.digest,
+            "looks": seeing.most_looks,
+        }
 
     @made_once
     def searcher(self) -> Searcher:
