@@ -24,8 +24,7 @@ class Budget:
     runs. Seconds are wall time, ``money`` is in USD and needs the price of the model. All are looked at between rounds; calls and
     seconds also within one.
 
-    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is how much a system may
-    tell of the world's contents before the question; 0 for nothing.
+    ``window`` is the model's context window in tokens: what is sent stays under it.
     """
 
     rounds: int = 12
@@ -34,7 +33,6 @@ class Budget:
     seconds: float = 600.0
     money: float | None = None
     window: int | None = None
-    digest_tokens: int = 800
 
     def __post_init__(self) -> None:
         if any(amount is not None and not amount >= 0 for amount in asdict(self).values()):

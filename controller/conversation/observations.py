@@ -18,6 +18,7 @@ from world_api.core.faults import ErrorBody
 
 DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_LEAST_EVIDENCE = 3  #: pieces; below, other lists are cut as well
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
@@ -106,14 +107,14 @@ class Cut:
 def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | None]:
     """A result that fits ``limit`` characters of JSON, and what was left out.
 
-    The largest list or text is cut, again and again, so that the shape stays and the first entries (the best, or
-    the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
+    Evidence goes first, then the largest list or text is cut, again and again, so that the shape stays and the first entries
+    (the best, or the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
     """
     size = len(json_line(result))
     if size <= limit:
         return result, None
     shown: dict[str, Any] = parse_json(json_line(result))
-    for weigh in (_list_or_text, _wide_object):
+    for weigh in (_evidence, _list_or_text, _wide_object):
         while (over := len(json_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
             pass
     if len(json_line(shown)) > limit:
@@ -169,6 +170,12 @@ def _first(value: Any, number: int) -> Any:
     if isinstance(value, dict):
         return dict(list(value.items())[:number])
     return value[: max(number - len("..."), 1)] + "..." if isinstance(value, str) else value[:number]
+
+
+def _evidence(value: Any) -> int:
+    """Of a list of evidence that is not short; each piece tells where an entry beside it was seen."""
+    is_evidence = isinstance(value, list) and all(isinstance(item, dict) and "source" in item for item in value)
+    return len(json_line(value)) if is_evidence and len(value) > _LEAST_EVIDENCE else 0
 
 
 def _list_or_text(value: Any) -> int:

@@ -17,7 +17,7 @@ _REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
 #: Folding goes on until so much of the room is used, so that it is not done again in every round.
 _FOLD_TO = 0.8
 _FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
-MAX_RESULT_CHARACTERS = 8_000
+MAX_RESULT_CHARACTERS = 16_000
 _MAX_ROUND_CHARACTERS = 120_000
 _MIN_RESULT_CHARACTERS = 400
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from controller.budgets import Budget
+from controller.conversation.digest import digest_of
 from controller.conversation.gathering import Pictures, no_pictures
 from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
 from controller.systems.context import SystemContext
-from controller.systems.options import Options, read_options, refuse_shown
+from controller.systems.options import DigestOptions, Options, read_options, refuse_shown
 from controller.toolsets import Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault
@@ -129,6 +130,7 @@ class LoopSystem(Generic[Chosen]):
             refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
         setup = self.setup(question, session)
+        opening = replace(setup.opening, digest=self._digest(session))
         return run_episode(
             task,
             model=self.context.model,
@@ -137,9 +139,17 @@ class LoopSystem(Generic[Chosen]):
             clock=self.context.clock,
             prompts=self.prompts,
             prices=self.context.prices,
-            opening=setup.opening,
+            opening=opening,
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
+
+    def _digest(self, session: Session) -> dict[str, Any] | None:
+        """What is told of the world at the start, by systems that act in it."""
+        options = self.options
+        if not isinstance(options, DigestOptions) or not options.digest_tokens:
+            return None
+        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, options.digest_tokens))
+        return digest
 
 
 class OwnCalls:
