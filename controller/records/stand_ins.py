@@ -99,6 +99,12 @@ class RecordedSession(Session):
         """How many events the overlay held before the first call."""
         return self._task.revision
 
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looked, as it was recorded."""
+        perception: dict[str, Any] | None = self._task.settings.get("perception")
+        return perception
+
     def __getattr__(self, name: str) -> NoReturn:
         raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
 
