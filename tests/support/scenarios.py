@@ -19,9 +19,13 @@ A file holds ``about`` (one sentence), ``steps``, ``expect``, and where wanted `
 and with any reply ``usage: false``, ``finish: REASON``, ``type: CONTENT_TYPE``, ``how: cut | chunked | chunked_and_cut | drips |
 packed``. The last step is played for ever.
 
-``expect`` holds ``outcome``, ``reason``, ``slips`` (none by default), ``ran`` (the tools that ran, in order), and where wanted ``answer``,
-``value``, ``calls`` (how many ran), ``requests`` (how many were sent), ``told`` (what the model reads in the end), ``fault`` (words of
-the fault), ``waited`` (seconds), ``estimated`` (tokens), ``memory`` (MiB that reading took at most). ``KEY`` stands for the key.
+``expect`` holds ``outcome``, ``reason``, ``slips`` (none by default), and where wanted
+
+- ``ran`` (the tools that ran, in order), ``calls`` (how many ran), ``answer``, ``value``, ``requests`` (how many were sent);
+- ``told`` (what the model reads in the end), ``fault`` (words of the fault), ``waited`` (seconds), ``estimated`` (tokens);
+- ``memory`` (MiB that reading took at most).
+
+``KEY`` stands for the key.
 """
 
 from __future__ import annotations
