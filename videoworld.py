@@ -55,7 +55,9 @@ COMMANDS: dict[str, Room] = {
         "app",
         "Have a model write a tool library for a domain.",
     ),
-    "ask": Room("controller.commands", "app", "Ask a question about a video."),
+    "ask": Room("controller.commands.ask", "app", "Ask a question about a video."),
+    "replay": Room("controller.commands.replaying", "app", "Run recorded episodes again, offline, and compare."),
+    "show": Room("controller.commands.showing", "app", "Show a recorded episode: rounds, calls, evidence, cost."),
     "serve": Room(
         "tool_induction.serving",
         "app",

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from controller.budgets import Budget
     from controller.episode import Episode, episode_from_record
-    from controller.journal import Journal
-    from controller.replay import answer_recorded, replay_recorded
+    from controller.questions import Question
+    from controller.records.journal import Journal
+    from controller.records.recording import answer_recorded
+    from controller.records.replay import replay_recorded
     from controller.systems import System, flat, hier
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
@@ -23,15 +25,16 @@ _HOMES = {
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
     "Episode": "controller.episode",
-    "Journal": "controller.journal",
+    "Journal": "controller.records.journal",
     "OneVideo": "controller.toolsets",
+    "Question": "controller.questions",
     "System": "controller.systems",
     "Toolset": "controller.toolsets",
-    "answer_recorded": "controller.replay",
+    "answer_recorded": "controller.records.recording",
     "episode_from_record": "controller.episode",
     "flat": "controller.systems",
     "hier": "controller.systems",
-    "replay_recorded": "controller.replay",
+    "replay_recorded": "controller.records.replay",
 }
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "Episode",
     "Journal",
     "OneVideo",
+    "Question",
     "System",
     "Toolset",
     "answer_recorded",

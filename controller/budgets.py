@@ -2,66 +2,95 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Literal
 
+from world_api.backends.chat.prices import Price, Prices
 from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import Clock
+from world_api.core.spending import Spent
 
-Limit = Literal["rounds", "calls", "tokens", "seconds"]
+Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """Limits of one episode; the one more request for a forced answer comes on top.
 
-    Rounds are requests to the model, calls are tool calls that ran, tokens are prompt and completion together and what
-    judging cost at most, seconds are wall time. All are looked at between rounds, calls also within one.
+    Rounds are requests to the model, calls are tool calls that ran. Tokens are prompt and completion together, of the
+    model and of those that look or judge for it; each distinct request counts once, as if nothing had been kept from earlier
+    runs. Seconds are wall time, ``money`` is in USD and needs the price of the model. All are looked at between rounds; calls and
+    seconds also within one.
+
+    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
+    at the start of what the world holds, by systems that act in it; 0 for nothing.
     """
 
     rounds: int = 12
     calls: int = 40
     tokens: int = 200_000
     seconds: float = 600.0
+    money: float | None = None
+    window: int | None = None
+    digest_tokens: int = 800
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.calls, self.tokens, self.seconds) < 0:
+        if any(amount is not None and not amount >= 0 for amount in asdict(self).values()):
             raise EpisodeFault("bad_budget", "a budget cannot be negative", hint="use 0 to allow none")
 
-    def record(self) -> dict[str, float]:
+    def record(self) -> dict[str, float | None]:
         """The wire form."""
-        return {"rounds": self.rounds, "calls": self.calls, "tokens": self.tokens, "seconds": self.seconds}
+        return asdict(self)
 
 
 class Meter:
     """Adds up what an episode spends and says which limit is reached."""
 
-    def __init__(self, budget: Budget, clock: Clock) -> None:
+    def __init__(self, budget: Budget, clock: Clock, *, model: str, prices: Prices) -> None:
+        if budget.money is not None and prices.of(model) is None:
+            raise EpisodeFault(
+                "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
+            )
         self.budget = budget
         self.rounds = 0
         self.calls = 0
-        self.usage = Usage()
-        self.judging = 0  #: tokens of a judging model, at its price
+        self.prices: dict[str, Price] = {}  #: of the models that were asked, where they are known
+        self._known = prices
+        self._model = model
+        self._tokens = 0
+        self._money = 0.0
+        self._paid: set[str] = set()
         self._clock = clock
         self._began = clock.monotonic()
 
     def add_round(self, usage: Usage) -> None:
         """Count one request."""
         self.rounds += 1
-        self.usage = self.usage + usage
+        self._charge(self._model, usage)
 
-    def add_call(self) -> None:
-        """Count one tool call that ran."""
+    def add_call(self, spent: Sequence[Spent], *, judging: int) -> None:
+        """Count one tool call that ran, with what it spent."""
         self.calls += 1
+        self.add_spent(spent, judging=judging)
 
-    def add_judging(self, tokens: int) -> None:
-        """Count what was judged in a call."""
-        self.judging += tokens
+    def add_spent(self, spent: Sequence[Spent], *, judging: int) -> None:
+        """Count what other models were asked; ``judging`` is the price of that where the judge itself did not say."""
+        if not any(item.purpose == "judge" for item in spent):
+            self._tokens += judging
+        for item in spent:
+            if item.request not in self._paid:
+                self._paid.add(item.request)
+                self._charge(item.model, Usage(prompt=item.prompt, completion=item.completion, cached=item.cached))
 
-    def may_call(self) -> bool:
-        """Whether one more tool call fits."""
-        return self.calls < self.budget.calls
+    def may_call(self, more: int = 0) -> bool:
+        """Whether one more tool call fits beside so many that are about to run."""
+        return self.calls + more < self.budget.calls
+
+    def left(self) -> float:
+        """Seconds that are left; below 0 where there are none."""
+        return self.budget.seconds - (self._clock.monotonic() - self._began)
 
     def reached(self) -> Limit | None:
         """The limit that forbids another round, if any."""
@@ -69,8 +98,15 @@ class Meter:
             return "rounds"
         if self.calls >= self.budget.calls:
             return "calls"
-        if self.usage.total + self.judging >= self.budget.tokens:
+        if self._tokens >= self.budget.tokens:
             return "tokens"
-        if self._clock.monotonic() - self._began >= self.budget.seconds:
-            return "seconds"
-        return None
+        if self.budget.money is not None and self._money >= self.budget.money:
+            return "money"
+        return "seconds" if self.left() <= 0 else None
+
+    def _charge(self, model: str, usage: Usage) -> None:
+        self._tokens += usage.total
+        price = self._known.of(model)
+        if price is not None:
+            self.prices[model] = price
+            self._money += price.money(usage)

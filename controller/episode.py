@@ -9,18 +9,24 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from controller.budgets import Budget
-from controller.conversation.answers import CitedSpan
+from controller.conversation.citing import CitedSpan
 from controller.conversation.replies import Problem
+from controller.questions import Question
+from world_api.backends.chat.prices import Price
 from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT
+from world_api.core.spending import Spent
 
-SCHEMA_VERSION = 2
+if TYPE_CHECKING:
+    from world_api.world.sessions.session import Session
+
+SCHEMA_VERSION = 3
 
 #: submitted: by ``submit_answer``; prose: in words, unasked; forced: when a limit was reached; failed: no answer.
 Outcome = Literal["submitted", "prose", "forced", "failed"]
@@ -36,16 +42,51 @@ class Library:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is asked of whom: the question, the world as the session saw it at the start, and the system."""
+    """What is asked of whom: the question, the world as the session saw it at the start, and the system.
 
-    question: str
+    ``settings`` is whatever else makes the system what it is (exposure, library arm, domain, profile ...), as JSON.
+    """
+
+    question: Question
     video_id: str
     world_hash: str
-    as_of: float | None
     session: str
     revision: int  #: of the session's overlay, before the first call
     system: str
-    library: Library | None
+    settings: dict[str, Any] = field(default_factory=dict)
+    library: Library | None = None
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        session: Session,
+        *,
+        system: str,
+        settings: dict[str, Any] | None = None,
+        library: Library | None = None,
+    ) -> Task:
+        """The task of answering a question on a session.
+
+        Raises:
+            EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
+        """
+        if question.as_of != session.as_of:
+            raise EpisodeFault(
+                "as_of_mismatch",
+                f"the question is asked as of {question.as_of}, the session is open as of {session.as_of}",
+                hint="open the session as of the question's moment",
+            )
+        return cls(
+            question=question,
+            video_id=session.video_id,
+            world_hash=session.world_hash,
+            session=session.name,
+            revision=session.revision,
+            system=system,
+            settings=settings or {},
+            library=library,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +105,20 @@ class FaultRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRecord:
-    """One request to the model."""
+    """One request to the model.
+
+    ``thought`` is the reasoning text that came with the reply, where the server sends any. ``physical`` is False where the
+    reply came from a cache of requests. ``folded`` counts the old results that were folded into summaries before it.
+    """
 
     number: int
     tools_offered: bool
     usage: Usage
     finish_reason: str | None
     problem: Problem | None
+    thought: str | None = None
+    physical: bool = True
+    folded: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +127,8 @@ class CallRecord:
 
     ``ran`` is False where the call never reached a tool; ``result`` is then the observation the model got.
     ``inner_calls`` are the operations an induced tool called, in the order of its plan; ``origins`` tells by their
-    numbers which of them each output, and each piece of evidence that is shown, came from.
+    numbers which of them each output, and each piece of evidence that is shown, came from. ``spent`` is what models that
+    look or judge were asked on the way.
     """
 
     id: str
@@ -93,6 +142,7 @@ class CallRecord:
     problem: Problem | None
     note: Problem | None
     origins: dict[str, Any] = field(default_factory=dict)
+    spent: list[Spent] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
@@ -119,21 +169,28 @@ class Timings:
 
 @dataclass(frozen=True, kw_only=True)
 class Episode:
-    """One question, from asking to its answer or the named reason why there is none."""
+    """One question, from asking to its answer or the named reason why there is none.
 
-    schema_version: Literal[2] = 2
+    ``value`` is the answer in the type of the question (see ``Question``), ``answer`` its text. ``prices`` are those of the
+    models it used that are known, in USD per million tokens, so that money can be computed again.
+    """
+
+    schema_version: Literal[3] = 3
     task: Task
     model: str
     prompt_hash: str
+    language: str  #: of the prompts
     tools: list[dict[str, Any]]  #: the declarations, ``submit_answer`` last, whether a round offered them or not
     tools_hash: str
     budget: Budget
+    prices: dict[str, Price]
     messages: list[dict[str, Any]]
     rounds: list[RoundRecord]
     calls: list[CallRecord]
     outcome: Outcome
     reason: str | None  #: why it was forced or failed: a limit, ``malformed_replies``, ``no_answer`` or a fault's code
     fault: FaultRecord | None
+    value: Any
     answer: str | None
     spans: list[CitedSpan]
     timings: Timings | None = None
@@ -192,6 +249,8 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
         episode = _adapter().validate_python(record)
     except ValidationError as error:
         raise _damaged(".".join(map(str, error.errors()[0]["loc"]))) from None
+    except EpisodeFault as fault:
+        raise _damaged(f"task.question: {fault.message}") from None
     written = episode.record()
     changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
     if changed:  # a field that nobody knows, or one that was left out, would else be lost or filled in unseen

@@ -41,6 +41,8 @@ class Question:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _clean(self.text))
         object.__setattr__(self, "options", tuple(map(_clean, self.options)))
+        if self.as_of is not None:  # 30 and 30.0 are the same moment, and must read the same in a prompt
+            object.__setattr__(self, "as_of", float(self.as_of))
         reason = self._fault()
         if reason is not None:
             raise EpisodeFault("bad_question", reason[0], hint=reason[1])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from controller.conversation.answers import SUBMIT_ANSWER, CitedSpan
+from controller.accounts import Account, Accounts, accounts_of, total
+from controller.conversation.answers import SUBMIT_ANSWER
+from controller.conversation.citing import CitedSpan
 from controller.episode import CallRecord, Episode
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
@@ -19,13 +22,16 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
     usage, timings = episode.usage, episode.timings
     return {
         "answer": episode.answer,
+        "value": episode.value,
         "spans": [_span(span) for span in episode.spans],
         "outcome": episode.outcome,
         "reason": episode.reason,
         "watermark": watermark(episode),
-        "question": episode.task.question,
+        "question": episode.task.question.text,
+        "kind": episode.task.question.kind,
+        "options": list(episode.task.question.options),
         "video_id": episode.task.video_id,
-        "as_of": episode.task.as_of,
+        "as_of": episode.task.question.as_of,
         "system": episode.task.system,
         "library": episode.task.library.name if episode.task.library is not None else None,
         "model": episode.model,
@@ -36,13 +42,14 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
         "internal_faults": episode.internal_faults,
         "tokens": {**usage.record(), "total": usage.total},
         "judging_tokens": _judging(episode),
+        "cost": accounts_of(episode).record(),
         "seconds": timings.seconds if timings is not None else None,
         "recorded_as": recorded_as,
     }
 
 
-def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
-    """The summary in a few lines."""
+def tell(episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None) -> str:
+    """The summary in a few lines; ``committed`` is what of the session's memory became the world's."""
     lines = [episode.answer or "", ""]
     if episode.spans:
         lines.append("evidence  " + ", ".join(map(_span_text, episode.spans)))
@@ -51,14 +58,18 @@ def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
     counted = "estimated" if usage.estimated else "counted"
     rounds = _plural(len(episode.rounds), "round")
     lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
+    lines += _cost_lines(accounts_of(episode))
     if _judging(episode):
         lines.append(f"judging   {_judging(episode)} tokens at most")
     if episode.reason is not None:
         lines.append(f"ended     {episode.outcome}: {episode.reason}")
     if episode.slips:
-        lines.append("slips     " + ", ".join(f"{name} x{number}" for name, number in episode.slips.items()))
+        lines.append("slips     " + slips_text(episode))
     if episode.internal_faults:
         lines.append(f"defects   {_plural(episode.internal_faults, 'call')} ended in an internal fault")
+    if committed is not None:
+        memories, entities = int(committed["memories"]), int(committed["entities"])
+        lines.append(f"committed {_count(memories, 'memory', 'memories')} and {_count(entities, 'entity', 'entities')}")
     if recorded_as is not None:
         lines.append(f"recorded  {recorded_as}")
     note = watermark(episode)
@@ -67,9 +78,37 @@ def tell(episode: Episode, *, recorded_as: str | None = None) -> str:
     return "\n".join(lines)
 
 
+def slips_text(episode: Episode) -> str:
+    """How often each kind of malformed reply or call occurred."""
+    return ", ".join(f"{name} x{number}" for name, number in episode.slips.items())
+
+
+def money_text(account: Account) -> str:
+    """The money of an account; nothing where no price is known."""
+    if account.money is None:
+        return ""
+    return ("at least " if account.is_least else "") + f"${account.money:.4f}"
+
+
 def watermark(episode: Episode) -> str | None:
     """What must stand beside the answer, if anything."""
     return WATERMARK if episode.model == RULE_BASED else None
+
+
+def _cost_lines(accounts: Accounts) -> list[str]:
+    """What models that look or judge cost beside the controller, and money where a price is known."""
+    lines = []
+    for part in ("perception", "judge"):
+        account = accounts.logical[part]
+        if account.requests:
+            about = "about " if account.estimated else ""
+            lines.append(f"{part:9} {about}{account.tokens} tokens in {_plural(account.requests, 'request')}")
+    whole, paid = total(accounts.logical), total(accounts.physical)
+    if whole.money is not None:
+        lines.append(
+            f"money     {money_text(whole)}" + ("" if paid == whole else f" ({money_text(paid) or '$0'} paid)")
+        )
+    return lines
 
 
 def _judging(episode: Episode) -> int:
@@ -82,8 +121,12 @@ def _span(span: CitedSpan) -> dict[str, Any]:
 
 
 def _span_text(span: CitedSpan) -> str:
-    flag = "" if span.returned_by else " (returned by no tool)"
-    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}{flag}"
+    return span_of_evidence(span) + ("" if span.returned_by else " (returned by no tool)")
+
+
+def span_of_evidence(span: CitedSpan) -> str:
+    """A cited stretch as clock times."""
+    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
 
 
 def _call(call: CallRecord) -> dict[str, Any]:
@@ -110,6 +153,10 @@ def _tools_text(calls: list[CallRecord]) -> str:
         else:
             runs.append((name, 1))
     return " -> ".join(name if number == 1 else f"{name} x{number}" for name, number in runs)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _plural(number: int, noun: str) -> str:

@@ -18,7 +18,7 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import observed
 from world_api.exposure.schemas import plain_schema
-from world_api.operations import OPERATIONS, run
+from world_api.operations import operations_for, run
 from world_api.world.sessions.session import Session
 
 TRACE = "trace"
@@ -37,16 +37,21 @@ class Toolset(Protocol):
 
 
 class AtomicTools:
-    """The sixteen operations on one session."""
+    """The operations on one session: the sixteen, and those of the groups that are on in it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """One declaration an operation, in the published order."""
+        """One declaration an operation, the sixteen in the published order first."""
         return [
-            ToolDeclaration(name=name, description=item.description, parameters=plain_schema(item.parameters_schema()))
-            for name, item in OPERATIONS.items()
+            ToolDeclaration(
+                name=name,
+                description=item.description,
+                parameters=plain_schema(item.parameters_schema()),
+                writes=item.state == "writes",
+            )
+            for name, item in operations_for(self._session.groups).items()
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +150,7 @@ class JudgedItems:
             "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
             f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self._judge.name}.)"
         )
-        return [ToolDeclaration(name=self.name, description=description, parameters=parameters)]
+        return [ToolDeclaration(name=self.name, description=description, parameters=parameters, in_turn=True)]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The items with their answers, and what that cost at most; or a fault."""

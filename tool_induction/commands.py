@@ -24,6 +24,7 @@ from world_api.exposure.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
+    WithOption,
     command_app,
     read_arguments,
     show,
@@ -56,6 +57,7 @@ def check(
         list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
     ] = None,
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
 ) -> None:
     """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults.
 
@@ -64,7 +66,10 @@ def check(
     from tool_induction.report import counted, report
     from tool_induction.report import summary as table_text
 
-    checked = {source: _checked(source, entity or (), allow_judge=allow_judge) for source in dict.fromkeys(sources)}
+    checked = {
+        source: _checked(source, entity or (), allow_judge=allow_judge, groups=groups or ())
+        for source in dict.fromkeys(sources)
+    }
     compilations = {source: compilation for source, (compilation, _) in checked.items()}
     if summary:
         from tool_induction.reference.recordings_page import codes_table
@@ -84,13 +89,14 @@ def check(
         raise typer.Exit(1)
 
 
-def _checked(source: str, entities: Sequence[str], *, allow_judge: bool) -> tuple[Compilation, str]:
+def _checked(
+    source: str, entities: Sequence[str], *, allow_judge: bool, groups: Sequence[str]
+) -> tuple[Compilation, str]:
     from tool_induction.compiler.compiling import compile_document
 
-    content = _stdin() if source == "-" else _content(source, allow_judge=allow_judge)
-    return compile_document(content, entities=entities, allow_judge=allow_judge), content.decode(
-        "utf-8-sig", errors="replace"
-    )
+    content = _stdin() if source == "-" else _content(source, allow_judge=allow_judge, groups=groups)
+    compilation = compile_document(content, entities=entities, allow_judge=allow_judge, groups=groups)
+    return compilation, content.decode("utf-8-sig", errors="replace")
 
 
 def _stdin() -> bytes:
@@ -99,14 +105,14 @@ def _stdin() -> bytes:
     return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
 
 
-def _content(source: str, *, allow_judge: bool) -> bytes:
+def _content(source: str, *, allow_judge: bool, groups: Sequence[str]) -> bytes:
     from tool_induction.libraries.commands import load_whole
     from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)
     if found.is_dir():
         # hashes first: a changed library is refused whatever its tools are like
-        load_whole(source, allow_judge=allow_judge)
+        load_whole(source, allow_judge=allow_judge, groups=groups)
         found = found / TOOLS_FILE
     return read_bytes(found)
 
@@ -146,6 +152,7 @@ def run(
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
+    groups: WithOption = None,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
@@ -161,13 +168,13 @@ def run(
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source, wanted=tool, allow_judge=allow_judge)
+    library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     judge = judge_of(allow_judge, judge_model, judge_record, clock=SystemClock(), environment=os.environ)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    opened = open_session(store, video, as_of=as_of, name=session)
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or ())
     recorded = Trace()
     call = partial(run_operation, opened)
     result = run_tool(

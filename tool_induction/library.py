@@ -5,7 +5,7 @@ A library folder holds ``library.json`` (the frozen tools) and ``manifest.json``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.groups import check_switched_on, groups_needed, operations_used
 from tool_induction.language.diagnostics import closest
-from tool_induction.language.model import Call, walk_steps
 from tool_induction.libraries.differences import differences
 from tool_induction.libraries.manifest import (
     MANIFEST_FILE,
@@ -71,21 +71,24 @@ class Origin:
     details: Mapping[str, Any] = field(default_factory=dict)  #: model, prompt hash, examples, split, yields, cost
 
 
-def load_library(named: str | Path, *, wanted: str | None = None, allow_judge: bool = False) -> ToolLibrary:
+def load_library(
+    named: str | Path, *, wanted: str | None = None, allow_judge: bool = False, groups: Collection[str] = ()
+) -> ToolLibrary:
     """Load a library by folder, by file, or by the name of a packaged one.
 
     Of a file that is still being written, one sound tool may be ``wanted``; faults of others are then no matter.
 
-    A library with judge steps loads only where they are allowed.
+    A library with judge steps loads only where they are allowed, and one that calls operations of an optional group only
+    where that is among ``groups``.
 
     Raises:
         ToolFault: ``no_such_library``, ``bad_tools``, ``bad_library``, ``other_schema_version``, ``library_changed``,
-            ``other_operations``.
+            ``other_operations``, ``operations_off``.
     """
     source = find_library(named)
     if source.is_dir():
-        return _load_folder(source, allow_judge=allow_judge)
-    compilation = compile_document(read_bytes(source), allow_judge=allow_judge)
+        return _load_folder(source, allow_judge=allow_judge, groups=groups)
+    compilation = compile_document(read_bytes(source), allow_judge=allow_judge, groups=groups)
     tools = compilation.tools if wanted in compilation.tools else compilation.require()
     return ToolLibrary(name=Path(source.name).stem, hash=_tools_hash(tools), tools=tools)
 
@@ -127,14 +130,15 @@ def packaged_libraries() -> list[str]:
     )
 
 
-def _load_folder(folder: Traversable, *, allow_judge: bool) -> ToolLibrary:
+def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[str]) -> ToolLibrary:
     manifest = read_manifest(folder)
     _check_operations(manifest)
+    check_switched_on(manifest["name"], groups_needed(manifest["operations"]), groups)
     document, text = read_json(folder, TOOLS_FILE)
     check_tools(folder, manifest, document, text)
     if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
         raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
-    tools = compile_document(document, allow_judge=allow_judge).require()
+    tools = compile_document(document, allow_judge=allow_judge, groups=groups).require()
     _check_reading(folder, tools, document["tools"])
     _check_vouched(folder, tools, manifest)
     return ToolLibrary(name=manifest["name"], hash=manifest["content_hash"], tools=tools, manifest=manifest)
@@ -157,6 +161,7 @@ def _check_vouched(folder: Traversable, tools: Mapping[str, CompiledTool], manif
     """The manifest must vouch for these tools and for what they call, no more and no less."""
     for what, found, stored in (
         ("call", operations_used(tools), sorted(manifest["operations"])),
+        ("need the groups", groups_needed(operations_used(tools)), manifest.get("groups", [])),
         ("are", list(tools), list(manifest["tools"])),
     ):
         if found != stored:
@@ -179,12 +184,6 @@ def _check_operations(manifest: Mapping[str, Any]) -> None:
         )
 
 
-def operations_used(tools: Mapping[str, CompiledTool]) -> list[str]:
-    """The operations that some tools call, sorted."""
-    steps = (step for item in tools.values() for step in walk_steps(item.tool.steps))
-    return sorted({step.target for step in steps if isinstance(step, Call) and step.kind == "api"})
-
-
 def _tools_hash(tools: Mapping[str, CompiledTool]) -> str:
     return content_hash(_document(tools))
 
@@ -205,6 +204,7 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
     if not is_name(name.lower()):
         raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")
     document = _document(tools)
+    needed = groups_needed(operations_used(tools))
     manifest = sealed(
         {
             "schema_version": SCHEMA_VERSION,
@@ -215,6 +215,7 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str
             "domain": origin.domain,
             "tools": {item.name: tool_parts(item.frozen) for item in tools.values()},
             "operations": {operation: signature_of(operation) for operation in operations_used(tools)},
+            **({"groups": needed} if needed else {}),
         },
         origin.details,
     )

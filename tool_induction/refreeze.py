@@ -14,17 +14,18 @@ from pathlib import Path
 
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
+from world_api.operations import group_names
 
 #: what freezing makes; everything else a manifest says is kept
 _MADE = (
     *("schema_version", "name", "content_hash", "manifest_hash", "key_hashes"),
-    *("tools", "operations", "origin", "date", "domain"),
+    *("tools", "operations", "groups", "origin", "date", "domain"),
 )
 
 
 def refreeze(folder: Path) -> None:
     """Replace the library in a folder by itself, frozen against the operations of this version."""
-    tools = compile_document((folder / TOOLS_FILE).read_bytes(), allow_judge=True).require()
+    tools = compile_document((folder / TOOLS_FILE).read_bytes(), allow_judge=True, groups=group_names()).require()
     manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     details = {key: value for key, value in manifest.items() if key not in _MADE}
     origin = Origin(how=manifest["origin"], date=manifest["date"], domain=manifest["domain"], details=details)

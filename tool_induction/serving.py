@@ -18,6 +18,7 @@ from world_api.exposure.cli import (
     JsonOption,
     SessionOption,
     StoreOption,
+    WithOption,
     command_app,
     note,
 )
@@ -38,6 +39,7 @@ def serve(
     ] = None,
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
@@ -46,16 +48,16 @@ def serve(
     from world_api.operations import run
     from world_api.profiles import open_session
 
-    library = None if tools is None else load_library(tools)
-    opened = open_session(store, video_id, as_of=as_of, name=session)
+    library = None if tools is None else load_library(tools, groups=groups or ())
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or ())
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
         note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
     if library is None:
-        serve_stdio(partial(run, opened))
+        serve_stdio(partial(run, opened), groups=opened.groups)
     else:
         served = ServedTools(library, opened)
-        serve_stdio(served, more_tools=served.declarations)
+        serve_stdio(served, more_tools=served.declarations, groups=opened.groups)
 
 
 class ServedTools:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import description_of, inputs_schema
+from tool_induction.compiler.emit import description_of, inputs_schema, writes_of
 from tool_induction.runtime.budget import AT_A_TIME, RunLimits
 from tool_induction.runtime.calling import Caller, Memo, WorldState
 from tool_induction.runtime.running import run_tool
@@ -26,11 +26,17 @@ FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
 
 @dataclass(frozen=True, kw_only=True)
 class ToolDeclaration:
-    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments."""
+    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments.
+
+    The rest is for whoever makes several calls at a time. ``writes``: such a call changes the session, so it runs alone and in its
+    turn. ``in_turn``: such calls run one after the other, since what one has found out is remembered for the next.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    writes: bool = False
+    in_turn: bool = False
 
 
 class LibraryTools:
@@ -61,15 +67,27 @@ class LibraryTools:
     def on_session(
         cls, library: ToolLibrary, session: Session, *, traced: bool = False, judge: Judge | None = None
     ) -> LibraryTools:
-        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any."""
+        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any.
+
+        Raises:
+            ToolFault: ``operations_off``: they call operations of a group that is off in the session.
+        """
+        from tool_induction.groups import check_switched_on, groups_needed, operations_used
         from world_api.operations import run
 
+        check_switched_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
         return cls(library.tools, call=partial(run, session), world=session, traced=traced, judge=judge)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The declarations, in the library's order."""
         return [
-            ToolDeclaration(name=name, description=description_of(item), parameters=inputs_schema(item.tool))
+            ToolDeclaration(
+                name=name,
+                description=description_of(item),
+                parameters=inputs_schema(item.tool),
+                writes=writes_of(name, self._tools),
+                in_turn=True,
+            )
             for name, item in self._tools.items()
         ]
 

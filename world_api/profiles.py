@@ -7,6 +7,7 @@ it is used: a build has processes get ready meanwhile.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
     from world_api.build.recipe import Recipe
     from world_api.world.disk.stored import World
+    from world_api.world.search.captions import Meanings
+    from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.on_demand import FrameLooker
+    from world_api.world.sessions.seeing import Seeing
     from world_api.world.sessions.session import Session
 
 
@@ -113,13 +117,25 @@ def reindex(store: Path) -> int:
     return catalogue.rebuild(store)
 
 
-def open_session(store: Path, video_id: str, *, as_of: float | None = None, name: str | None = "default") -> Session:
+def open_session(
+    store: Path,
+    video_id: str,
+    *,
+    as_of: float | None = None,
+    name: str | None = "default",
+    groups: Collection[str] = (),
+    seeing: Eyes | None = None,
+) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
+
+    ``groups`` are the optional groups of operations that are on beside the sixteen. With ``seeing`` a model looks at
+    frames when an operation asks for what rows do not say; without it none ever does.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``.
+        OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.operations import check_groups
     from world_api.world.disk.stored import open_world
     from world_api.world.sessions.commits import open_overlay
     from world_api.world.sessions.overlay import Overlay
@@ -128,8 +144,19 @@ def open_session(store: Path, video_id: str, *, as_of: float | None = None, name
 
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
-    backends = Backends(text_embedder=text_embedder(), looker=_looker(store, world))
-    return Session(view=open_view(world, as_of), overlay=overlay, backends=backends, name=name or "unnamed")
+    backends = Backends(
+        text_embedder=text_embedder(),
+        looker=_looker(store, world),
+        seeing=None if seeing is None else _seeing(store, world, seeing),
+        meanings=None if seeing is None else _meanings(store, seeing),
+    )
+    return Session(
+        view=open_view(world, as_of),
+        overlay=overlay,
+        backends=backends,
+        name=name or "unnamed",
+        groups=check_groups(groups),
+    )
 
 
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:
@@ -189,6 +216,24 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
         world_hash=world.manifest.world_hash,
         cache=store / FOLDER,
     )
+
+
+def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
+    """A model that looks, at the source video where this machine still has it; what was kept is told without."""
+    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.world.sessions.on_demand import FOLDER
+    from world_api.world.sessions.seeing import Seeing
+
+    source = source_path(world)
+    frames = None if source is None else VideoFrames(source)
+    return Seeing(eyes, frames=frames, world_hash=world.manifest.world_hash, cache=store / FOLDER)
+
+
+def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
+    from world_api.world.search.captions import Meanings
+    from world_api.world.sessions.on_demand import FOLDER
+
+    return None if eyes.embedder is None else Meanings(eyes.embedder, store / FOLDER / "meanings")
 
 
 def source_path(world: World) -> Path | None:

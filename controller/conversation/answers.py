@@ -1,102 +1,104 @@
-"""How an episode ends: the ``submit_answer`` tool, and whether the spans it cites were ever returned by a tool."""
+"""How an episode ends: the ``submit_answer`` tool of a question, and reading what was submitted, or written instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-
+from controller.conversation.typed.kinds import (
+    MAX_ANSWER_CHARACTERS,
+    Mistyped,
+    Words,
+    schema_of,
+    span_of,
+    span_schema,
+    text_of,
+    value_of,
+)
+from controller.conversation.typed.prose import read_prose
+from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.canonical import parse_json
-from world_api.core.spans import TimeSpan, round_time
-from world_api.exposure.schemas import plain_schema
+from world_api.core.spans import TimeSpan
 
 SUBMIT_ANSWER = "submit_answer"
-MAX_ANSWER_CHARACTERS = 20_000
 MAX_SPANS = 100
-#: A model that rounds to whole seconds still cites the span it was given.
-ROUNDING_SECONDS = 0.5
-_MOMENTS = ("timestamp", "frame_time", "time", "center_time", "first_time", "last_time")
-
-
-class Span(BaseModel):
-    """A stretch of the video that shows the answer."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    start_time: float = Field(ge=0, allow_inf_nan=False, description="Start in seconds.")
-    end_time: float = Field(ge=0, allow_inf_nan=False, description="End in seconds; not before start_time.")
-
-    @model_validator(mode="after")
-    def _runs_forwards(self) -> Span:
-        if self.end_time < self.start_time:
-            raise ValueError("end_time lies before start_time")
-        return self
-
-
-class SubmittedAnswer(BaseModel):
-    """The arguments of ``submit_answer``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    answer: str = Field(
-        min_length=1, max_length=MAX_ANSWER_CHARACTERS, description="The answer, in the language of the question."
-    )
-    spans: list[Span] = Field(
-        max_length=MAX_SPANS, description="The stretches that show it, as tools returned them; empty if there are none."
-    )
-
-    @field_validator("answer")
-    @classmethod
-    def _says_something(cls, answer: str) -> str:
-        if not answer.strip():
-            raise ValueError("must not be empty")
-        return answer
+_FIELDS = frozenset({"answer", "spans"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class CitedSpan:
-    """A span the answer cites, in seconds, and the ids of the calls that returned it; if none did, it is flagged."""
+class Answer:
+    """An answer in the type of its question, its text, and the stretches that are cited for it.
 
-    start_time: float
-    end_time: float
-    returned_by: list[str]
+    ``value`` is None where the words never became an answer of that type.
+    """
+
+    value: Any
+    text: str
+    spans: tuple[TimeSpan, ...] = ()
 
 
-def submit_answer_tool() -> ToolDeclaration:
-    """The declaration of ``submit_answer``."""
+def submit_answer_tool(question: Question, words: Words) -> ToolDeclaration:
+    """The declaration of ``submit_answer`` for a question."""
+    spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
     return ToolDeclaration(
         name=SUBMIT_ANSWER,
-        description=(
-            "Give the final answer and end. Cite the stretches of the video that show it, "
-            "with times that the tools returned."
-        ),
-        parameters=plain_schema(SubmittedAnswer.model_json_schema()),
+        description=words("tool"),
+        parameters={
+            "type": "object",
+            "properties": {"answer": schema_of(question, words), "spans": spans},
+            "required": ["answer", "spans"],
+            "additionalProperties": False,
+        },
     )
 
 
-def parse_answer(arguments: Mapping[str, Any]) -> SubmittedAnswer | str:
+def parse_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | str:
     """The answer, or what is wrong with the arguments."""
+    faults = [f"{name}: missing" for name in sorted(_FIELDS - arguments.keys())]
+    faults += [f"{name[:40]}: not a parameter" for name in arguments.keys() - _FIELDS]
+    value: Any = None
+    spans: list[TimeSpan] = []
     try:
-        return SubmittedAnswer.model_validate(dict(arguments), strict=True)
-    except ValidationError as error:
-        faults = (f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors()[:5])
-        return "; ".join(faults)
+        if "answer" in arguments:
+            value = value_of(question, arguments["answer"])
+    except Mistyped as why:
+        faults.append(f"answer: {why}")
+    try:
+        if "spans" in arguments:
+            spans = _all_spans(arguments["spans"])
+    except Mistyped as why:
+        faults.append(f"spans: {why}")
+    return "; ".join(sorted(faults)[:5]) if faults else answered(question, value, tuple(spans))
 
 
-def usable_answer(arguments: Mapping[str, Any]) -> SubmittedAnswer | None:
-    """What can be taken of an answer that cannot be given again: its text, and those of its spans that are ones."""
-    text, spans = arguments.get("answer"), arguments.get("spans")
-    good = [span for span in map(_span, spans[:MAX_SPANS]) if span is not None] if isinstance(spans, list) else []
-    if not isinstance(text, str) or not text.strip():
+def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | None:
+    """What can be taken of an answer that cannot be given again: its value, and those of its spans that are ones.
+
+    Where the value is not of its type, words are left, which are no answer but are kept.
+    """
+    given, spans = arguments.get("answer"), arguments.get("spans")
+    good = tuple(_good_spans(spans[:MAX_SPANS])) if isinstance(spans, list) else ()
+    if isinstance(given, str):
+        return read_answer(question, given, good)
+    try:
+        return answered(question, value_of(question, given), good)
+    except Mistyped:
         return None
-    text = text.encode("utf-8", errors="replace").decode()  # escapes can spell characters that are not Unicode text
-    return SubmittedAnswer(answer=text.strip()[:MAX_ANSWER_CHARACTERS], spans=good)
 
 
-def answer_in_text(text: str) -> SubmittedAnswer | None:
+def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> Answer | None:
+    """An answer in words; its value is None where they leave the type open. None where nothing is said."""
+    # Escapes can spell characters that are not Unicode text.
+    text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
+    if not text:
+        return None
+    value = text if question.kind == "open" else read_prose(question, text)
+    return Answer(value=None, text=text, spans=spans) if value is None else answered(question, value, spans)
+
+
+def answer_in_text(question: Question, text: str) -> Answer | None:
     """The answer in a call of ``submit_answer`` that a server left in the text, unparsed."""
     if SUBMIT_ANSWER not in text:
         return None
@@ -108,49 +110,34 @@ def answer_in_text(text: str) -> SubmittedAnswer | None:
         arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, AttributeError):
         return None
-    return usable_answer(arguments) if isinstance(arguments, dict) else None
+    return usable_answer(question, arguments) if isinstance(arguments, dict) else None
 
 
-def _span(value: Any) -> Span | None:
-    try:
-        return Span.model_validate(value)
-    except ValidationError:
-        return None
+def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> Answer:
+    """An answer whose value is of its type; an interval is itself a stretch that is cited."""
+    if question.kind == "interval":
+        own = span_of(value)
+        spans = (own, *(span for span in spans if span != own))
+    return Answer(value=value, text=text_of(question, value), spans=spans)
 
 
-def cite(spans: Sequence[Span], results: Iterable[tuple[str, Any]]) -> list[CitedSpan]:
-    """Match the cited spans against what calls returned, given as (call id, result)."""
-    returned = [(call_id, span) for call_id, result in results for span in spans_in(result)]
-    cited = []
-    for item in spans:
-        span = TimeSpan(start=item.start_time, end=item.end_time)
-        calls = dict.fromkeys(call_id for call_id, other in returned if _same(span, other))
-        cited.append(
-            CitedSpan(start_time=round_time(span.start), end_time=round_time(span.end), returned_by=list(calls))
-        )
-    return cited
+def _all_spans(given: Any) -> list[TimeSpan]:
+    if not isinstance(given, list) or len(given) > MAX_SPANS:
+        raise Mistyped(f"give a list of at most {MAX_SPANS}")
+    spans = []
+    for place, item in enumerate(given):
+        try:
+            spans.append(span_of(item))
+        except Mistyped as why:
+            raise Mistyped(f"number {place}: {why}") from None
+    return spans
 
 
-def spans_in(value: Any) -> Iterator[TimeSpan]:
-    """Every stretch and every moment that a result holds, at any depth."""
-    if isinstance(value, Mapping):
-        start, end = value.get("start_time"), value.get("end_time")
-        if _is_time(start) and _is_time(end) and start <= end:
-            yield TimeSpan(start=float(start), end=float(end))
-        for key in _MOMENTS:
-            moment = value.get(key)
-            if _is_time(moment):
-                yield TimeSpan(start=float(moment), end=float(moment))
-        for item in value.values():
-            yield from spans_in(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from spans_in(item)
-
-
-def _same(left: TimeSpan, right: TimeSpan) -> bool:
-    return abs(left.start - right.start) <= ROUNDING_SECONDS and abs(left.end - right.end) <= ROUNDING_SECONDS
-
-
-def _is_time(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+def _good_spans(given: list[Any]) -> list[TimeSpan]:
+    good = []
+    for item in given:
+        try:
+            good.append(span_of(item))
+        except Mistyped:
+            continue
+    return good

@@ -1,4 +1,4 @@
-"""What the model is shown of a result, and how it is told of its own slips.
+"""What the model is shown of a result: whole, cut where it is long, folded where it is old.
 
 Text from the video reaches the model only inside ``data_from_video``, as JSON: it can quote instructions, but it cannot
 leave its field.
@@ -6,101 +6,136 @@ leave its field.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from controller.conversation.citing import spans_in
+from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, ToolCall
 from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import ErrorBody, ErrorRecord
+from world_api.core.faults import ErrorBody
 
-MAX_RESULT_CHARACTERS = 8_000
+DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
 
-_SLIPS: dict[Problem, tuple[str, str]] = {
-    "no_choices": ("your last reply held no choices", "reply again: call a tool or submit_answer"),
-    "bad_message": ("your last reply held no message", "reply again: call a tool or submit_answer"),
-    "empty_reply": ("your last reply held neither text nor a tool call", "call a tool, or submit_answer to end"),
-    "call_in_text": ("your last reply wrote a tool call as text", "call the tool through tool_calls, or submit_answer"),
-    "bad_call": ("this tool call names no function", "send function.name and function.arguments"),
-    "arguments_not_json": ("the arguments are not JSON in a string", "send one JSON object as the arguments"),
-    "arguments_not_object": ("the arguments are not a JSON object", "send one JSON object as the arguments"),
-    "unknown_tool": ("there is no tool of this name", "call one of the tools offered"),
-    "missing_call_id": ("the call came without an id; it ran under the id given here", "send an id with each call"),
-    "duplicate_call_id": ("the call's id was used before; it ran under the id given here", "send distinct ids"),
-    "repeated_call": ("the same call was sent twice under one id; it ran once", "see the first result"),
-    "too_many_calls": ("too many calls in one reply; those beyond the limit did not run", "send fewer calls at once"),
-    "bad_answer": ("the answer cannot be taken", "send {answer: text, spans: [{start_time, end_time}]} in seconds"),
-    "second_answer": ("an answer was already given", "answer once"),
-    "call_after_answer": ("an answer was already given; this call did not run", "call what you need before you answer"),
-}
+# Of what is folded away, these remain.
+_KEPT_SPANS, _KEPT_IDS, _KEPT_CHARACTERS = 6, 12, 160
+_IDS = ("entity_id", "memory_id", "scene_id", "segment_id")
+_SAYINGS = ("answer", "caption", "summary", "content", "brief_caption", "snippet", "text", "hint")
 
 
-def slip(problem: Problem, detail: str = "") -> ErrorRecord:
-    """A slip as an observation: ``{"error": {code, message, hint}}``."""
-    message, hint = _SLIPS[problem]
-    return {"error": {"code": problem, "message": f"{message}: {detail}" if detail else message, "hint": hint}}
-
-
-def call_slip(call: ToolCall, problem: Problem) -> ErrorRecord:
-    """A slip in a call, quoting what was written."""
+def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
+    """What the model is told of a slip in a call, quoting what was written."""
     quoted = {"arguments_not_json": call.written, "arguments_not_object": call.written, "unknown_tool": call.tool}
     detail = f"{quoted[problem]!r}" if problem in quoted else ""
-    return slip(problem, detail if len(detail) <= _QUOTED else detail[:_QUOTED] + "...")
+    return prompts.notice(problem, detail if len(detail) <= _QUOTED else detail[:_QUOTED] + "...")
 
 
-def budget_spent(limit: str) -> ErrorRecord:
-    """The observation for a call that no longer fits the budget."""
-    return {
-        "error": {
-            "code": "budget_spent",
-            "message": f"the budget of {limit} is spent; this call did not run",
-            "hint": "answer from what is known",
-        }
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What came back from a call. ``is_data``: a tool found it; what else there is to say is said by us, and no data."""
+
+    call: ToolCall
+    result: dict[str, Any]
+    is_data: bool
+    notice: ErrorBody | None = None
+
+    def message(self, prompts: Prompts, *, limit: int) -> dict[str, Any]:
+        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so."""
+        shown, cut = shorten({key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}, limit)
+        # Faults stand as they are: their words are ours.
+        body: dict[str, Any] = {DATA: shown} if self.is_data and set(shown) != {"error"} else dict(shown)
+        if cut is not None:
+            told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
+            body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})
+        if self.notice is not None:
+            body["notice"] = self.notice
+        return self._answering(body)
+
+    def folded(self, prompts: Prompts) -> dict[str, Any]:
+        """The message that takes its place when room is needed: what was asked, and what there was to find."""
+        return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
+
+    def dropped(self, prompts: Prompts) -> dict[str, Any]:
+        """The message that takes the place of that one when even more room is needed."""
+        return self._answering({"notice": prompts.notice("dropped")})
+
+    def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": self.call.id, "content": json_line(body)}
+
+
+def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in result.items() if key not in _BOOK_KEEPING | {"evidence"}}
+    spans = list(dict.fromkeys((span.start, span.end) for span in spans_in(found) if span.duration > 0))
+    ids = list(dict.fromkeys(text for key, text in _texts(found) if key in _IDS))
+    says = next((text for wanted in _SAYINGS for key, text in _texts(found) if key == wanted), "")
+    gist: dict[str, Any] = {
+        "tool": call.tool,
+        "asked": shorten(call.arguments, _QUOTED)[0],
+        "items": _lengths(found),
+        "spans": spans[:_KEPT_SPANS],
+        "of_spans": len(spans),
+        "ids": ids[:_KEPT_IDS],
+        "of_ids": len(ids),
+        "says": says if len(says) <= _KEPT_CHARACTERS else says[:_KEPT_CHARACTERS] + "...",
     }
+    return {key: value for key, value in gist.items() if value or key == "tool"}
 
 
-def tool_message(
-    call_id: str,
-    result: dict[str, Any],
-    *,
-    is_data: bool,
-    notice: ErrorBody | None = None,
-    limit: int = MAX_RESULT_CHARACTERS,
-) -> dict[str, Any]:
-    """The message that answers a call.
-
-    What a tool found (``is_data``) is marked as data from the video; faults stand as they are. Beyond ``limit``
-    characters the result is cut, and the message says so.
-    """
-    shown, cut = shorten({key: value for key, value in result.items() if key not in _BOOK_KEEPING}, limit)
-    body: dict[str, Any] = {"data_from_video": shown} if is_data and set(shown) != {"error"} else dict(shown)
-    if cut:
-        hint = "ask for less: a narrower time_range, a smaller top_k, a more exact query"
-        body["cut"] = {"note": cut, "hint": hint}
-    if notice is not None:
-        body["notice"] = notice
-    return {"role": "tool", "tool_call_id": call_id, "content": json_line(body)}
+def _texts(value: Any, under: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a value with the names they stand under."""
+    if isinstance(value, str):
+        yield under, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, under)
 
 
-def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], str]:
-    """A result that fits ``limit`` characters of JSON, and what was left out (empty when nothing was).
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """What was left out: characters that are shown and that there were, and of shortened lists the same in entries."""
 
-    The largest list or text is halved, again and again, so that the shape stays and the first entries (the best, or
-    the earliest) survive. Where that is not enough, wide objects are halved too, and at last only what fits is kept.
+    shown: int
+    size: int
+    lists: dict[str, str]
+
+
+def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | None]:
+    """A result that fits ``limit`` characters of JSON, and what was left out.
+
+    Evidence goes first, then the largest list or text is cut, again and again, so that the shape stays and the first entries
+    (the best, or the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
     """
     size = len(json_line(result))
     if size <= limit:
-        return result, ""
+        return result, None
     shown: dict[str, Any] = parse_json(json_line(result))
+    evidence = shown.get("evidence")
+    if isinstance(evidence, list):
+        shown["evidence"] = evidence[:_LEAST_EVIDENCE]
     for weigh in (_list_or_text, _wide_object):
-        while len(json_line(shown)) > limit and _halve_largest(shown, weigh):
+        while (over := len(json_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
             pass
     if len(json_line(shown)) > limit:
         shown = _what_fits(shown, limit)
-    return shown, f"{len(json_line(shown))} of {size} characters are shown; long lists and texts are cut at their end"
+    before, after = _lengths(result), _lengths(shown)
+    lists = {key: f"{after.get(key, 0)}/{number}" for key, number in before.items() if after.get(key, 0) < number}
+    return shown, Cut(shown=len(json_line(shown)), size=size, lists=lists if len(lists) <= _WIDE else {})
+
+
+def _lengths(result: Mapping[str, Any]) -> dict[str, int]:
+    """How many entries the lists of a result have, and those of its outputs."""
+    outputs = result.get("outputs")
+    found = {**result, **(outputs if isinstance(outputs, dict) else {})}
+    return {key: len(value) for key, value in found.items() if isinstance(value, list)}
 
 
 def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -117,8 +152,8 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
     return shown
 
 
-def _halve_largest(root: dict[str, Any], weigh: Callable[[Any], int]) -> bool:
-    """Halve what weighs most; False when nothing weighs anything."""
+def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -> bool:
+    """Cut what weighs most by what is over, at most to its half; False when nothing weighs anything."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:
@@ -131,17 +166,17 @@ def _halve_largest(root: dict[str, Any], weigh: Callable[[Any], int]) -> bool:
                 nodes.append(value)
     if best is None:
         return False
-    _, holder, key = best
+    weight, holder, key = best
     value = holder[key]
-    holder[key] = _first_half(value)
+    share = max(0.5, (weight - 1.05 * over) / weight)  # a little more, so that it is seldom done twice
+    holder[key] = _first(value, min(len(value) - 1, int(len(value) * share)))
     return True
 
 
-def _first_half(value: Any) -> Any:
-    half = len(value) // 2
+def _first(value: Any, number: int) -> Any:
     if isinstance(value, dict):
-        return dict(list(value.items())[:half])
-    return value[:half] + "..." if isinstance(value, str) else value[:half]
+        return dict(list(value.items())[:number])
+    return value[: max(number - len("..."), 1)] + "..." if isinstance(value, str) else value[:number]
 
 
 def _list_or_text(value: Any) -> int:

@@ -35,13 +35,18 @@ Problem = Literal[
     "bad_answer",
     "second_answer",
     "call_after_answer",
+    "early_answer",
     "cut_reply",
+    "untyped_answer",
+    "asked_before",
 ]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FENCE = re.compile(r"^```(?:json)?|```$")
 #: How families of open models mark a call in their text, when the server's parser for them is off.
 _CALL_MARKUP = re.compile(r"^\s*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)")
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning")
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _Written = tuple[str, str, str]  #: a call as it came: id, tool, arguments
 _UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "arguments_not_object"})
 
@@ -74,11 +79,16 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What a reply says: text, calls, and what is wrong with it as a whole."""
+    """What a reply says: text, calls, and what is wrong with it as a whole.
+
+    ``thought`` is reasoning that came with it. ``carried`` is what the wire wants repeated in the conversation, unread.
+    """
 
     content: str
     calls: tuple[ToolCall, ...]
     fault: Problem | None = None
+    thought: str | None = None
+    carried: Any = None
 
     def message(self) -> dict[str, Any]:
         """The assistant message that goes into the conversation: the model's words and calls, ids filled in."""
@@ -86,6 +96,8 @@ class Reply:
         if self.calls:
             message["content"] = self.content or None
             message["tool_calls"] = [call.message() for call in self.calls]
+        if self.carried is not None:
+            message["carried"] = self.carried
         return message
 
 
@@ -99,12 +111,25 @@ def read_reply(
     message = choices[0].get("message") if isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
         return Reply(content="", calls=(), fault="bad_message")
-    content = _text(message.get("content"))
+    thought, content = _thought_apart(message)
     calls = _read_calls(message.get("tool_calls"), tools=tools, ids=_Ids(used_ids, round_number))
     fault: Problem | None = None
     if not calls:
         fault = "empty_reply" if not content else "call_in_text" if _holds_a_call(content, tools) else None
-    return Reply(content=content, calls=calls, fault=fault)
+    return Reply(content=content, calls=calls, fault=fault, thought=thought or None, carried=message.get("carried"))
+
+
+def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:
+    """The reasoning text of a message, and the text that is meant for the reader.
+
+    Servers send it in a field of its own; where their parser for it is off, it stands before the text, between tags.
+    """
+    content = _text(message.get("content"))
+    thought = next((text for key in _THOUGHT_FIELDS if (text := _text(message.get(key)))), "")
+    match = _THOUGHT.match(content)
+    if match is None:
+        return thought, content
+    return "\n".join(filter(None, (thought, match["thought"].strip()))), content[match.end() :].strip()
 
 
 def _text(content: Any) -> str:

@@ -12,15 +12,15 @@ from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
+from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
 
 TASK = Task(
-    question="When does it rain?",
+    question=Question(text="When does it rain?"),
     video_id="clip",
     world_hash="0" * 64,
-    as_of=None,
     session="default",
     revision=0,
     system="flat",

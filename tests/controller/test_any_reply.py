@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
-from controller.episode import episode_from_record
-from controller.journal import Entry
-from controller.replay import replay_entry
+from controller.conversation.prompting import Prompts
+from controller.episode import Episode, Task, episode_from_record
+from controller.loop import run_episode
+from controller.questions import Question
+from controller.records.conditions import Conditions
+from controller.records.journal import Entry
+from controller.records.replay import replay_entry
+from controller.systems import SystemContext
+from controller.toolsets import AtomicTools
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import RecordingClock
 from world_api.core.canonical import json_line, parse_json
+from world_api.world.sessions.session import Session
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
 _ids = st.sampled_from(["c1", "c2", "call_r1_0", "call_r1_1", "call_r2_0", "call_r2_0_2"])
@@ -76,6 +84,24 @@ def breaking(tools: Any) -> Any:
     return tools
 
 
+class Made:
+    """A system that runs the loop on what it is given, as ``hold`` does."""
+
+    def __init__(self, task: Task, context: SystemContext) -> None:
+        self._task, self._context = task, context
+
+    def answer(self, question: Question, session: Session) -> Episode:
+        given = self._context
+        return run_episode(
+            self._task,
+            model=given.model,
+            tools=given.ground.tools(AtomicTools),
+            budget=given.budget,
+            clock=given.clock,
+            prompts=Prompts(),
+        )
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(script=st.lists(_replies, min_size=7, max_size=7))
 def test_any_replies_end_in_an_answer_or_a_named_reason(
@@ -110,5 +136,5 @@ def test_any_replies_replay_byte_for_byte(
     stored = episode_from_record(parse_json(json_line(held.episode.record())))
     lines = [parse_json(json_line(exchange.record())) for exchange in exchanges]
     kept = [Exchange(**{key: line[key] for key in ("request", "reply", "fault", "seconds")}) for line in lines]
-    entry = Entry(name="any", episode=stored, readings=tuple(clock.readings))
-    assert replay_entry(entry, kept).identical
+    entry = Entry(name="any", episode=stored, conditions=Conditions(system="made"), readings=tuple(clock.readings))
+    assert replay_entry(entry, kept, build=partial(Made, stored.task)).identical

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
+from controller.questions import Question
+from controller.records.journal import Journal
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
 from controller.summary import summarise, tell
-from controller.systems import flat, hier
+from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.price import JUDGEMENT
@@ -114,7 +116,7 @@ def test_what_judging_costs_counts_against_the_tokens_of_an_episode(
     def outcome(tokens: int) -> tuple[str, str | None]:
         system = hier(model=ScriptedChatModel(replies, name="m"), clock=stepping_clock(), library=library(),
                       judge=ScriptedJudge(["yes"] * 3), budget=Budget(tokens=tokens))  # fmt: skip
-        episode = system.answer("Is there a folder?", open_made())
+        episode = system.answer(Question(text="Is there a folder?"), open_made())
         cost = episode.tool_calls[0].result["cost"]["tokens"]
         assert cost >= JUDGEMENT.tokens
         assert summarise(episode)["judging_tokens"] == cost
@@ -137,11 +139,10 @@ def test_an_episode_with_judgements_replays_without_a_judge(
     judge, journal = ScriptedJudge(["yes"] * 3 + ["yes", "no"]), Journal(tmp_path / "records")
 
     episode, name = answer_recorded(
-        "Is there a folder?",
+        Question(text="Is there a folder?"),
         open_made(),
-        system=lambda chat, clock: hier(model=chat, clock=clock, library=library(), judge=judge),
-        model=model,
-        clock=stepping_clock(),
+        system="hier",
+        context=SystemContext(model=model, clock=stepping_clock(), library=library(), judge=judge),
         journal=journal,
     )
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from controller.journal import Journal
-from controller.replay import answer_recorded, replay_recorded
+from controller.questions import Question
+from controller.records.conditions import Conditions
+from controller.records.journal import Journal
+from controller.records.recording import answer_recorded
+from controller.records.replay import replay_recorded
 from controller.summary import summarise, tell
-from controller.systems import flat
+from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
@@ -106,11 +109,12 @@ def ask(open_made: Any, tmp_path: Path) -> Ask:
 
     def run(error: BaseException) -> Any:
         return answer_recorded(
-            "When?",
+            Question(text="When?"),
             open_made(),
-            system=lambda chat, clock: flat(model=chat, clock=clock),
-            model=BreakingModel([completion(model="m", calls=[SEARCH], usage=(70, 7))], error),
-            clock=SystemClock(),
+            system="flat",
+            context=SystemContext(
+                model=BreakingModel([completion(model="m", calls=[SEARCH], usage=(70, 7))], error), clock=SystemClock()
+            ),
             journal=Journal(tmp_path),
         )
 
@@ -144,11 +148,12 @@ def test_an_internal_fault_of_a_tool_replays_byte_for_byte(
 ) -> None:
     monkeypatch.setattr("controller.toolsets.run", failing(KeyError("x")))
     episode, name = answer_recorded(
-        "When?",
+        Question(text="When?"),
         open_made(),
-        system=lambda chat, clock: flat(model=chat, clock=clock),
-        model=ScriptedChatModel([completion(model="m", calls=[SEARCH]), replies.submits()]),
-        clock=SystemClock(),
+        system="flat",
+        context=SystemContext(
+            model=ScriptedChatModel([completion(model="m", calls=[SEARCH]), replies.submits()]), clock=SystemClock()
+        ),
         journal=Journal(tmp_path),
     )
     assert episode.internal_faults == 1
@@ -159,4 +164,4 @@ def test_a_record_that_cannot_be_written_any_more_is_named(tmp_path: Path, hold:
     recording = Journal(tmp_path).begin("x")
     (tmp_path / "timings.jsonl").mkdir()
     with pytest.raises(EpisodeFault, match="record_not_writable"):
-        recording.finish(hold(replies.submits()).episode, [])
+        recording.finish(hold(replies.submits()).episode, Conditions(system="flat"), [])

@@ -9,6 +9,7 @@ import pytest
 
 from controller.budgets import Budget
 from controller.episode import FaultRecord
+from controller.questions import Question
 from world_api.backends.chat.completions import Call
 from world_api.core.faults import BackendFault, EpisodeFault
 
@@ -317,12 +318,13 @@ def test_words_from_the_video_stay_in_their_field(hold: Any, replies: Any, fake_
 
 
 def test_a_question_that_looks_like_a_template_is_only_text(hold: Any, replies: Any) -> None:
-    held = hold(replies.submits(), question="{{ 7*7 }} {% raw %}")
+    held = hold(replies.submits(), question=Question(text="{{ 7*7 }} {% raw %}"))
     assert held.episode.messages[1]["content"].endswith("Question: {{ 7*7 }} {% raw %}")
 
 
 def test_the_causal_cut_is_told_to_the_model(hold: Any, replies: Any) -> None:
-    assert "up to 30.0 seconds" in hold(replies.submits(), as_of=30.0).episode.messages[0]["content"]
+    cut = hold(replies.submits(), question=Question(text="When?", as_of=30))
+    assert "up to 30.0 seconds" in cut.episode.messages[0]["content"]
     assert "known only" not in hold(replies.submits()).episode.messages[0]["content"]
 
 

@@ -11,9 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from controller.conversation.observations import shorten, tool_message
+from controller.conversation.observations import Observation, shorten
 from controller.conversation.prompting import Prompts
+from controller.conversation.replies import ToolCall
+from controller.conversation.transcript import MAX_RESULT_CHARACTERS
 from world_api.core.canonical import json_line
+
+CALL = ToolCall(id="c", tool="find", arguments={"query": "rain"}, written="{}")
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    """The message that answers a call."""
+    return Observation(call=CALL, result=result, is_data=True).message(Prompts(), limit=MAX_RESULT_CHARACTERS)
+
 
 results = st.dictionaries(
     st.sampled_from("abcdef"),
@@ -60,12 +70,12 @@ def test_whatever_a_tool_returns_fits_the_limit(result: dict[str, Any], limit: i
         {"k" * 90_000: 1, "b": 2},
         {f"{n}": [["x" * 190]] for n in range(900)},
         {"error": {"code": "x", "message": "m", "hint": {f"k{n}": "v" for n in range(9_000)}}},
-        functools.reduce(lambda inner, _: {"deep" * 30: inner}, range(100), {}),
+        functools.reduce(lambda inner, _: {"deep" * 30: inner}, range(200), {}),
     ],
 )
 def test_no_observation_is_beyond_the_limit(result: dict[str, Any]) -> None:
-    content = tool_message("c", result, is_data=True)["content"]
-    assert len(content) < 8_500
+    content = told(result)["content"]
+    assert len(content) < MAX_RESULT_CHARACTERS + 500
     assert "cut" in json.loads(content)
 
 
@@ -76,7 +86,7 @@ def test_of_a_wide_object_the_first_entries_stay() -> None:
 
 
 def test_a_result_that_fits_is_shown_as_it_is() -> None:
-    message = tool_message("c", {"a": [1, 2]}, is_data=True)
+    message = told({"a": [1, 2]})
     assert message == {"role": "tool", "tool_call_id": "c", "content": '{"data_from_video":{"a":[1,2]}}'}
 
 
@@ -84,7 +94,8 @@ def test_one_long_text_is_cut_at_its_end() -> None:
     shown, note = shorten({"caption": "a" * 10_000}, 1_000)
     assert len(json.dumps(shown)) <= 1_000
     assert shown["caption"].endswith("...")
-    assert "of 10014 characters" in note
+    assert note is not None
+    assert (note.shown, note.size) == (len(json_line(shown)), 10_014)
 
 
 def test_a_prompt_that_lacks_a_value_is_an_error() -> None:

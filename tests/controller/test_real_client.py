@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from controller.episode import Episode
+from controller.questions import Question
 from controller.systems import flat
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.endpoint import Endpoint
@@ -36,7 +37,7 @@ def answer(chat_server: Any, stepping_clock: Any, open_made: Any) -> Run:
         clock = stepping_clock()
         endpoint = Endpoint(base_url=base_url or chat_server.url, api_key="sk-some-key-or-other")
         model = OpenAIChatModel(endpoint, "m", clock=clock, sleep=clock.sleep)
-        return flat(model=model, clock=clock).answer("When does the person in red appear?", open_made())
+        return flat(model=model, clock=clock).answer(Question(text="When does the person in red appear?"), open_made())
 
     return run
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from controller.conversation.answers import submit_answer_tool
+from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import Library
+from controller.questions import Question
 from controller.systems import flat, hier
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo
 from tool_induction.language.allowed import RESERVED_TOOL_NAMES
@@ -92,7 +93,7 @@ def test_hier_without_a_library_is_refused(stepping_clock: Any) -> None:
 def test_the_whole_chain_answers_with_evidence(
     open_made: Any, stepping_clock: Any, question: str, start: float, end: float
 ) -> None:
-    episode = flat(model=RuleBasedChatModel(), clock=stepping_clock()).answer(question, open_made())
+    episode = flat(model=RuleBasedChatModel(), clock=stepping_clock()).answer(Question(text=question), open_made())
     assert episode.outcome == "submitted"
     assert [(span.start_time, span.end_time) for span in episode.spans] == [(start, end)]
     assert episode.flagged_spans == []
@@ -103,7 +104,7 @@ def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_m
     system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=library)
     names = [tool.name for tool in system.tools(open_made()).get_tools()]
     assert names == [*library.tools, *OPERATIONS]
-    episode = system.answer("When does the person in red first appear?", open_made())
+    episode = system.answer(Question(text="When does the person in red first appear?"), open_made())
     assert episode.task.library == Library(name="hand_A", hash=library.hash)
     first = episode.tool_calls[0]
     assert first.tool in library.tools
@@ -115,7 +116,7 @@ def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_m
 def test_the_question_of_the_design_goes_its_way(open_made: Any, stepping_clock: Any) -> None:
     system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=load_library("hand_A"))
     session = open_made()
-    episode = system.answer("穿红衣服的男子第一次出现时在做什么？", session)
+    episode = system.answer(Question(text="穿红衣服的男子第一次出现时在做什么？"), session)
     assert [call.tool for call in episode.tool_calls] == ["locate_first_appearance", "describe_segment", "write_memory"]
     assert [memory.span.start for memory in session.memories("event")] == [32.0]
     assert episode.answer is not None
@@ -125,11 +126,25 @@ def test_the_question_of_the_design_goes_its_way(open_made: Any, stepping_clock:
 def test_behind_a_causal_cut_nothing_later_is_found(open_made: Any, stepping_clock: Any) -> None:
     session = open_made(as_of=30.0)
     episode = flat(model=RuleBasedChatModel(), clock=stepping_clock()).answer(
-        "When does a person in red appear?", session
+        Question(text="When does a person in red appear?", as_of=30.0), session
     )
-    assert episode.task.as_of == 30.0
+    assert episode.task.question.as_of == 30.0
     assert all(span.end_time <= 30.0 for span in episode.spans)
 
 
 def test_what_the_controller_offers_of_its_own_is_no_name_for_a_tool() -> None:
-    assert {submit_answer_tool().name, JudgedItems.name} <= RESERVED_TOOL_NAMES
+    assert {SUBMIT_ANSWER, JudgedItems.name} <= RESERVED_TOOL_NAMES
+
+
+@pytest.mark.parametrize(("asked", "opened"), [(None, 30.0), (30.0, None), (20.0, 30.0)])
+def test_a_question_of_another_moment_than_the_session_is_refused(
+    open_made: Any, stepping_clock: Any, asked: float | None, opened: float | None
+) -> None:
+    system = flat(model=RuleBasedChatModel(), clock=stepping_clock())
+    with pytest.raises(EpisodeFault, match="as_of_mismatch"):
+        system.answer(Question(text="When?", as_of=asked), open_made(as_of=opened))
+
+
+def test_writing_tools_are_marked_and_no_other(open_made: Any) -> None:
+    writing = {tool.name for tool in AtomicTools(open_made()).get_tools() if tool.writes}
+    assert writing == {"register_entity", "write_memory", "merge_events"}

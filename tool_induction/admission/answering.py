@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tool_induction.admission.asking import VIDEO, Question, own_id, parameters_of, place_of, resolved
 from tool_induction.admission.film import VIDEO_ID, Film, draw, mixed
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 Amount = Literal["none", "one", "many"]
 _IN_A_STRETCH = 3  #: entries that one stretch, or one id, has
@@ -27,7 +27,7 @@ _TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
 @lru_cache(maxsize=64)
 def result_of(operation: str) -> dict[str, Any]:
     """The result's schema, made once."""
-    return OPERATIONS[operation].result_schema()
+    return EVERY_OPERATION[operation].result_schema()
 
 
 @dataclass(frozen=True, kw_only=True)

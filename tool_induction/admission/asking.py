@@ -10,7 +10,7 @@ from typing import Any
 
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 _OWN_ID = re.compile(r"\w+-(\d{1,4})")
 VIDEO = "video_id"
@@ -36,7 +36,7 @@ class Question:
 @lru_cache(maxsize=64)
 def parameters_of(operation: str) -> dict[str, Any]:
     """The parameters' schema, made once."""
-    return OPERATIONS[operation].parameters_schema()
+    return EVERY_OPERATION[operation].parameters_schema()
 
 
 def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -58,9 +58,9 @@ def understood(operation: str, arguments: Mapping[str, Any]) -> Question:
     Raises:
         OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``.
     """
-    if operation not in OPERATIONS:
+    if operation not in EVERY_OPERATION:
         raise OperationFault("unknown_operation", f"there is no operation {operation[:64]!r}")
-    OPERATIONS[operation].validate(arguments)
+    EVERY_OPERATION[operation].validate(arguments)
     schema = parameters_of(operation)
     required = set(schema.get("required", ()))
     times: dict[str, float] = {}

@@ -76,9 +76,9 @@ def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[st
 
 def _step_suggestion(word: str, step: Mapping[str, Any]) -> str:
     from tool_induction.aggregates import AGGREGATES, ALIASES
-    from world_api.operations import OPERATIONS
+    from world_api.operations import EVERY_OPERATION
 
-    if word in OPERATIONS:
+    if word in EVERY_OPERATION:
         return f'write "type": "call_world_api", "api": "{word}"'
     if word in AGGREGATES or word in ALIASES:
         return f'write "type": "aggregate", "operation": "{word}"'

@@ -55,7 +55,7 @@ from tool_induction.language.types import (
     plain,
     show,
 )
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +183,7 @@ class StepChecker:
         wanted: Mapping[str, Type] = {}
         if step.kind == "tool":
             wanted = self._signatures[step.target].inputs if step.target in self._signatures else {}
-        elif step.target in OPERATIONS:
+        elif step.target in EVERY_OPERATION:
             wanted = operation_types(step.target).parameters
         done: list[tuple[str, Expr]] = []
         for name, value in step.params:
@@ -207,7 +207,7 @@ class StepChecker:
         if step.kind == "tool":
             known = self._signatures.get(step.target)
             return ANY if known is None else tool_result(known.outputs)
-        return operation_result(step.target, dict(step.params)) if step.target in OPERATIONS else ANY
+        return operation_result(step.target, dict(step.params)) if step.target in EVERY_OPERATION else ANY
 
     def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)

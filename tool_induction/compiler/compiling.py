@@ -6,7 +6,7 @@ Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -103,7 +103,11 @@ class Compilation:
 
 
 def compile_document(
-    source: str | bytes | object, *, entities: Sequence[str] = (), allow_judge: bool = False
+    source: str | bytes | object,
+    *,
+    entities: Sequence[str] = (),
+    allow_judge: bool = False,
+    groups: Collection[str] = (),
 ) -> Compilation:
     """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``) and compile its tools.
 
@@ -113,19 +117,23 @@ def compile_document(
         source: the document.
         entities: what the examples of an induction were about; a tool with one of them written in is noted.
         allow_judge: whether steps of type ``judge`` may stand in a tool.
+        groups: the optional groups of operations that tools may call beside the sixteen.
     """
     about_file = Findings()
     document = decode(source, about_file)
     if about_file.errors:
         return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
-    return _Compiler(about_file, entities=entities, allow_judge=allow_judge).compile(document)
+    return _Compiler(about_file, entities=entities, allow_judge=allow_judge, groups=groups).compile(document)
 
 
 class _Compiler:
-    def __init__(self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool) -> None:
+    def __init__(
+        self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool, groups: Collection[str]
+    ) -> None:
         self._about_file = about_file
         self._entities = entities
         self._allow_judge = allow_judge
+        self._groups = groups
         self._order: list[Findings] = []
         self._names: list[str] = []
         self._models: dict[str, Tool] = {}
@@ -166,9 +174,8 @@ class _Compiler:
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
         """Passes 2 to 6 on one tool; its callees have been through them. Pass 7 makes faces when they are asked for."""
-        tool = resolve(
-            as_read, self._parameters, findings
-        )  # pass 2: do operations, tools, aggregates, parameters exist?
+        # pass 2: do operations, tools, aggregates, parameters exist?
+        tool = resolve(as_read, self._parameters, findings, groups=self._groups)
         check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
         tool = self._types(tool, findings)  # pass 4
         if findings.errors:

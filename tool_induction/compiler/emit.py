@@ -12,7 +12,7 @@ from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from tool_induction.language.schemas import type_to_schema
 from tool_induction.language.types import STRING, ListType, OptionalType, RecordType, Type, optional, plain, show
 from world_api.exposure.schemas import mcp_tool, openai_tool
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 
 def inputs_schema(tool: Tool) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
     """Whether a tool, or one it calls, writes to the session."""
     calls = [step for step in walk_steps(tools[name].tool.steps) if isinstance(step, Call)]
     return any(
-        OPERATIONS[step.target].state == "writes" if step.kind == "api" else writes_of(step.target, tools)
+        EVERY_OPERATION[step.target].state == "writes" if step.kind == "api" else writes_of(step.target, tools)
         for step in calls
     )
 

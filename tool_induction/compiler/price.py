@@ -9,7 +9,7 @@ from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, Tool
 from world_api.core.cost import Cost
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 _NOTHING = Cost()
 #: the most that one judgement of one item costs; what is sent is cut so that it holds
@@ -59,10 +59,10 @@ def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Pri
         findings.add(
             "E_BUDGET",
             (*tool.path, "steps"),
-            f"the tool may need {price.most.tokens} tokens of a judging model, more than {limits.MAX_PLANNED_TOKENS}",
+            f"the tool may need {price.most.tokens} tokens of models, more than {limits.MAX_PLANNED_TOKENS}",
             found=str(price.most.tokens),
             expected=f"at most {limits.MAX_PLANNED_TOKENS} tokens",
-            suggestion="give its judge steps smaller max_items, and judge outside of loops",
+            suggestion="give its judge steps and the loops in which models look smaller max_items, and judge outside of loops",
         )
     return price
 
@@ -79,7 +79,7 @@ def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
         case Require():
             return Price(may_stop=True)
         case Call(kind="api"):
-            operation = OPERATIONS.get(step.target)
+            operation = EVERY_OPERATION.get(step.target)
             once = _NOTHING if operation is None else operation.price
             return _repeated(Price(least=once, expected=once, most=once), step)
         case Call():

@@ -14,7 +14,7 @@ from tool_induction.language.diagnostics import Code, Findings, Path, closest, d
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, Name, to_json, to_text
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION, OPERATIONS
 
 Entries: TypeAlias = tuple[tuple[str, Expr], ...]
 
@@ -28,64 +28,87 @@ class ToolParameters:
     is_faulty: bool = False  #: it could not even be read; nothing is known of its inputs
 
 
-def resolve(tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings) -> Tool:
-    """The tool with canonical aggregate names; everything unknown is noted."""
-    if tool.name in OPERATIONS:
+def resolve(
+    tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings, *, groups: Collection[str] = ()
+) -> Tool:
+    """The tool with canonical aggregate names; everything unknown is noted.
+
+    ``groups`` are the optional groups of operations that are on. No tool takes the name of an operation that is off: it could
+    not be offered beside it.
+    """
+    if tool.name in EVERY_OPERATION:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
     if tool.name in RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
         findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
-    return replace(tool, steps=_resolve_block(tool.steps, tools, findings))
+    return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
 
 
-def _resolve_block(
-    steps: tuple[Step, ...], tools: Mapping[str, ToolParameters], findings: Findings
-) -> tuple[Step, ...]:
-    done: list[Step] = []
-    for step in steps:
+class _Resolver:
+    """Resolves the steps of one tool."""
+
+    def __init__(self, tools: Mapping[str, ToolParameters], findings: Findings, groups: Collection[str]) -> None:
+        self._tools = tools
+        self._findings = findings
+        self._groups = groups
+
+    def block(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(map(self._step, steps))
+
+    def _step(self, step: Step) -> Step:
         match step:
             case Call(kind="api"):
-                done.append(_check_operation(step, tools, findings))
+                return self._operation(step)
             case Call():
-                done.append(_check_tool(step, tools, findings))
+                return self._tool(step)
             case Aggregate():
-                done.append(_check_aggregate(step, findings))
+                return _check_aggregate(step, self._findings)
             case If():
-                then = _resolve_block(step.then, tools, findings)
-                done.append(replace(step, then=then, otherwise=_resolve_block(step.otherwise, tools, findings)))
+                return replace(step, then=self.block(step.then), otherwise=self.block(step.otherwise))
             case Block():
-                done.append(replace(step, body=_resolve_block(step.body, tools, findings)))
-            case _:
-                done.append(step)
-    return tuple(done)
+                return replace(step, body=self.block(step.body))
+        return step
 
+    def _operation(self, step: Call) -> Call:
+        found = EVERY_OPERATION.get(step.target)
+        if found is None:
+            self._unknown_operation(step)
+            return step
+        if found.group and found.group not in self._groups:
+            self._findings.add(
+                "E_OPERATION_OFF",
+                (*step.path, "api"),
+                f"{step.target!r} is an operation of the optional group {found.group!r}, which is off",
+                found=step.target,
+                expected=", ".join(OPERATIONS),
+                suggestion=f"do without it; where all systems that are compared may have it, switch it on (--with {found.group})",
+            )
+        types = operation_types(step.target)
+        return _check_parameters(step, list(types.parameters), types.required, self._findings)
 
-def _check_operation(step: Call, tools: Collection[str], findings: Findings) -> Call:
-    if step.target not in OPERATIONS:
-        suggestion = findings.near(step.target, OPERATIONS)
-        if step.target in tools:
+    def _unknown_operation(self, step: Call) -> None:
+        known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
+        suggestion = self._findings.near(step.target, known)
+        if step.target in self._tools:
             suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
         elif step.target in AGGREGATES:
             suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
-        _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), OPERATIONS, suggestion, findings)
-        return step
-    types = operation_types(step.target)
-    return _check_parameters(step, list(types.parameters), types.required, findings)
+        _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), known, suggestion, self._findings)
 
-
-def _check_tool(step: Call, tools: Mapping[str, ToolParameters], findings: Findings) -> Call:
-    target = tools.get(step.target)
-    if target is None:
-        suggestion = findings.near(step.target, tools)
-        if step.target in OPERATIONS:
-            suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
-        _unknown("E_UNKNOWN_TOOL", "tool", step.target, (*step.path, "tool"), tools, suggestion, findings)
-        return step
-    if target.is_faulty:
-        message = f"{step.target!r} cannot be called before its own faults are mended"
-        findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
-        return step
-    return _check_parameters(step, list(target.names), target.required, findings)
+    def _tool(self, step: Call) -> Call:
+        target = self._tools.get(step.target)
+        if target is None:
+            suggestion = self._findings.near(step.target, self._tools)
+            if step.target in EVERY_OPERATION:
+                suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
+            path = (*step.path, "tool")
+            _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
+            return step
+        if target.is_faulty:
+            message = f"{step.target!r} cannot be called before its own faults are mended"
+            self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
+            return step
+        return _check_parameters(step, list(target.names), target.required, self._findings)
 
 
 def _unknown(

@@ -25,7 +25,7 @@ from tool_induction.language.model import (
 )
 from tool_induction.language.schemas import takes_words
 from tool_induction.language.syntax import Broken, Const, Expr, Field, Name, located, to_text, walk
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 ITEM = "item"
 #: a name, or a path from one
@@ -99,7 +99,11 @@ class _Checker:
                 case Call():
                     self._call(step, defined, loop_names)
                     self._bind(step.save_as, step.path, defined)
-                    if step.kind == "api" and step.target in OPERATIONS and OPERATIONS[step.target].state == "writes":
+                    if (
+                        step.kind == "api"
+                        and step.target in EVERY_OPERATION
+                        and EVERY_OPERATION[step.target].state == "writes"
+                    ):
                         self.silent.add(step.save_as)
                 case Require():
                     self._plain(step, defined, loop_names)
@@ -229,7 +233,7 @@ class _Checker:
             )
 
     def _hides(self, name: str, path: Path) -> None:
-        if name in OPERATIONS:
+        if name in EVERY_OPERATION:
             self.findings.add(
                 "W_SHADOW",
                 path,

@@ -15,7 +15,7 @@ from tool_induction.aggregates import AGGREGATES
 from tool_induction.documents.schema import LOOPING, language_schema, tool_schema
 from tool_induction.documents.steps import STEP_MODELS
 from world_api.exposure.schemas import strict_schema
-from world_api.operations import OPERATIONS
+from world_api.operations import operations_for
 
 Schema = dict[str, Any]
 
@@ -37,13 +37,16 @@ _BLOCKS = ("do", "then", "else")
 _ENTRY_KEYS = ("params", "fields")
 
 
-@lru_cache(maxsize=2)
-def emission_schema(*, strict: bool) -> Schema:
+@lru_cache(maxsize=8)
+def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset()) -> Schema:
     """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
+
+    ``groups`` are the optional groups of operations that tools may call.
 
     Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out.
     """
-    made: Schema = _typed(strict_schema(_entries_form()) if strict else _loose_form())
+    operations = list(operations_for(groups))
+    made: Schema = _typed(strict_schema(_entries_form(operations)) if strict else _loose_form(operations))
     return made
 
 
@@ -58,9 +61,9 @@ def _kinds() -> list[str]:
     return [kind for kind in STEP_MODELS if kind != "judge"]
 
 
-def _loose_form() -> Schema:
+def _loose_form(operations: Sequence[str]) -> Schema:
     whole = language_schema()["$defs"]
-    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind) for kind in _kinds()}
+    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind, operations) for kind in _kinds()}
     parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
     parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in _kinds()]}
     file = {
@@ -73,11 +76,11 @@ def _loose_form() -> Schema:
     return made
 
 
-def _named(step: Schema, kind: str) -> Schema:
+def _named(step: Schema, kind: str, operations: Sequence[str]) -> Schema:
     """A step that says its type, and calls only what there is."""
     properties = dict(step["properties"])
     properties["type"] = {"description": properties["type"]["description"], "enum": [kind]}
-    for key, words in (("api", list(OPERATIONS)), ("operation", list(AGGREGATES))):
+    for key, words in (("api", list(operations)), ("operation", list(AGGREGATES))):
         if key in properties:
             properties[key] = {"description": properties[key]["description"], "enum": words}
     return {**step, "required": ["type", *step["required"]], "properties": properties}
@@ -112,11 +115,11 @@ def _typed(node: Any) -> Any:
     return {"type": "string", **typed} if is_bare else typed
 
 
-def _entries_form() -> Schema:
+def _entries_form(operations: Sequence[str]) -> Schema:
     tool = tool_schema()
-    plain = [_closed(kind, tool["$defs"], inner=None) for kind in _kinds() if kind not in ("loop", "if")]
+    plain = [_closed(kind, tool["$defs"], operations, inner=None) for kind in _kinds() if kind not in ("loop", "if")]
     inner = {"type": "array", "items": {"anyOf": plain}}
-    every = [_closed(kind, tool["$defs"], inner=inner) for kind in _kinds()]
+    every = [_closed(kind, tool["$defs"], operations, inner=inner) for kind in _kinds()]
     words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
     properties = words | {
         "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
@@ -138,8 +141,8 @@ def _declared(declaration: Schema, description: str) -> Schema:
     return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
 
 
-def _closed(kind: str, definitions: Schema, *, inner: Schema | None) -> Schema:
-    step = _named(definitions[f"{kind}_step"], kind)
+def _closed(kind: str, definitions: Schema, operations: Sequence[str], *, inner: Schema | None) -> Schema:
+    step = _named(definitions[f"{kind}_step"], kind, operations)
     properties: Schema = {}
     for key, part in step["properties"].items():
         described = {"description": part["description"]} if "description" in part else {}

@@ -73,8 +73,12 @@ def carry_out(
     chat = _model(order, replayed, clock=clock, environment=environment)
     price = price_of(chat.name, order.prices) if chat is not None else None
     document = None if order.document is None else _read(order.document)
-    domain, prompts = order.domain, InducerPrompts()
-    tried_on = NO_WORLDS if order.worlds is None else trial_worlds(domain, order.worlds, store=order.store)
+    domain, prompts = order.domain, InducerPrompts(groups=order.settings.groups)
+    tried_on = (
+        NO_WORLDS
+        if order.worlds is None
+        else trial_worlds(domain, order.worlds, store=order.store, groups=order.settings.groups)
+    )
     asked = Asked(
         domain=domain,
         model=chat.name if chat is not None else "",
@@ -98,7 +102,12 @@ def carry_out(
             Plan(domain=domain, count=order.count, seed=order.settings.seed, repairs=order.repairs),
             prompts=prompts,
             asker=None if exchanges is None else Asker(exchanges, order.settings),
-            trying=Trying(worlds=tried_on.open, entities=domain.entities.examples, others=domain.entities.others),
+            trying=Trying(
+                worlds=tried_on.open,
+                entities=domain.entities.examples,
+                others=domain.entities.others,
+                groups=order.settings.groups,
+            ),
             document=document,
             tell=tell,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, WithOption, command_app, note, show
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
@@ -62,6 +62,7 @@ def induce(
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
     ] = 900,
+    groups: WithOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,10 +77,12 @@ def induce(
     from tool_induction.inducing.carrying_out import Order, carry_out
     from tool_induction.inducing.keeping.checkpoint import Checkpoint
     from world_api.backends.clocks import SystemClock
+    from world_api.operations import check_groups
 
     loaded = load_domain(domain)
-    prompts = InducerPrompts()
-    settings = Settings(mode=mode, seed=seed, temperature=temperature, max_tokens=max_tokens)
+    switched_on = check_groups(groups or ())
+    prompts = InducerPrompts(groups=switched_on)
+    settings = Settings(mode=mode, seed=seed, temperature=temperature, max_tokens=max_tokens, groups=switched_on)
     if dry_run:
         record = _dry(prompts, loaded, settings, count)
         show(record, as_json=as_json, text=lambda: _dry_text(record))

@@ -21,7 +21,7 @@ _RANK: dict[Standing, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "dupli
 #: the compiler's checks in the order in which one needs the other, after that of the shape (all codes not listed): whether what is
 #: called exists, its parameters and the expressions in them, names, types, bounds. A fault in an earlier one hides others.
 _CHECKS: tuple[tuple[Code, ...], ...] = (
-    ("E_UNKNOWN_API", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
+    ("E_UNKNOWN_API", "E_OPERATION_OFF", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
     ("E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE"),
     ("E_UNDEFINED", "E_FORWARD", "E_REDEFINED", "E_ITEM_OUTSIDE_LOOP"),
     ("E_TYPE", "E_OPTIONAL", "E_OUTPUT_UNBOUND", "E_BRANCH_MISMATCH"),
@@ -134,6 +134,7 @@ class Trying:
     worlds: Callable[[], tuple[ExampleWorld, ...]] = tuple
     entities: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    groups: frozenset[str] = frozenset()  #: optional groups of operations that they may call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +199,7 @@ class Draft:
     def _examine(self, versions: Sequence[Version]) -> Examined:
         readable = [place for place, item in enumerate(versions) if item.written.value is not None]
         values: list[Any] = [versions[place].written.value for place in readable]
-        compilation = compile_document({"tools": values}, entities=self._trying.entities)
+        compilation = compile_document({"tools": values}, entities=self._trying.entities, groups=self._trying.groups)
         admission = admit(
             compilation.tools,
             examples=self._trying.worlds(),

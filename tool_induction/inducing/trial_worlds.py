@@ -29,8 +29,10 @@ class TrialWorlds:
 NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
 
 
-def trial_worlds(domain: Domain, names: Sequence[str], *, store: Path) -> TrialWorlds:
-    """The named worlds of a store; where none is named, that of the sample film.
+def trial_worlds(
+    domain: Domain, names: Sequence[str], *, store: Path, groups: frozenset[str] = frozenset()
+) -> TrialWorlds:
+    """The named worlds of a store; where none is named, that of the sample film. ``groups`` of operations are on in them.
 
     Raises:
         ToolFault: ``no_example_world``, where none is named and the sample film's is not there; ``split_leak``, where a
@@ -47,7 +49,7 @@ def trial_worlds(domain: Domain, names: Sequence[str], *, store: Path) -> TrialW
                 hint="tools are tried on videos of the admission split, or on ones that no split names",
             )
     try:
-        sessions = [_opened(name, store) for name in wanted]
+        sessions = [_opened(name, store, groups) for name in wanted]
     except StoreFault as fault:
         if names:
             raise
@@ -59,25 +61,25 @@ def trial_worlds(domain: Domain, names: Sequence[str], *, store: Path) -> TrialW
         ) from None
     return TrialWorlds(
         hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
-        open=lambda: tuple(_example(name, store) for name in wanted),
+        open=lambda: tuple(_example(name, store, groups) for name in wanted),
     )
 
 
-def _opened(name: str, store: Path) -> Session:
+def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
     from world_api.profiles import open_session
 
-    return open_session(store, name, name=None)
+    return open_session(store, name, name=None, groups=groups)
 
 
-def _example(name: str, store: Path) -> ExampleWorld:
+def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
     """A world whose every run gets a session of its own: what one tool writes is not seen by the next."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
-        session = _opened(name, store)
+        session = _opened(name, store, groups)
         return partial(run, session), session
 
-    session = _opened(name, store)
+    session = _opened(name, store, groups)
     return ExampleWorld(
         name=name,
         call=partial(run, session),

@@ -18,6 +18,7 @@ ErrorCode = Literal[
     "E_SHAPE",
     "E_NAME",
     "E_UNKNOWN_API",
+    "E_OPERATION_OFF",
     "E_UNKNOWN_TOOL",
     "E_UNKNOWN_AGGREGATE",
     "E_UNKNOWN_PARAM",

@@ -41,4 +41,4 @@ MAX_ANSWER_CHARACTERS = 40  #: of one answer
 MAX_ANSWERS_CHARACTERS = 200  #: of all answers together
 MAX_JUDGED_ITEMS = 100  #: the largest max_items of a judge step
 DEFAULT_JUDGED_ITEMS = 20  #: written out where it says none
-MAX_PLANNED_TOKENS = 200_000  #: tokens of a judging model that one tool may need at most
+MAX_PLANNED_TOKENS = 200_000  #: tokens of models that judge or look that one tool may need at most

@@ -26,7 +26,7 @@ from tool_induction.language.types import (
     join,
     plain,
 )
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 Schema = Mapping[str, Any]
 _SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "string": STRING, "null": NULL}
@@ -99,13 +99,13 @@ class OperationTypes:
 @lru_cache(maxsize=64)
 def operation_types(name: str) -> OperationTypes:
     """The types of one operation."""
-    parameters = OPERATIONS[name].parameters_schema()
+    parameters = EVERY_OPERATION[name].parameters_schema()
     return OperationTypes(
         parameters={
             key: type_from_schema(value, parameters) for key, value in parameters.get("properties", {}).items()
         },
         required=frozenset(parameters.get("required", ())),
-        result=type_from_schema(OPERATIONS[name].result_schema()),
+        result=type_from_schema(EVERY_OPERATION[name].result_schema()),
         parameters_schema=parameters,
     )
 
@@ -142,6 +142,6 @@ def _scalar_schema(name: str) -> dict[str, Any]:
 
 def takes_words(operation: str, parameter: str) -> bool:
     """Whether a parameter of an operation takes one of a closed list of words."""
-    if operation not in OPERATIONS:
+    if operation not in EVERY_OPERATION:
         return False
     return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)

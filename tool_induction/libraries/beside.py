@@ -6,7 +6,7 @@ Running a library needs none of it, so that loading does not look at it; whoever
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return {name: _sha256(folder / name) for name in names if (folder / name).is_file()}
 
 
-def check_beside(folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False) -> list[str]:
+def check_beside(
+    folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
+) -> list[str]:
     """Compare what lies beside a library with what its manifest says; the names of what is not there any more.
 
     Raises:
@@ -43,7 +45,7 @@ def check_beside(folder: Traversable, manifest: Mapping[str, Any], *, allow_judg
     if unpruned is not None:
         if not (folder / UNPRUNED).is_dir():
             missing.append(UNPRUNED)
-        elif load_library(Path(str(folder / UNPRUNED)), allow_judge=allow_judge).hash != unpruned:
+        elif load_library(Path(str(folder / UNPRUNED)), allow_judge=allow_judge, groups=groups).hash != unpruned:
             raise changed(folder, UNPRUNED, "its content hash")
     return missing
 

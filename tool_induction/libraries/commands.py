@@ -1,7 +1,8 @@
-"""``videoworld tools review | fork | diff | schemas``: what is done with a library beside checking and running it."""
+"""``videoworld tools review | fork | diff | schemas | arm``: what is done with a library beside checking and running it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tool_induction.judging.options import AllowJudgeOption
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, note, show, to_json
+from tool_induction.libraries.arms.commands import arm
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, WithOption, note, show, to_json
 
 if TYPE_CHECKING:
     from tool_induction.language.diagnostics import Diagnostic
@@ -24,7 +26,7 @@ Format = Literal["openai", "openai-strict", "mcp", "cards"]
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the group of tool commands."""
-    for command in (review, fork, diff, schemas):
+    for command in (review, fork, diff, schemas, arm):
         app.command()(command)
 
 
@@ -38,6 +40,7 @@ def review(
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page there instead.")] = None,
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a library to a person: each tool with its plan, its price, notes and an example run.
@@ -50,9 +53,11 @@ def review(
 
     if html is not None:
         _refuse_to_overwrite(html)
-    library = load_whole(source, allow_judge=allow_judge)
+    library = load_whole(source, allow_judge=allow_judge, groups=groups or ())
     seen = review_library(
-        library, _notes(source, allow_judge=allow_judge), _examples(video, store, args, set(library.tools))
+        library,
+        _notes(source, allow_judge=allow_judge, groups=groups or ()),
+        _examples(video, store, args, set(library.tools), groups or ()),
     )
     if html is not None:
         html.write_text(review_html(seen), encoding="utf-8")
@@ -77,7 +82,7 @@ def _refuse_to_overwrite(page: Path) -> None:
         )
 
 
-def load_whole(source: str, *, allow_judge: bool) -> ToolLibrary:
+def load_whole(source: str, *, allow_judge: bool, groups: Sequence[str] = ()) -> ToolLibrary:
     """Load a library, and compare what lies beside it too; what is gone is said on stderr.
 
     Raises:
@@ -86,25 +91,25 @@ def load_whole(source: str, *, allow_judge: bool) -> ToolLibrary:
     from tool_induction.libraries.beside import check_beside
     from tool_induction.library import find_library, load_library
 
-    library = load_library(source, allow_judge=allow_judge)
+    library = load_library(source, allow_judge=allow_judge, groups=groups)
     found = find_library(source)
     if found.is_dir():
-        missing = check_beside(found, library.manifest, allow_judge=allow_judge)
+        missing = check_beside(found, library.manifest, allow_judge=allow_judge, groups=groups)
         if missing:
             note(f"{library.name}: not there any more, so not compared: {', '.join(missing)}")
     return library
 
 
-def _notes(source: str, *, allow_judge: bool) -> tuple[Diagnostic, ...]:
+def _notes(source: str, *, allow_judge: bool, groups: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
     from tool_induction.compiler.compiling import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)
     content = read_bytes(found / TOOLS_FILE if found.is_dir() else found)
-    return compile_document(content, allow_judge=allow_judge).diagnostics
+    return compile_document(content, allow_judge=allow_judge, groups=groups).diagnostics
 
 
-def _examples(video: str, store: Path, args: str | None, tools: set[str]) -> ExampleRuns:
+def _examples(video: str, store: Path, args: str | None, tools: set[str], groups: Sequence[str]) -> ExampleRuns:
     from tool_induction.libraries.examples import ExampleRuns
     from world_api.core.faults import ToolFault
     from world_api.exposure.cli import read_arguments
@@ -117,7 +122,7 @@ def _examples(video: str, store: Path, args: str | None, tools: set[str]) -> Exa
             f"--args has {wrong[0][:64]!r}, which is no tool with an object of arguments",
             hint='for example --args \'{"locate_event": {"event": "the door is closed"}}\'',
         )
-    return ExampleRuns.on_video(store, video, given=given) if video else ExampleRuns(given=given)
+    return ExampleRuns.on_video(store, video, given=given, groups=groups) if video else ExampleRuns(given=given)
 
 
 def fork(
@@ -137,6 +142,7 @@ def fork(
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
     why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Edit a library: the result is a new one with its own hash, which says what it came from. Faults stop it."""
@@ -145,7 +151,7 @@ def fork(
     from tool_induction.library import load_library, read_bytes
 
     made = fork_library(
-        load_library(source, allow_judge=allow_judge),
+        load_library(source, allow_judge=allow_judge, groups=groups or ()),
         Edits(
             edit=None if edit is None else read_bytes(edit),
             add=None if add is None else read_bytes(add),
@@ -158,6 +164,7 @@ def fork(
         by=by,
         note=why,
         allow_judge=allow_judge,
+        groups=groups or (),
     )
     show(
         made.record(),
@@ -170,13 +177,17 @@ def diff(
     before: Library,
     after: Annotated[str, typer.Argument(metavar="OTHER", help="The library or document to compare it with.")],
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two libraries: tools that went, came and changed, and at which places."""
     from tool_induction.libraries.comparing import compared, comparison_text
     from tool_induction.library import load_library
 
-    record = compared(load_library(before, allow_judge=allow_judge), load_library(after, allow_judge=allow_judge))
+    record = compared(
+        load_library(before, allow_judge=allow_judge, groups=groups or ()),
+        load_library(after, allow_judge=allow_judge, groups=groups or ()),
+    )
     show(record, as_json=as_json, text=lambda: comparison_text(record))
 
 
@@ -186,13 +197,14 @@ def schemas(
         Format, typer.Option("--format", help="OpenAI function tools, loose or strict; MCP tools; signature cards.")
     ] = "openai",
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print a library's tools as other programs want them, or as cards for people."""
     from tool_induction.libraries.faces import faces
     from tool_induction.library import load_library
 
-    made = faces(load_library(source, allow_judge=allow_judge).tools, wanted)
+    made = faces(load_library(source, allow_judge=allow_judge, groups=groups or ()).tools, wanted)
     if wanted == "openai-strict":
         for loose in [tool["function"]["name"] for tool in made if isinstance(tool, dict) and not _is_strict(tool)]:
             note(f"{loose}: strict mode cannot say its inputs; offered without it")

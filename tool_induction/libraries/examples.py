@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from tool_induction.runtime.calling import Caller, WorldState
 from tool_induction.runtime.running import run_tool
 from tool_induction.toolset import FOR_MODELS
 from world_api.core.faults import VideoWorldError
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,13 +101,18 @@ class ExampleRuns:
 
     @classmethod
     def on_video(
-        cls, store: Path, video_id: str, *, given: Mapping[str, Mapping[str, Any]] | None = None
+        cls,
+        store: Path,
+        video_id: str,
+        *,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
+        groups: Collection[str] = (),
     ) -> ExampleRuns:
-        """Examples on a stored world, in a session that is not kept."""
+        """Examples on a stored world, in a session that is not kept. ``groups``: optional operations that are on."""
         from world_api.operations import run
         from world_api.profiles import open_session
 
-        session = open_session(store, video_id, name=None)
+        session = open_session(store, video_id, name=None, groups=groups)
         call = partial(run, session)
         return cls(call=call, world=session, material=material_of(call, video_id), given=given)
 
@@ -175,7 +180,7 @@ def material_of(call: Caller, video_id: str) -> Material:
 
 
 def _rows(call: Caller, operation: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
-    if operation not in OPERATIONS:
+    if operation not in EVERY_OPERATION:
         return []
     try:
         rows: list[dict[str, Any]] = call(operation, arguments)[key]

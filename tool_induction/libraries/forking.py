@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ def fork_library(
     by: str = "",
     note: str = "",
     allow_judge: bool = False,
+    groups: Collection[str] = (),
 ) -> Fork:
     """Freeze an edited copy of a library; the parent stays as it is.
 
@@ -70,7 +71,7 @@ def fork_library(
             ``same_tools``: the edits change nothing; and what freezing raises.
     """
     before = {item.name: item.frozen for item in parent.tools.values()}
-    tools = _compiled(_edited(before, edits), allow_judge=allow_judge)
+    tools = _compiled(_edited(before, edits), allow_judge=allow_judge, groups=groups)
     changes = tool_changes(before, {item.name: item.frozen for item in tools.values()})
     if changes.none:
         raise ToolFault(
@@ -81,7 +82,7 @@ def fork_library(
         date=date,
         domain=str(parent.manifest.get("domain", "")),
         details={
-            "lineage": [*parent.manifest.get("lineage", ()), _ancestor(parent)],
+            "lineage": [*parent.manifest.get("lineage", ()), ancestor_of(parent)],
             "changes": changes.record(),
             **({"by": by} if by else {}),
             **({"note": note} if note else {}),
@@ -90,8 +91,10 @@ def fork_library(
     return Fork(library=freeze_library(tools, folder, name=name, origin=origin), parent=parent, changes=changes)
 
 
-def _compiled(documents: Mapping[str, Any], *, allow_judge: bool) -> Mapping[str, CompiledTool]:
-    compilation = compile_document({"tools": [*documents.values()]}, allow_judge=allow_judge)
+def _compiled(
+    documents: Mapping[str, Any], *, allow_judge: bool, groups: Collection[str]
+) -> Mapping[str, CompiledTool]:
+    compilation = compile_document({"tools": [*documents.values()]}, allow_judge=allow_judge, groups=groups)
     faults = [item for item in compilation.diagnostics if item.severity == "error"]
     if faults:
         shown = "; ".join(
@@ -105,7 +108,7 @@ def _compiled(documents: Mapping[str, Any], *, allow_judge: bool) -> Mapping[str
     return compilation.tools
 
 
-def _ancestor(parent: ToolLibrary) -> dict[str, Any]:
+def ancestor_of(parent: ToolLibrary) -> dict[str, Any]:
     """What a fork remembers of a library it came from; a plain file has no manifest and is known by its hash."""
     known = {"name": parent.name, "content_hash": parent.hash, "origin": "not frozen"}
     return known | {key: value for key, value in parent.manifest.items() if key not in _NOT_KEPT}

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from world_api.core.canonical import canonical, content_hash
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 #: ``state``, and under ``parameters`` and ``result`` a text for each property path
 Signature = dict[str, Any]
@@ -28,7 +28,7 @@ def operation_hash(name: str) -> str:
 
 def signature_of(name: str) -> Signature:
     """An operation's signature."""
-    operation = OPERATIONS[name]
+    operation = EVERY_OPERATION[name]
     return {
         "state": operation.state,
         "parameters": paths_of(operation.parameters_schema()),
@@ -81,7 +81,7 @@ def operation_differences(stored: Mapping[str, Any]) -> list[str]:
     """How the operations of this version differ from stored signatures, one line each; those that are alike say nothing."""
     lines: list[str] = []
     for name, signature in stored.items():
-        if name not in OPERATIONS:
+        if name not in EVERY_OPERATION:
             lines.append(f"{name} is gone")
             continue
         current = signature_of(name)

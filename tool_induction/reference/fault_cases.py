@@ -12,6 +12,13 @@ _LOOK: Json = {
     "save_as": "seen",
 }
 _FIRST_SEEN = {"type": "aggregate", "operation": "pick_earliest", "inputs": "seen", "save_as": "first_hit"}
+_SCAN: Json = {
+    "type": "call_world_api",
+    "api": "scan_segments",
+    "params": {"video_id": "{{video_id}}", "query": "{{query}}"},
+    "save_as": "found",
+}
+_FIRST_MATCH = {"type": "aggregate", "operation": "pick_earliest", "inputs": "found", "save_as": "first_hit"}
 _CALL: Json = {
     "type": "call_tool",
     "tool": "find_first_hit",
@@ -60,6 +67,12 @@ FAULTS: tuple[Case, ...] = (
         when="There is no operation of that name.",
         example=tool(_LOOK | {"api": "detect_object"}, _FIRST_SEEN),
         mended=((("steps", 1, "api"), "detect_objects"),),
+    ),
+    Case(
+        code="E_OPERATION_OFF",
+        when="The operation belongs to an optional group that is not switched on (--with GROUP).",
+        example=tool(_SCAN, _FIRST_MATCH),
+        mended=((("steps", 1, "api"), "search_segments_by_text"), (("steps", 1, "params", "top_k"), 5)),
     ),
     Case(
         code="E_UNKNOWN_TOOL",

@@ -12,7 +12,7 @@ from tool_induction.runtime.answers.memo import Memo
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Tracer
 from world_api.core.cost import Cost
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 if TYPE_CHECKING:
     from tool_induction.runtime.ahead.lookahead import Lookahead
@@ -41,7 +41,7 @@ class OperationCalls:
         """The price of all that was asked, as if nothing had been remembered."""
         total = Cost()
         for name, count in self._asked.items():
-            total += OPERATIONS[name].price.times(count)
+            total += EVERY_OPERATION[name].price.times(count)
         return total
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class OperationCalls:
 
     def _behind(self, name: str, made_from: Sequence[int]) -> tuple[int, ...]:
         """What was written before bears on what a session remembers."""
-        if not OPERATIONS[name].depends_on_session or not self._writes:
+        if not EVERY_OPERATION[name].depends_on_session or not self._writes:
             return tuple(made_from)
         return tuple(sorted({*made_from, *self._writes}))
 

@@ -53,6 +53,9 @@ _STOP_CHINESE = frozenset(
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
+#: Chinese characters that join words; at the edge of three characters or more, or inside of four, they are no part of one.
+_JOINING_CHINESE = frozenset("的了着在是和与或及跟")
+
 #: Words of these tables that say more than their kind: nothing that is measured tells a man from a woman.
 _NARROWER = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
@@ -135,6 +138,48 @@ def unseen_words(text: str) -> list[str]:
     latin = [word for word in _LATIN.findall(folded) if word not in _STOP_WORDS and word not in _english()]
     runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
+
+
+def required_terms(text: str) -> list[str]:
+    """The terms all of which a text holds that a description fits: words, and the concepts (marked ``#``) others name.
+
+    Words without content are not required, nor is what stands behind a word that turns the description around; where
+    nothing else is left, all words are.
+    """
+    kept, _ = before_turning(text)
+    found: list[str] = []
+    for word in unseen_words(kept):
+        found += _chinese_terms(word) if _CHINESE.match(word) else [word]
+    found += sorted(f"#{concept}" for concept in concepts(kept))
+    return list(dict.fromkeys(found or words(text)))
+
+
+def unrequired_words(text: str) -> list[str]:
+    """Words of a description that ``required_terms`` makes nothing of, as they are written.
+
+    Those are words for a narrower kind than can be told (``woman``), and what stands behind a word that turns the
+    description around, with that word.
+    """
+    used = set(required_terms(text))
+    return [word for word in unused_words(text) if not {_stem(word), *_chinese_terms(word)} & used]
+
+
+def _chinese_terms(run: str) -> list[str]:
+    """What a run of characters is looked for by: pairs, which say where its characters stand; one character by itself."""
+    terms: list[str] = []
+    for part in _parted(run):
+        units = [part] if len(part) == 1 else [part[i : i + 2] for i in range(len(part) - 1)]
+        terms += [unit for unit in units if unit not in _STOP_CHINESE] or units
+    return terms
+
+
+def _parted(run: str) -> list[str]:
+    if len(run) >= 3:
+        run = run.strip("".join(_JOINING_CHINESE)) or run
+    if len(run) < 4:
+        return [run]
+    spaced = "".join(" " if character in _JOINING_CHINESE else character for character in run)
+    return spaced.split() or [run]
 
 
 def before_turning(text: str) -> tuple[str, str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
+from world_api.core.spending import Spent
 
 Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
 Vector = NDArray[np.float32]  #: one of unit length
@@ -136,6 +137,121 @@ class FrameSource(Protocol):
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
+        """
+        ...
+
+
+class PictureSource(Protocol):
+    """Several frames of one video at once."""
+
+    def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
+        """The frame on screen at each time (rising), none larger than that; None: as they are.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``.
+        """
+        ...
+
+
+LookTask = Literal["caption", "answer", "state", "actions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture that a model is shown: of which moment (seconds), and whether it is a part cut out of the frame."""
+
+    time: float
+    image: Image
+    is_part: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookRequest:
+    """What a model shall look at, and what for. ``question`` and ``subject`` (what it is about) are data, never instructions.
+
+    ``request`` names this request: what it costs is charged under that name.
+    """
+
+    task: LookTask
+    span: TimeSpan
+    pictures: tuple[Picture, ...]
+    request: str
+    question: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenAction:
+    """An action that a model names. ``confidence`` (0 to 1) only where it gave one."""
+
+    label: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookReply:
+    """What a model says of pictures: in words, how sure (only where it gave that), and what it says it cannot tell."""
+
+    text: str
+    confidence: float | None
+    uncertain: str
+    actions: tuple[SeenAction, ...]
+    spent: Spent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Tokens that a look is likely to take, at most so many of them written, and in words what that rests on."""
+
+    prompt: int
+    completion: int
+    most_completion: int
+    assumed: str
+
+
+class VisionModel(Protocol):
+    """A model that is asked about pictures.
+
+    ``producer`` covers all that its answers depend on beside the request: model, prompts, size of the pictures.
+    ``longest_side`` is the size in pixels it wants pictures in.
+    """
+
+    name: str
+    producer: str
+    longest_side: int
+
+    def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
+        """What a look at so many frames of that size (pixels) is likely to take."""
+        ...
+
+    def look(self, request: LookRequest) -> LookReply:
+        """What it says. The cost is charged, also where the reply cannot be read.
+
+        Raises:
+            BackendFault: ``endpoint_takes_no_images``, ``sight_unreadable``, and what the endpoint's chat model names.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """Vectors of some texts, in their order, and what they cost."""
+
+    vectors: Vectors
+    spent: Spent
+
+
+class EmbeddingModel(Protocol):
+    """Dense text vectors from a model that costs something. ``producer`` covers all that they depend on."""
+
+    name: str
+    producer: str
+
+    def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
+        """One unit vector a text. The cost is charged under the name ``request``.
+
+        Raises:
+            BackendFault: ``embedding_unreadable``, and what the endpoint names.
         """
         ...
 

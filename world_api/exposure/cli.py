@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from world_api.core.faults import OperationFault, VideoWorldError
 from world_api.core.printable import visible
@@ -28,6 +29,30 @@ SessionOption = Annotated[str, typer.Option("--session", help="Session whose wri
 PairsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments, read by their type.")
 ]
+
+
+def _known_groups(names: list[str] | None) -> list[str] | None:
+    """The names, each of an optional group that there is.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
+    if names:
+        from world_api.operations import check_groups
+
+        check_groups(names)
+    return names
+
+
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="GROUP",
+        callback=_known_groups,
+        help="Switch on an optional group of operations beside the sixteen (inspect); may be given again.",
+    ),
+]
 ArgsOption = Annotated[str | None, typer.Option("--args", help="Arguments as one JSON object; KEY=VALUE wins over it.")]
 
 #: minutes and seconds, maybe with hours, as players show them
@@ -41,6 +66,32 @@ def command_app(about: str | None = None) -> typer.Typer:
     """A Typer app for one sub-command (or, with a help text, for a group of them), in the house's plain style."""
     group = about is not None
     return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
+
+
+def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
+    """A kind of command whose help lists its options under headings, each with the names of its parameters.
+
+    Options that stand under no heading come last, under "Options".
+    """
+    heading_of = {name: heading for heading, names in headings.items() for name in names}
+
+    class UnderHeadings(TyperCommand):
+        """A command with a long list of options."""
+
+        def format_options(self, ctx: Any, formatter: Any) -> None:
+            """Write the arguments, then the options under their headings."""
+            lists: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *headings, "Options")}
+            for parameter in self.get_params(ctx):
+                record = parameter.get_help_record(ctx)
+                own = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                if record is not None:
+                    lists[heading_of.get(parameter.name or "", own)].append(record)
+            for heading, records in lists.items():
+                if records:
+                    with formatter.section(heading):
+                        formatter.write_dl(records)
+
+    return UnderHeadings
 
 
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:

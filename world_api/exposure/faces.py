@@ -1,4 +1,4 @@
-"""The faces of the sixteen operations, each made from the registry and nothing else."""
+"""The faces of the operations, each made from the registry and nothing else: the sixteen, and what groups add to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADINGS = ("#", "operation", "parameters", "result", "state", "price")
 class OperationRow:
     """One line of the table of operations: texts, ready to be shown."""
 
-    number: str
+    number: str  #: of the sixteen; of others the group
     name: str
     parameters: str
     result: str
@@ -35,20 +35,20 @@ class OperationRow:
         return (self.number, self.name, self.parameters, self.result, self.state, self.price)
 
 
-def render(face: Face) -> str:
+def render(face: Face, operations: Mapping[str, Operation] = OPERATIONS) -> str:
     """One face as text: a Markdown table, or indented JSON."""
     if face == "table":
-        return markdown_table()
-    return json.dumps(_documents(face), indent=2, ensure_ascii=False) + "\n"
+        return markdown_table(operations)
+    return json.dumps(_documents(face, operations), indent=2, ensure_ascii=False) + "\n"
 
 
-def _documents(face: Face) -> list[Schema]:
+def _documents(face: Face, operations: Mapping[str, Operation]) -> list[Schema]:
     if face == "json-schema":
-        return json_schemas()
-    return mcp_tools() if face == "mcp" else openai_tools(strict=face == "openai-strict")
+        return json_schemas(operations)
+    return mcp_tools(operations) if face == "mcp" else openai_tools(operations, strict=face == "openai-strict")
 
 
-def json_schemas() -> list[Schema]:
+def json_schemas(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
     """Each operation with self-contained JSON Schemas of its parameters and its result."""
     return [
         {
@@ -60,19 +60,19 @@ def json_schemas() -> list[Schema]:
             "parameters": plain_schema(item.parameters_schema()),
             "result": plain_schema(item.result_schema()),
         }
-        for item in OPERATIONS.values()
+        for item in operations.values()
     ]
 
 
-def openai_tools(*, strict: bool) -> list[Schema]:
+def openai_tools(operations: Mapping[str, Operation] = OPERATIONS, *, strict: bool) -> list[Schema]:
     """Each operation as a function tool of the Chat Completions API."""
     return [
         openai_tool(item.name, item.description, item.parameters_schema(), strict=strict)
-        for item in OPERATIONS.values()
+        for item in operations.values()
     ]
 
 
-def mcp_tools() -> list[Schema]:
+def mcp_tools(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
     """Each operation as a tool of the Model Context Protocol."""
     return [
         mcp_tool(
@@ -82,18 +82,19 @@ def mcp_tools() -> list[Schema]:
             item.result_schema(),
             writes=item.state == "writes",
         )
-        for item in OPERATIONS.values()
+        for item in operations.values()
     ]
 
 
-def operation_rows() -> list[OperationRow]:
-    """The table of operations, in the published order, numbered from 1."""
-    return [_row(number, item) for number, item in enumerate(OPERATIONS.values(), start=1)]
+def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[OperationRow]:
+    """The table of operations, in the published order; the sixteen have their numbers, what groups add has none."""
+    numbers = {name: str(number) for number, name in enumerate(OPERATIONS, start=1)}
+    return [_row(numbers.get(name, item.group), item) for name, item in operations.items()]
 
 
-def _row(number: int, item: Operation) -> OperationRow:
+def _row(number: str, item: Operation) -> OperationRow:
     return OperationRow(
-        number=str(number),
+        number=number,
         name=item.name,
         parameters=", ".join(item.signature()),
         result=", ".join(result_fields(item)),
@@ -128,9 +129,9 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def markdown_table() -> str:
+def markdown_table(operations: Mapping[str, Operation] = OPERATIONS) -> str:
     """The table of operations in Markdown, its columns aligned so that it also reads well in a terminal."""
-    cells = [_HEADINGS, *(row.cells() for row in operation_rows())]
+    cells = [_HEADINGS, *(row.cells() for row in operation_rows(operations))]
     widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADINGS))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
     lines.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")

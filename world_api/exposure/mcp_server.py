@@ -6,7 +6,7 @@ The low-level server takes our schemas as they are; the SDK's decorated one woul
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -16,6 +16,7 @@ from mcp.server.stdio import stdio_server
 
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.faces import mcp_tools
+from world_api.operations import operations_for
 from world_api.version import project_version
 
 #: Calls one operation or tool by name with JSON arguments, on a session that the caller opened.
@@ -25,17 +26,22 @@ _INSTRUCTIONS = "Answer questions about a long video by calling these operations
 
 
 def mcp_server(
-    call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), name: str = "video-world-api"
+    call: Call,
+    *,
+    more_tools: Sequence[Mapping[str, Any]] = (),
+    groups: Collection[str] = (),
+    name: str = "video-world-api",
 ) -> Server[Any]:
     """A server that offers the operations with output schemas and annotations, and runs them through ``call``.
 
-    ``more_tools``, in the form of MCP tools, come first: they do more at once.
+    ``more_tools``, in the form of MCP tools, come first: they do more at once. ``groups`` are the optional groups of
+    operations that are offered beside the sixteen.
 
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
     A named fault becomes a tool error whose text is the fault's JSON record; a result that says it ended with one
     (``status: error``) is a tool error too, and keeps its record.
     """
-    tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools())]
+    tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)))]
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def list_tools(_context: object, _request: object) -> types.ListToolsResult:
@@ -54,9 +60,9 @@ def mcp_server(
     )
 
 
-def serve_stdio(call: Call, *, more_tools: Sequence[Mapping[str, Any]] = ()) -> None:
+def serve_stdio(call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()) -> None:
     """Serve the operations, and more tools, on standard input and output until the client closes them."""
-    anyio.run(_serve_stdio, mcp_server(call, more_tools=more_tools))
+    anyio.run(_serve_stdio, mcp_server(call, more_tools=more_tools, groups=groups))
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

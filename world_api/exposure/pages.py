@@ -9,7 +9,7 @@ from typing import Any
 
 from world_api.exposure.faces import COMMON_RESULT_FIELDS, markdown_table, price_text
 from world_api.exposure.schemas import plain_schema
-from world_api.operations import OPERATIONS, Operation
+from world_api.operations import OPERATIONS, Operation, group_names, operations_of
 
 _HEAD = """# The sixteen operations
 
@@ -22,8 +22,18 @@ can be looked at again), `truncated` and `hint`. Prices are what a call is expec
 """
 
 
+_GROUP = """## Optional group `{group}`
+
+Off unless an experiment switches it on by name, for all systems that are compared or for none: `--with {group}` on `call`,
+`ops`, `serve`, `ask`, `tools` and `induce`, or `open_session(..., groups={{"{group}"}})`. Where it is off, a call is refused
+as `operation_off`, a tool that calls it does not compile (`E_OPERATION_OFF`), and a library that needs it does not load
+(`operations_off`).
+
+"""
+
+
 def operations_page() -> str:
-    """``operations.md``: the table of operations, then each with its parameters and result."""
+    """``operations.md``: the table of operations, then each with its parameters and result, then the optional groups."""
     parts = [_HEAD + markdown_table()]
     category = ""
     for item in OPERATIONS.values():
@@ -31,6 +41,9 @@ def operations_page() -> str:
             category = item.category
             parts.append(f"## {category.capitalize()}\n")
         parts.append(_section(item))
+    for group in group_names():
+        parts.append(_GROUP.format(group=group) + markdown_table(operations_of(group)))
+        parts.extend(_section(item) for item in operations_of(group).values())
     return "\n".join(parts)
 
 

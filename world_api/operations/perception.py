@@ -11,6 +11,7 @@ from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import moment, optional_stretch, stretch
 from world_api.operations.answering.citing import MAX_EVIDENCE, cite_passages, evidence, times
 from world_api.operations.answering.finding import actions_in, find_objects
+from world_api.operations.answering.looking import done_in, seen_in, sight_evidence, sight_note
 from world_api.operations.answering.wording import caption
 from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, StartTime, Timestamp, VideoId
 from world_api.operations.declaring.registry import operation
@@ -36,13 +37,18 @@ TextQuery = Annotated[
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
     span = stretch(session, video_id, start_time, end_time)
-    told = caption(session.view, span)
+    seen = seen_in(session, span)
+    told = caption(session.view, span, seen_as=None if seen is None else seen.text)
+    cited = cite_passages(session, told.passages)
+    if seen is not None:
+        cited = [sight_evidence(session, seen, span), *cited][:MAX_EVIDENCE]
+    hints = [f"left out: {', '.join(told.left_out)}; describe shorter stretches to have all"] if told.left_out else []
     return Caption(
         **times(span),
         caption=told.text,
-        evidence=cite_passages(session, told.passages) or [evidence(session, span, "look", None)],
+        evidence=cited or [evidence(session, span, "look", None)],
         truncated=bool(told.left_out),
-        hint=f"left out: {', '.join(told.left_out)}; describe shorter stretches to have all" if told.left_out else "",
+        hint=". ".join([*hints, *([] if seen is None else [sight_note(seen)])]),
     )
 
 
@@ -83,13 +89,18 @@ def detect_objects(
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
     """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
     span = stretch(session, video_id, start_time, end_time)
+    seen = done_in(session, span)
+    named = [] if seen is None else seen[0]
     found = actions_in(session, span)
+    shown = found[: MAX_ACTIONS - len(named)]
+    left_out = len(found) > len(shown)
+    cited = [
+        evidence(session, TimeSpan(start=a.start_time, end=a.end_time), source, a.confidence) for a, source in shown
+    ]
+    hints = ["ask about a shorter stretch to see all"] if left_out else []
     return Actions(
-        actions=[action for action, _ in found[:MAX_ACTIONS]],
-        evidence=[
-            evidence(session, TimeSpan(start=a.start_time, end=a.end_time), source, a.confidence)
-            for a, source in found[:MAX_EVIDENCE]
-        ],
-        truncated=len(found) > MAX_ACTIONS,
-        hint="ask about a shorter stretch to see all" if len(found) > MAX_ACTIONS else "",
+        actions=[*named, *(action for action, _ in shown)],
+        evidence=[*([] if seen is None else [sight_evidence(session, seen[1], span)]), *cited][:MAX_EVIDENCE],
+        truncated=left_out,
+        hint=". ".join([*hints, *([] if seen is None else [sight_note(seen[1])])]),
     )

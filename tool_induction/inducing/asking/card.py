@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
@@ -18,7 +18,7 @@ from tool_induction.language.types import (
     Type,
     show,
 )
-from world_api.operations import OPERATIONS
+from world_api.operations import operations_for
 from world_api.operations.declaring.registry import BESIDE
 
 _MOST_WORDS = 4  #: of an enumeration that is written out where it is used
@@ -34,9 +34,9 @@ _TAKES = {
 }
 
 
-def operation_lines() -> Iterator[tuple[str, str]]:
+def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Each operation's signature, and what it does."""
-    for name, operation in OPERATIONS.items():
+    for name, operation in operations_for(groups).items():
         types = operation_types(name)
         properties = types.parameters_schema.get("properties", {})
         parameters = ", ".join(
@@ -49,9 +49,9 @@ def operation_lines() -> Iterator[tuple[str, str]]:
         yield f"{name}({given}) -> {_result(types.result)}{mark}", operation.description
 
 
-def record_lines() -> Iterator[str]:
+def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
     """The records that operations return, field by field, and the words of their longer enumerations."""
-    used = {name for operation in OPERATIONS for name in _named(operation_types(operation).result)}
+    used = {name for operation in operations_for(groups) for name in _named(operation_types(operation).result)}
     words: dict[str, tuple[str, ...]] = {}
     for name, type_ in world_types().items():
         if name in used | {"Evidence"} and isinstance(type_, RecordType):

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from tool_induction.domains import Domain, WorkedExample
 from tool_induction.inducing.asking import card
@@ -36,9 +36,10 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """The inducer's prompts, filled in."""
+    """The inducer's prompts, filled in. ``groups``: optional groups of operations that tools may call beside the sixteen."""
 
-    def __init__(self, folder: str = "prompts") -> None:
+    def __init__(self, folder: str = "prompts", *, groups: frozenset[str] = frozenset()) -> None:
+        self._groups = groups
         self._files = PromptFiles("tool_induction.inducing", folder)
         self._worked = (
             (files("tool_induction.inducing") / folder / "worked_tool.json").read_text(encoding="utf-8").strip()
@@ -52,18 +53,13 @@ class InducerPrompts:
     def system(self, mode: Mode) -> str:
         """What stays the same in every request."""
         return self._files.render(
-            "system",
-            reply_form=self._reply_form(mode),
-            operations=list(card.operation_lines()),
-            records=list(card.record_lines()),
-            types=known_types(),
-            steps=list(card.step_lines()),
-            loop_keys=card.loop_keys(),
-            limits=limits,
-            filters=sorted(FILTERS),
-            aggregates=list(card.aggregate_lines()),
-            worked_tool=self._worked,
+            "system", reply_form=self._reply_form(mode), worked_tool=self._worked, **_language_tables(self._groups)
         )
+
+    def language(self) -> str:
+        """The operations and the tool language alone, with an example of a tool: for whoever writes one that is not kept."""
+        told = self._files.render("language", **_language_tables(self._groups))
+        return f"{told}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
         """What is asked of one draw: the domain and the kinds of tools, in an order that the seed decides."""
@@ -97,6 +93,19 @@ class InducerPrompts:
 
     def _reply_form(self, mode: Mode) -> str:
         return self._files.render("reply_form", mode=mode)
+
+
+def _language_tables(groups: frozenset[str]) -> dict[str, Any]:
+    return {
+        "operations": list(card.operation_lines(groups)),
+        "records": list(card.record_lines(groups)),
+        "types": known_types(),
+        "steps": list(card.step_lines()),
+        "loop_keys": card.loop_keys(),
+        "limits": limits,
+        "filters": sorted(FILTERS),
+        "aggregates": list(card.aggregate_lines()),
+    }
 
 
 def examples_of(domain: Domain, seed: int) -> list[WorkedExample]:

@@ -73,14 +73,16 @@ class Settings:
     seed: int = 1
     temperature: float | None = None  #: None leaves it to the server
     max_tokens: int | None = None  #: of a reply; None leaves it to the server
+    groups: frozenset[str] = frozenset()  #: optional groups of operations that tools may call
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """The wire form; groups stand there where there are any."""
         return {
             "mode": self.mode,
             "seed": self.seed,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
+            **({"groups": sorted(self.groups)} if self.groups else {}),
         }
 
 
@@ -141,7 +143,7 @@ class Asker:
             if value is not None and (key not in self._without or name != key):
                 request[name] = value
         if self.mode != "plain":
-            request["response_format"] = response_format(self.mode)
+            request["response_format"] = response_format(self.mode, settings.groups)
         return request
 
     def _fallen_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
@@ -164,10 +166,10 @@ class Asker:
         return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
 
 
-def response_format(mode: Mode) -> dict[str, Any]:
+def response_format(mode: Mode, groups: frozenset[str] = frozenset()) -> dict[str, Any]:
     """What a mode asks of a server: one object that holds tools."""
     strict = mode == "strict"
-    schema = {"name": "tool_documents", "strict": strict, "schema": emission_schema(strict=strict)}
+    schema = {"name": "tool_documents", "strict": strict, "schema": emission_schema(strict=strict, groups=groups)}
     return {"type": "json_schema", "json_schema": schema}
 
 

@@ -9,7 +9,7 @@ from functools import reduce
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, binds, blocks, values, walk_steps
 from tool_induction.language.syntax import names
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 Slice = tuple[Step, ...]
 #: Declared seconds from which on a call waits for something beside Python's lock: a picture to be decoded, a model.
@@ -21,7 +21,7 @@ _KEPT: dict[tuple[int, ...], Facts] = {}
 
 def is_waited_for(name: str) -> bool:
     """Whether a call of an operation waits, by its declared price: others only take turns in computing."""
-    price = OPERATIONS[name].price
+    price = EVERY_OPERATION[name].price
     return price.model_calls > 0 or price.seconds >= _WAITS_FROM
 
 
@@ -112,7 +112,7 @@ class Facts:
             case JudgeStep():
                 stops = writes = True  # nothing runs ahead of it, and it is not asked ahead: its answers cost tokens
             case Call(kind="api"):
-                waits, writes = is_waited_for(step.target), OPERATIONS[step.target].state == "writes"
+                waits, writes = is_waited_for(step.target), EVERY_OPERATION[step.target].state == "writes"
             case Call():
                 callee = [self.of(one) for one in self._tools[step.target].tool.steps]
                 waits, writes = any(one.waits for one in callee), any(one.writes for one in callee)

@@ -17,7 +17,7 @@ from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 #: calls one operation: name and arguments in, result record out; raises VideoWorldError. Called from several threads
 #: at once where a run may make several calls at a time.
@@ -95,7 +95,7 @@ class World:
 
     def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
         """What an answer is remembered under; None for operations that write."""
-        operation = OPERATIONS[name]
+        operation = EVERY_OPERATION[name]
         if operation.state == "writes":
             return None
         world = "" if self._state is None else self._state.memo_key

@@ -16,6 +16,7 @@ from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
+from world_api.world.disk import lines
 from world_api.world.disk.files import open_regular
 
 SCHEMA_VERSION = 1
@@ -113,14 +114,15 @@ class ReplayChatModel:
         left = next((queue[0].request for queue in self._waiting.values() if queue), None)
         if left is None:
             return ": all its replies are used up"
-        return f": it first differs at {_first_difference(left, request)}"
+        return f": it first differs at {first_difference(left, request)}"
 
 
-def append_line(path: Path, value: dict[str, Any]) -> None:
-    """Append one JSON line to a file, making it and its folder where they are missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(json_line(value).encode() + b"\n")
+def append_line(path: Path, value: dict[str, Any], *, sync: bool = False) -> None:
+    """Append one JSON line to a file, making it and its folder where they are missing.
+
+    It is in the system's hands when this returns, and survives the end of this process; with ``sync`` a power cut too.
+    """
+    lines.append_line(path, json_line(value).encode(), sync=sync)
 
 
 def read_lines(path: Path, *, hint: str = "give the folder that --record made") -> Iterator[dict[str, Any]]:
@@ -209,18 +211,19 @@ def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
         )
 
 
-def _first_difference(recorded: Any, asked: Any, path: str = "$") -> str:
+def first_difference(recorded: Any, asked: Any, path: str = "$") -> str:
+    """Where two JSON values first differ, as a path from the root ``$``."""
     if isinstance(recorded, dict) and isinstance(asked, dict):
         for key in sorted(recorded.keys() | asked.keys()):
             if recorded.get(key) != asked.get(key):
-                return _first_difference(recorded.get(key), asked.get(key), f"{path}.{key}")
+                return first_difference(recorded.get(key), asked.get(key), f"{path}.{key}")
     if isinstance(recorded, list) and isinstance(asked, list):
-        return _first_difference_in_lists(recorded, asked, path)
+        return _difference_in_lists(recorded, asked, path)
     return path
 
 
-def _first_difference_in_lists(recorded: Sequence[Any], asked: Sequence[Any], path: str) -> str:
+def _difference_in_lists(recorded: Sequence[Any], asked: Sequence[Any], path: str) -> str:
     for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
         if left != right:
-            return _first_difference(left, right, f"{path}[{position}]")
+            return first_difference(left, right, f"{path}[{position}]")
     return f"{path}[{min(len(recorded), len(asked))}]"

@@ -6,19 +6,19 @@ model behind the port. It is there to try the whole chain out; what it answers i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.rules.plans import Conclusion, plan_for
-from world_api.backends.chat.rules.questions import read_question
+from world_api.backends.chat.rules.asked import Asked, read_asked
+from world_api.backends.chat.rules.plans import Conclusion
 from world_api.backends.chat.rules.results import read_result
 from world_api.backends.chat.rules.tools import KNOWN, Facts, OfferedTool, fitting_call, offered_tools
+from world_api.backends.chat.rules.typed import typed_plan, words_of
 
 RULE_BASED = "rule-based"
-_LABELLED = re.compile(r"^(?P<label>video|question)(?: id)?:\s*(?P<value>.*)$", re.IGNORECASE)
 _ANSWER_TOOL = "submit_answer"
 _NOTHING: Mapping[str, Any] = {}
 
@@ -42,18 +42,27 @@ class RuleBasedChatModel:
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = offered_tools(request)
         done = _calls_made(messages)
-        step = _next_step(_facts(messages), tools, done)
+        asked = read_asked(messages, _answer_schema(tools))
+        step = _next_step(asked, tools, done)
         if isinstance(step, Conclusion):
-            return _conclude(step, tools)
+            return _conclude(step, asked, tools)
         return _reply(calls=[replace(call, id=f"call_{len(done) + place}") for place, call in enumerate(step, start=1)])
 
 
-def _next_step(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> list[Call] | Conclusion:
+def _answer_schema(tools: Mapping[str, OfferedTool]) -> Mapping[str, Any] | None:
+    """The schema of the answer, where one can be submitted."""
+    tool = tools.get(_ANSWER_TOOL)
+    properties = tool.parameters.get("properties") if tool is not None else None
+    schema = properties.get("answer") if isinstance(properties, Mapping) else None
+    return schema if isinstance(schema, Mapping) else None
+
+
+def _next_step(asked: Asked, tools: Mapping[str, OfferedTool], done: list[_Done]) -> list[Call] | Conclusion:
     """Run the plan from its start: calls already made are answered from the conversation, the next ones are the step.
 
     What is not on offer is answered with nothing, so that the plan goes on without it.
     """
-    plan = plan_for(facts, _library_call(facts, tools, done))
+    plan = typed_plan(asked, partial(_library_call, tools=tools, done=done))
     made = list(done)
     answered: list[Mapping[str, Any]] | None = None
     while True:
@@ -77,22 +86,11 @@ def _take(made: list[_Done], tool: str) -> _Done | None:
     return found
 
 
-def _library_call(facts: Facts, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:
-    """The call of a tool beyond the known ones: the one already made, else the one that fits."""
+def _library_call(facts: Facts, *, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:
+    """The call of a tool beyond the known ones that fits; where none is on offer any more, the one that was made."""
+    fitting = fitting_call(list(tools.values()), facts)
     used = next((item.tool for item in done if item.tool not in KNOWN), None)
-    return Call(tool=used, arguments={}) if used is not None else fitting_call(list(tools.values()), facts)
-
-
-def _facts(messages: list[Mapping[str, Any]]) -> Facts:
-    """Video and question, from the first message of the user that names them."""
-    asked = next((text for item in messages if item.get("role") == "user" and (text := _text(item))), "")
-    labelled: dict[str, str] = {}
-    for line in asked.splitlines():
-        match = _LABELLED.match(line.strip())
-        if match:
-            labelled.setdefault(match["label"].lower(), match["value"].strip())
-    question = labelled.get("question") or asked
-    return Facts(video_id=labelled.get("video", ""), question=read_question(question))
+    return fitting if fitting is not None or used is None else Call(tool=used, arguments={})
 
 
 def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:
@@ -106,16 +104,13 @@ def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:
     return done
 
 
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    return content if isinstance(content, str) else ""
-
-
-def _conclude(conclusion: Conclusion, tools: Mapping[str, OfferedTool]) -> dict[str, Any]:
+def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool]) -> dict[str, Any]:
+    is_open = asked.kind == "open"
     if _ANSWER_TOOL not in tools:
-        return _reply(content=conclusion.text)
+        return _reply(content=conclusion.text if is_open else words_of(conclusion.value))
+    answer = conclusion.text if is_open else conclusion.value
     spans = [{"start_time": span.start, "end_time": span.end} for span in conclusion.spans]
-    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": conclusion.text, "spans": spans}, id="call_end")])
+    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id="call_end")])
 
 
 def _reply(*, content: str | None = None, calls: list[Call] | None = None) -> dict[str, Any]:

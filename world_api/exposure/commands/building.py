@@ -12,8 +12,21 @@ import typer
 from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.core.faults import VideoWorldError
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+from world_api.exposure.perceiving.options import (
+    DEFAULT_FRAMES,
+    DEFAULT_SIDE,
+    EmbeddingModelOption,
+    EyeChoices,
+    FramesOption,
+    PricesOption,
+    SideOption,
+    VisionModelOption,
+    YesOption,
+    eyes_of,
+)
 
 if TYPE_CHECKING:
+    from world_api.exposure.perceiving.captions import CaptionJob
     from world_api.options import BuildOptions
 
 app = command_app()
@@ -24,6 +37,7 @@ class Profile(StrEnum):
     """Where perception comes from."""
 
     CLASSICAL = "classical"
+    ENDPOINT = "endpoint"
     NEURAL = "neural"
     ORACLE = "oracle"
 
@@ -86,9 +100,22 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
     ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="With --profile endpoint: who looks, on the endpoint of OPENAI_BASE_URL.")
+    ] = None,
+    vision_model: VisionModelOption = None,
+    embedding_model: EmbeddingModelOption = None,
+    frames: FramesOption = DEFAULT_FRAMES,
+    side: SideOption = DEFAULT_SIDE,
+    prices: PricesOption = None,
+    yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build worlds from video files."""
+    """Build worlds from video files.
+
+    With --profile endpoint the world is that of classical, and then a model captions all of it, after telling what that
+    sends to the endpoint and asking; captions are kept beside the world, and what is there is not asked again.
+    """
     from world_api.build.growing.following import Following
     from world_api.build.media.limits import Limits
     from world_api.listening import Listening
@@ -96,8 +123,13 @@ def build(
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    chosen = EyeChoices(
+        profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
+        frames=frames, side=side,
+    )  # fmt: skip
+    job = _caption_job(chosen, prices, yes=yes)
     options = BuildOptions(
-        profile=profile.value,
+        profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
         listening=Listening(
             subtitles=subtitles, speech=speech.value, model=speech_model, language=speech_language.lower()
         ),
@@ -108,23 +140,48 @@ def build(
         following=Following(settled=settled, published=_published) if follow else None,
         record=record,
     )
-    _build_all(videos, store, video_id, options, as_json=as_json)
+    _build_all(videos, store, video_id, options, job, as_json=as_json)
+
+
+def _caption_job(chosen: EyeChoices, prices: Path | None, *, yes: bool) -> CaptionJob | None:
+    """What captions the worlds; None where nobody was chosen to."""
+    import os
+
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.perceiving.captions import CaptionJob
+    from world_api.exposure.perceiving.consent import prices_in
+
+    eyes = eyes_of(chosen, clock=SystemClock(), environment=os.environ)
+    return None if eyes is None else CaptionJob(eyes=eyes, prices=prices_in(prices), yes=yes)
 
 
 def _build_all(
-    videos: Sequence[str], store: Path, video_id: str | None, options: BuildOptions, *, as_json: bool
+    videos: Sequence[str],
+    store: Path,
+    video_id: str | None,
+    options: BuildOptions,
+    job: CaptionJob | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Build one after another, and show what came of it; a video that fails keeps the others from nothing."""
+    from world_api.exposure.perceiving.captions import caption_world
+
     reports: list[dict[str, Any]] = []
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            reports.append(_build_one(video, store, video_id, options))
+            report = _build_one(video, store, video_id, options)
+            reports.append(report)
+            if job is not None:
+                report["captions"] = caption_world(store, report["video_id"], job)
         except VideoWorldError as fault:
             faults.append(fault)
             if len(videos) > 1:
                 note(f"{video}: {fault}")
     if len(videos) == 1 and faults:
+        if reports:  # what is missing are its captions
+            note(_line(reports[0]))
         raise faults[0]
     record: dict[str, Any] = {"worlds": reports}
     if faults:
@@ -158,6 +215,10 @@ def _line(report: dict[str, Any]) -> str:
     if report["changed"] and reused:
         lines.append(f"  went on: {reused} of {made + reused} clips of its stages were there")
     lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
+    if "captions" in report:
+        from world_api.exposure.perceiving.captions import told
+
+        lines += told(report["captions"])
     return "\n".join(lines)
 
 

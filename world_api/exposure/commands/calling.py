@@ -17,10 +17,25 @@ from world_api.exposure.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
+    WithOption,
     command_app,
+    note,
     read_arguments,
     show,
     to_json,
+)
+from world_api.exposure.perceiving.consent import spent_text
+from world_api.exposure.perceiving.options import (
+    DEFAULT_FRAMES,
+    DEFAULT_SIDE,
+    EmbeddingModelOption,
+    EyeChoices,
+    FramesOption,
+    Perception,
+    PerceptionOption,
+    SideOption,
+    VisionModelOption,
+    eyes_of,
 )
 
 app = command_app()
@@ -35,19 +50,40 @@ def call(
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
     args: ArgsOption = None,
+    profile: PerceptionOption = Perception.CLASSICAL,
+    model: Annotated[
+        str | None, typer.Option(help="With --profile endpoint: who looks, on the endpoint of OPENAI_BASE_URL.")
+    ] = None,
+    vision_model: VisionModelOption = None,
+    embedding_model: EmbeddingModelOption = None,
+    frames: FramesOption = DEFAULT_FRAMES,
+    side: SideOption = DEFAULT_SIDE,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Call one operation on a world, as a model would, and print its result."""
-    from world_api.operations import OPERATIONS, run
+    import os
+
+    from world_api.backends.clocks import SystemClock
+    from world_api.core.spending import ledger
+    from world_api.operations import EVERY_OPERATION, run
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    opened = open_session(store, video, as_of=as_of, name=session)
-    declared = OPERATIONS.get(operation)
+    chosen = EyeChoices(
+        profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
+        frames=frames, side=side,
+    )  # fmt: skip
+    eyes = eyes_of(chosen, clock=SystemClock(), environment=os.environ)
+    opened = open_session(store, video, as_of=as_of, name=session, seeing=eyes, groups=groups or ())
+    declared = EVERY_OPERATION.get(operation)
     properties = declared.parameters_schema()["properties"] if declared else {}
     arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
-    result = run(opened, operation, arguments)
+    with ledger() as book:
+        result = run(opened, operation, arguments)
+    if eyes is not None:
+        note(spent_text(book.items, eyes))
     show(result, as_json=as_json, text=lambda: to_json(result))
 
 
@@ -67,10 +103,13 @@ ops_app = command_app()
 @ops_app.command()
 def ops(
     face: Annotated[Format, typer.Option("--format", help="Which face of the declarations.")] = Format.TABLE,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools."""
     from world_api.exposure.faces import render
+    from world_api.operations import operations_for
 
+    operations = operations_for(groups or ())
     chosen = Format.JSON_SCHEMA if as_json and face is Format.TABLE else face
-    show(None, as_json=False, text=lambda: render(chosen.value).rstrip("\n"))
+    show(None, as_json=False, text=lambda: render(chosen.value, operations).rstrip("\n"))

@@ -52,13 +52,13 @@ def evidence(
     )
 
 
-def cite_passages(session: Session, passages: Iterable[Passage]) -> list[EvidenceItem]:
-    """Evidence for passages, without repetition, at most ``MAX_EVIDENCE``."""
+def cite_passages(session: Session, passages: Iterable[Passage], *, most: int = MAX_EVIDENCE) -> list[EvidenceItem]:
+    """Evidence for passages, without repetition, at most so many."""
     found: dict[tuple[float, float, str], EvidenceItem] = {}
     for passage in passages:
         item = evidence(session, passage.span, passage.source, passage.confidence, passage.frame_time)
         found.setdefault((item.start_time, item.end_time, item.source), item)
-    return list(found.values())[:MAX_EVIDENCE]
+    return list(found.values())[:most]
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:

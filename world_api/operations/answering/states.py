@@ -32,7 +32,7 @@ def state_in_words(
         )
         return text, TimeSpan(start=entity.time, end=entity.time), ONLY_KNOWN
     appearance = entity.appearance_at(at)
-    span = within or TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
+    span = around(session, at, within)
     if appearance is None and within is None:
         return _absent(entity, at), span, SPOKEN_TO
     tellers = _asked_for(query)
@@ -43,6 +43,24 @@ def state_in_words(
     unknown = ", ".join(unseen_words(query)[:6])
     profile = session.view.world.manifest.profile
     return f"{text} Profile {profile} measured nothing about: {unknown or query[:60]}.", span, ONLY_KNOWN
+
+
+def is_measured(query: str) -> bool:
+    """Whether rows answer all that a question asks for: where, with whom, what is said; nobody has to look for that."""
+    tellers = _asked_for(query)
+    return bool(tellers) and all(tell in _MEASURED for tell in tellers)
+
+
+def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
+    """What was measured of an entity at a moment, to stand beside what somebody sees."""
+    if isinstance(entity, Registration):
+        return f"registered as {entity.hint!r} at {entity.time:g} s"
+    return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
+
+
+def around(session: Session, at: float, within: TimeSpan | None) -> TimeSpan:
+    """The stretch that a question about a moment looks at."""
+    return within or TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
 
 
 def _absent(entity: Track, at: float) -> str:
@@ -77,6 +95,7 @@ def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
 
 
 _ALL: Sequence[Teller] = (_where, _doing, _company)
+_MEASURED: Sequence[Teller] = (_where, _company, _heard)
 _TOPICS: Sequence[tuple[tuple[str, ...], Teller]] = (
     (("where", "position", "location", "哪里", "哪儿", "位置", "在哪"), _where),
     (

@@ -97,12 +97,20 @@ class Told:
     left_out: tuple[str, ...]
 
 
-def caption(view: View, span: TimeSpan) -> Told:
-    """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so."""
+def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
+    """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so.
+
+    ``seen_as`` is what somebody who looked at it says; it stands in for what was followed, which says less.
+    """
     passages = passages_in(view, span)
-    sentences = [shorten(p.text) for p in passages if p.source == "caption"]
-    seen, unseen = _seen(view, span)
-    sentences.extend(seen)
+    unseen = ""
+    if seen_as is not None:
+        passages = [p for p in passages if p.source != "tracker"]
+        sentences = [seen_as, *(shorten(p.text) for p in passages if p.source == "caption")]
+    else:
+        sentences = [shorten(p.text) for p in passages if p.source == "caption"]
+        seen, unseen = _seen(view, span)
+        sentences.extend(seen)
     left_out = [unseen] if unseen else []
     if moves := camera_in_words(view, span):
         sentences.append(moves)

@@ -18,7 +18,12 @@ def _typed(name: str) -> dict[str, Any]:
     return {"x-type": name}
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
+    """The text, which must say something.
+
+    Raises:
+        ValueError: it is empty but for white space.
+    """
     if not text.strip():
         raise ValueError("must not be empty")
     return text
@@ -32,7 +37,7 @@ EndTime = Annotated[Time, Field(description="End of the stretch, in seconds (exc
 Timestamp = Annotated[Time, Field(description="A moment, in seconds.")]
 Query = Annotated[
     str,
-    AfterValidator(_not_blank),
+    AfterValidator(not_blank),
     Field(
         min_length=1, max_length=MAX_QUERY_CHARACTERS, description="What to look for, in words (English or Chinese)."
     ),

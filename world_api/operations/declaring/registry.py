@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -21,6 +21,8 @@ from world_api.world.sessions.session import Session
 Category = Literal["navigation", "perception", "entities", "retrieval", "memory", "meta"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 State = Literal["reads", "writes"]
+#: The group of the sixteen, which is always on.
+ALWAYS = ""
 Implementation = TypeVar("Implementation", bound=Callable[..., Result])
 
 
@@ -29,10 +31,12 @@ class Operation:
     """One operation of the video's world.
 
     ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
-    results must key them by the session's ``session_key``.
+    results must key them by the session's ``session_key``. ``group`` is the optional group it belongs to, ``""`` for the
+    sixteen, which are always there.
     """
 
     name: str
+    group: str = ALWAYS
     category: Category
     state: State
     price: Cost
@@ -107,8 +111,34 @@ def declared() -> tuple[Operation, ...]:
     return tuple(_DECLARED.values())
 
 
+def group_names() -> tuple[str, ...]:
+    """The optional groups, in the order in which they were declared."""
+    return tuple(dict.fromkeys(item.group for item in declared() if item.group != ALWAYS))
+
+
+def check_groups(names: Iterable[str]) -> frozenset[str]:
+    """The names of groups to be switched on, each of which there is.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
+    wanted = frozenset(names)
+    if unknown := sorted(wanted - set(group_names())):
+        raise OperationFault(
+            "unknown_group",
+            "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
+            hint="one of: " + ", ".join(group_names()),
+        )
+    return wanted
+
+
 def operation(
-    *, category: Category, state: State = "reads", price: Cost, depends_on_session: bool = False
+    *,
+    category: Category,
+    state: State = "reads",
+    price: Cost,
+    depends_on_session: bool = False,
+    group: str = ALWAYS,
 ) -> Callable[[Implementation], Implementation]:
     """Declare the decorated function as an operation.
 
@@ -125,6 +155,7 @@ def operation(
             fields[parameter.name] = (hints[parameter.name], default)
         _DECLARED[name] = Operation(
             name=name,
+            group=group,
             category=category,
             state=state,
             price=price,
@@ -143,15 +174,26 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
     """Call an operation by name with JSON arguments; the result as JSON.
 
     Raises:
-        OperationFault: ``unknown_operation``, ``bad_arguments``, and whatever the operation names.
+        OperationFault: ``unknown_operation``, ``operation_off``, ``bad_arguments``, and whatever the operation names.
         BackendFault: a backend the call needs is missing.
     """
-    operation_ = _DECLARED.get(name)
-    if operation_ is None:
-        raise OperationFault(
-            "unknown_operation", f"there is no operation {name!r}", hint="one of: " + ", ".join(_DECLARED)
-        )
+    operation_ = _switched_on(session, name)
     checked = operation_.validate(arguments)
     values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
     record = operation_.implementation(session, **values).model_dump(mode="json")
     return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}
+
+
+def _switched_on(session: Session, name: str) -> Operation:
+    operation_ = _DECLARED.get(name)
+    offered = {ALWAYS, *session.groups}
+    if operation_ is not None and operation_.group in offered:
+        return operation_
+    there = ", ".join(item.name for item in declared() if item.group in offered)
+    if operation_ is None:
+        raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
+    raise OperationFault(
+        "operation_off",
+        f"{name} belongs to the optional group {operation_.group!r}, which is off in this session",
+        hint=f"use one of: {there}; whoever opens the session switches the group on (--with {operation_.group})",
+    )

@@ -46,6 +46,13 @@ class JoinedTracks:
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
     @made_once
+    def mean_confidences(self) -> Times:
+        """How sure the sightings of each track are, 0 to 1."""
+        total = np.concatenate([[0.0], np.cumsum(self._confidences, dtype=np.float64)])
+        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, self.ends - self.firsts)
+        return means
+
+    @made_once
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """Of all tracks all appearances."""
         return self.appearances(np.arange(self.count))
@@ -183,6 +190,16 @@ class Tracks(Items[Track]):
         whose = np.flatnonzero(self.origins < 0)[own]
         at = np.searchsorted(owners, whose)
         return np.insert(owners, at, whose), np.insert(starts, at, begins), np.insert(ends, at, finishes)
+
+    @made_once
+    def mean_confidences(self) -> Times:
+        """How sure the sightings of each are, 0 to 1."""
+        settled = self.origins >= 0
+        means: Times = np.zeros(len(self.origins))
+        means[settled] = self.whole.mean_confidences[self.origins[settled]]
+        if self.open_tracks is not None:
+            means[~settled] = self.open_tracks.mean_confidences[-1 - self.origins[~settled]]
+        return means
 
     @made_once
     def categories(self) -> frozenset[str]:

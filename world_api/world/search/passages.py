@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions, Times
 from world_api.world.facts import Said, Spoken
+from world_api.world.once import made_once
 from world_api.world.screen_texts import ScreenText
 from world_api.world.search.texts import SPEAKING, Texts
 from world_api.world.view import View
@@ -103,9 +104,35 @@ class Passages(Items[Passage]):
         order = np.lexsort((passage, self.sources[passage], segment))
         return segment[order] + first, passage[order]
 
+    @made_once
+    def confidences(self) -> Times:
+        """How sure each (n) is, 0 to 1, as it is told: to hundredths; NaN where its source does not say."""
+        found = np.full(len(self), np.nan)
+        for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
+            own = np.flatnonzero(self._list == number)
+            rows = part.rows[self._place[own]]
+            stored = self._known.confidences(table)
+            found[own[rows >= 0]] = stored[rows[rows >= 0]]
+            for at in own[rows < 0].tolist():
+                found[at] = self._passage(at).confidence
+        seen = np.flatnonzero(self._list == len(self._lists))
+        found[seen] = self._view.tracks.mean_confidences[self._place[seen]]
+        return np.round(found, 2)
+
+    @property
+    def made_anew(self) -> Sequence[str]:
+        """The texts that the cut made anew: those of the numbers -1, -2 and so on."""
+        return self._anew
+
     def text(self, number: int) -> str:
         """What a number of ``texts`` stands for."""
         return self._known.text(number) if number >= 0 else self._anew[-1 - number]
+
+    def speaker(self, position: int) -> str:
+        """Who says the passage at a position; empty where that is not known, or nobody does."""
+        if self.sources[position] != _SPEECH:
+            return ""
+        return self._view.speech[int(self._place[position])].speaker
 
     def quoted(self, position: int) -> str:
         """What the passage at a position says, as it is quoted."""

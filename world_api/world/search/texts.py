@@ -52,6 +52,22 @@ class Texts:
         """The numbers of what the rows of a table of ``SPEAKING`` say."""
         return self._numbers[table]
 
+    def confidences(self, table: str) -> NDArray[np.float64]:
+        """How sure the rows of a table of ``SPEAKING`` are, 0 to 1."""
+        found: NDArray[np.float64] = self._rows(table).column("confidence").to_numpy().astype(np.float64)
+        return found
+
+    def holding(self, term: str) -> Positions:
+        """The numbers of the texts that hold a term, rising."""
+        number = self._number_of.get(term)
+        if number is None:
+            return np.zeros(0, dtype=np.int64)
+        ends, texts = self._by_term
+        return texts[int(ends[number - 1]) if number else 0 : int(ends[number])]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
     @property
     def of_tracks(self) -> Positions:
         """The numbers of the descriptions of all tracks."""
@@ -68,6 +84,18 @@ class Texts:
         ends = self._world.derived.table("texts.ends", lambda: self._bags[1], schema=_ENDS)
         content = self._world.derived.table("texts.terms", lambda: self._bags[2], schema=_BAGS)
         return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
+
+    @made_once
+    def _number_of(self) -> dict[str, int]:
+        return {term: number for number, term in enumerate(self.terms.to_pylist())}
+
+    @made_once
+    def _by_term(self) -> tuple[Positions, Positions]:
+        """The texts of each term: where its own end (after those of the terms before it), text numbers."""
+        ends, terms, _ = self.bags
+        texts = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        order = np.argsort(terms, kind="stable")
+        return np.searchsorted(terms[order], np.arange(len(self._number_of)), side="right"), texts[order]
 
     @made_once
     def _texts(self) -> pa.ChunkedArray:

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from world_api.core.faults import StoreFault
 from world_api.world.disk.files import not_writable
+from world_api.world.disk.lines import append_line
 
 Level = Literal["frame", "segment", "event"]
 
@@ -112,7 +113,7 @@ class Overlay:
         with self.locked():
             event = make(len(self.events()) + 1)
             try:
-                _append_line(self.path, event.model_dump_json())
+                append_line(self.path, event.model_dump_json().encode(), sync=True)
             except OSError as error:
                 raise not_writable(self.path, error) from error
         return event
@@ -180,20 +181,3 @@ class Overlay:
                 f"line {number} of {name} cannot be read",
                 hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
             ) from error
-
-
-def _append_line(path: Path, line: str) -> None:
-    """Add one line, after setting a torn last one aside; synced before it counts."""
-    with path.open("ab+") as file:
-        end = file.seek(0, os.SEEK_END)
-        if end and _last_byte(file, end) != b"\n":
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-        file.write(line.encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _last_byte(file: BinaryIO, end: int) -> bytes:
-    file.seek(end - 1)
-    return file.read(1)

@@ -33,14 +33,16 @@ _LONGEST_LOOK = 10.0  #: seconds of a stretch that are described
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What a plan ends with."""
+    """What a plan ends with. ``number`` is what was counted; ``value`` the answer in the type asked for, where it has one."""
 
     text: str
     spans: tuple[TimeSpan, ...] = ()
+    number: int | None = None
+    value: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
+class Found:
     """A stretch that fits the question, and what the tool said of it."""
 
     span: TimeSpan
@@ -49,8 +51,8 @@ class _Found:
 
 _Result = Mapping[str, Any]
 Plan = Generator[Sequence[Call], Sequence[_Result], Conclusion]
-_Search = Generator[Sequence[Call], Sequence[_Result], _Found | None]
-_Finds = Generator[Sequence[Call], Sequence[_Result], list[_Found]]
+_Search = Generator[Sequence[Call], Sequence[_Result], Found | None]
+_Finds = Generator[Sequence[Call], Sequence[_Result], list[Found]]
 _One = Generator[Sequence[Call], Sequence[_Result], _Result]
 
 
@@ -77,9 +79,7 @@ def _one(call: Call) -> _One:
 
 def _find(facts: Facts, library: Call | None) -> Plan:
     question = facts.question
-    found = None if library is None else (yield from _with_library(library))
-    if found is None:
-        found = yield from _with_operations(facts)
+    found = yield from find(facts, library)
     if found is None:
         return Conclusion(text=wording.not_found(question.target, chinese=question.chinese))
     looked = yield from _one(_describe(facts, found.span))
@@ -89,11 +89,24 @@ def _find(facts: Facts, library: Call | None) -> Plan:
     return Conclusion(text=text, spans=(found.span,))
 
 
+def find(facts: Facts, library: Call | None) -> _Search:
+    """Where the target of a question is, by one tool that does the whole search, else by the operations."""
+    found = None if library is None else (yield from _with_library(library))
+    return found if found is not None else (yield from _with_operations(facts))
+
+
+def stretches(facts: Facts) -> Generator[Sequence[Call], Sequence[_Result], list[TimeSpan]]:
+    """The stretches that a look confirms, in order of time."""
+    candidates = yield from _candidates(facts)
+    seen = (yield from _seen(facts, candidates)) if candidates else []
+    return sorted({item.span for item in seen})
+
+
 def _with_library(library: Call) -> _Search:
     """One tool that does the whole search."""
     result = yield from _one(library)
     spans = spans_in(result)
-    return _Found(span=spans[0], detail=sentence_in(result)) if spans else None
+    return Found(span=spans[0], detail=sentence_in(result)) if spans else None
 
 
 def _with_operations(facts: Facts) -> _Search:
@@ -111,15 +124,15 @@ def _candidates(facts: Facts) -> _Finds:
     hits = records_in((yield from _one(Call(tool="search_segments_by_text", arguments=query))))
     if not hits:
         hits = records_in((yield from _one(Call(tool="search_segments_by_semantics", arguments=query))))
-    return [_Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
+    return [Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
 
 
-def _seen(facts: Facts, candidates: Sequence[_Found]) -> _Finds:
+def _seen(facts: Facts, candidates: Sequence[Found]) -> _Finds:
     """The candidates that a look confirms, the earliest first (the latest, where the question wants the last)."""
     in_order = sorted(candidates, key=lambda item: item.span, reverse=facts.question.wants_last)[:_LOOKS]
     looks = yield [_look(facts, candidate.span.center) for candidate in in_order]
     return [
-        _Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
+        Found(span=span_of(detections[0]) or candidate.span, detail=candidate.detail)
         for candidate, seen in zip(in_order, looks, strict=True)
         if (detections := records_in(seen))
     ]
@@ -133,7 +146,7 @@ def _counted_by(library: Call, facts: Facts) -> Generator[Sequence[Call], Sequen
     if number is None:
         return None
     text = wording.counted(question.target, number, sentence_in(result), chinese=question.chinese)
-    return Conclusion(text=text, spans=tuple(spans_in(result)[:_SPANS_CITED]))
+    return Conclusion(text=text, spans=tuple(spans_in(result)[:_SPANS_CITED]), number=number)
 
 
 def _count_times(facts: Facts, library: Call | None) -> Plan:
@@ -141,14 +154,13 @@ def _count_times(facts: Facts, library: Call | None) -> Plan:
     counted = None if library is None else (yield from _counted_by(library, facts))
     if counted is not None:
         return counted
-    candidates = yield from _candidates(facts)
-    seen = (yield from _seen(facts, candidates)) if candidates else []
-    spans = sorted({item.span for item in seen})
+    spans = yield from stretches(facts)
     if not spans:
         return (yield from _none_counted(facts))
     return Conclusion(
         text=wording.counted(question.target, len(spans), "", chinese=question.chinese),
         spans=tuple(spans[:_SPANS_CITED]),
+        number=len(spans),
     )
 
 
@@ -164,7 +176,7 @@ def _count(facts: Facts, library: Call | None) -> Plan:
     names = "; ".join(str(item.get("hint") or item.get("entity_id") or "") for item in entities)
     returning = _returning(entities)
     text = wording.counted(question.target, len(entities), names, chinese=question.chinese, returning=returning)
-    return Conclusion(text=text)
+    return Conclusion(text=text, number=len(entities))
 
 
 def _none_counted(facts: Facts) -> Plan:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from math import prod
 from pathlib import Path
 from threading import Lock
 
@@ -114,7 +116,7 @@ class VideoSound:
 
 
 class VideoFrames:
-    """Random access to the frames of one video (the ``FrameSource`` port), in a process of its own."""
+    """Random access to the frames of one video (``FrameSource``, ``PictureSource``), in a process of its own."""
 
     def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._path = path
@@ -130,3 +132,21 @@ class VideoFrames:
         """
         message, payload = self._worker.ask({"do": "frame", "seconds": seconds}, self._path)
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
+
+    def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
+        """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
+        """
+        request = {"do": "frames", "times": list(times), "longest_side": longest_side}
+        message, payload = self._worker.ask(request, self._path)
+        pictures, at = [], 0
+        for shape in message["shapes"]:
+            pictures.append(np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape))
+            at += prod(shape)
+        return pictures
+
+    def close(self) -> None:
+        """End the process. The next request starts another."""
+        self._worker.close()

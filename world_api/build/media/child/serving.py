@@ -47,6 +47,7 @@ class Server:
             "probe": self._probe,
             "decode": self._decode,
             "frame": self._frame,
+            "frames": self._frames,
             "audio": self._audio,
             "texts": self._texts,
             "cues": self._cues,
@@ -72,11 +73,19 @@ class Server:
         self._wire.send({"probe": found.record()})
 
     def _frame(self, request: Message) -> None:
-        path = Path(request["path"])
+        picture = self._finder(Path(request["path"])).frame_played_at(request["seconds"])
+        self._wire.send({"shape": picture.shape}, picture.tobytes())
+
+    def _frames(self, request: Message) -> None:
+        finder = self._finder(Path(request["path"]))
+        pictures = finder.pictures_played_at(request["times"], request["longest_side"])
+        payload = b"".join(picture.tobytes() for picture in pictures)
+        self._wire.send({"shapes": [picture.shape for picture in pictures]}, payload)
+
+    def _finder(self, path: Path) -> FrameFinder:
         if path not in self._finders:
             self._finders = {path: FrameFinder(path, limits=self._limits, alive=self._breathe)}
-        picture = self._finders[path].frame_played_at(request["seconds"])
-        self._wire.send({"shape": picture.shape}, picture.tobytes())
+        return self._finders[path]
 
     def _audio(self, request: Message) -> None:
         samples = read_audio(Path(request["path"]), request["start"], request["end"], limits=self._limits)

@@ -1,0 +1,162 @@
+"""Making the calls of a reply: those that only read side by side, those that write alone and in their turn.
+
+What comes back does not depend on which thread was faster: results stand in the order of the calls, and the clock that is
+recorded is read by the loop's own thread only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+from controller.conversation.replies import ToolCall
+from controller.toolsets import Toolset
+from world_api.core.last_resort import as_stored, observed
+from world_api.core.patience import patience
+from world_api.core.ports import Clock
+from world_api.core.spending import Spent, ledger
+
+SIDE_BY_SIDE = 8
+#: Seconds for which a call is waited for at least, however little time the episode has left.
+_SHORTEST_WAIT = 0.5
+
+_Outcome = tuple[dict[str, Any], tuple[Spent, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A call that was made: its whole result, what it spent, and the seconds from the result before it to this one."""
+
+    result: dict[str, Any]
+    spent: tuple[Spent, ...]
+    seconds: float
+
+
+class Calling:
+    """Makes the calls of one episode. To be closed; a call that hangs is left behind and not waited for."""
+
+    def __init__(self, tools: Toolset, clock: Clock, *, overtime: dict[str, Any]) -> None:
+        self._tools = tools
+        self._declared = {tool.name: tool for tool in tools.get_tools()}
+        self._clock = clock
+        self._overtime = overtime  #: what stands in for the result of a call that was given up
+        self._workers = _Workers(SIDE_BY_SIDE)
+
+    def make(self, calls: Sequence[ToolCall], *, left: float) -> list[Made]:
+        """The results of the calls, in their order. Calls that read are given up when ``left`` seconds are over.
+
+        Raises:
+            EpisodeFault: a tool's own; such an episode cannot go on.
+        """
+        began = last = self._clock.monotonic()
+        made: list[Made] = []
+        for together in self._together(calls):
+            for waited in self._started(together, left):
+                try:
+                    result, spent = waited.result(timeout=max(_SHORTEST_WAIT, left - (last - began)))
+                except TimeoutError:
+                    result, spent = self._overtime, ()
+                now = self._clock.monotonic()
+                made.append(Made(result=result, spent=spent, seconds=round(now - last, 6)))
+                last = now
+        return _in_order_of_calls(made)
+
+    def close(self) -> None:
+        """End the threads that have nothing to do."""
+        self._workers.close()
+
+    def _together(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        """Stretches of calls that only read, and single calls that write."""
+        reading: list[ToolCall] = []
+        for call in calls:
+            if not self._goes_alone(call):
+                reading.append(call)
+                continue
+            if reading:
+                yield reading
+            yield [call]
+            reading = []
+        if reading:
+            yield reading
+
+    def _goes_alone(self, call: ToolCall) -> bool:
+        """Whether a call writes, or may: a system's own calls are not declared."""
+        declared = self._declared.get(call.tool)
+        return declared is None or declared.writes
+
+    def _started(self, calls: list[ToolCall], left: float) -> list[Future[_Outcome]]:
+        """The calls under way. One that writes is made here and now: it must not go on after it was given up."""
+        waited: list[Future[_Outcome]] = [Future() for _ in calls]
+        in_turn: list[Callable[[], None]] = []
+        for call, future in zip(calls, waited, strict=True):
+            work = partial(_fulfil, future, partial(self._made, call, left))
+            if self._goes_alone(call):
+                work()
+            elif self._declared[call.tool].in_turn:
+                in_turn.append(work)
+            else:
+                self._workers.submit(work)
+        if in_turn:
+            self._workers.submit(partial(_one_after_the_other, in_turn))
+        return waited
+
+    def _made(self, call: ToolCall, left: float) -> _Outcome:
+        with ledger() as book, patience(max(_SHORTEST_WAIT, left)):
+            result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
+        return result, book.items
+
+
+def _fulfil(future: Future[_Outcome], work: Callable[[], _Outcome]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
+        future.set_exception(error)
+
+
+def _one_after_the_other(works: Sequence[Callable[[], None]]) -> None:
+    for work in works:
+        work()
+
+
+def _in_order_of_calls(made: list[Made]) -> list[Made]:
+    """Of calls that wanted the same of a model at the same time, the first is the one that was really paid for."""
+    paid = Counter(item.request for one in made for item in one.spent if item.physical)
+    settled = []
+    for one in made:
+        spent = []
+        for item in one.spent:
+            spent.append(replace(item, physical=paid[item.request] > 0))
+            paid[item.request] -= 1
+        settled.append(replace(one, spent=tuple(spent)))
+    return settled
+
+
+class _Workers:
+    """A pool of threads that nobody waits for when the program ends; each piece of work runs in a copy of its context."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def submit(self, work: Callable[[], None]) -> None:
+        if len(self._threads) < self._most:
+            thread = threading.Thread(target=self._serve, name="tool-call", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._work.put(partial(copy_context().run, work))
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()

@@ -1,0 +1,1 @@
+"""``videoworld ask``, ``replay`` and ``show``."""

@@ -1,0 +1,120 @@
+"""The messages of an episode, kept under the model's window by folding old results into summaries of themselves."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from world_api.backends.chat.usage import Usage, estimate_tokens
+from world_api.core.faults import BackendFault
+
+Message = dict[str, Any]
+#: What a result may be folded into, one after the other.
+Folds = tuple[Callable[[], Message], ...]
+_STAGES = 2
+
+#: Of a window: what is left for the reply, at least and at most.
+_REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
+#: Folding goes on until so much of the room is used, so that it is not done again in every round.
+_FOLD_TO = 0.8
+_FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
+MAX_RESULT_CHARACTERS = 16_000
+_MAX_ROUND_CHARACTERS = 120_000
+_MIN_RESULT_CHARACTERS = 400
+
+_TOO_LONG_CODES = frozenset({"endpoint_refused_request", "endpoint_unknown_model", "endpoint_error"})
+#: How servers say that a request does not fit the model's window.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input|sequence)|too many (?:input )?tokens|prompt is too long|"
+    r"(?:input|prompt|request|sequence)\b.{0,40}\btoo (?:long|large)|exceeds? .{0,40}\b(?:tokens|token limit)|n_ctx|max_model_len",
+    re.IGNORECASE,
+)
+
+
+def is_too_long(fault: BackendFault) -> bool:
+    """Whether a server refused a request because it does not fit the model's window."""
+    return fault.code in _TOO_LONG_CODES and _TOO_LONG.search(fault.message) is not None
+
+
+class Transcript:
+    """The messages, what they take in tokens, and which of them can be folded.
+
+    Tokens are estimated; where the server counts, the estimate is scaled by what it counted last.
+    """
+
+    def __init__(self, *, tools: Sequence[Message], window: int | None) -> None:
+        self.messages: list[Message] = []
+        self._tokens: list[int] = []
+        self._foldable: dict[int, Folds] = {}
+        self._tools = estimate_tokens(list(tools))
+        self._window = window
+        self._factor = 1.0
+        self._last_round = 0
+
+    def add(self, message: Message) -> None:
+        """Append a message that stays as it is; what an assistant's asks for is the last round."""
+        if message["role"] == "assistant":
+            self._last_round = len(self.messages)
+        self.messages.append(message)
+        self._tokens.append(estimate_tokens(message))
+
+    def add_result(self, message: Message, folds: Folds) -> None:
+        """Append a result, and what it is folded into when room is needed: a summary first, and when all are, even less."""
+        self._foldable[len(self.messages)] = folds
+        self.add(message)
+
+    def estimate(self, *, with_tools: bool) -> int:
+        """Tokens of the next request, by estimate and not scaled."""
+        return sum(self._tokens) + (self._tools if with_tools else 0)
+
+    def learn(self, usage: Usage, *, with_tools: bool) -> None:
+        """Scale by what the server counted for the request that was just made."""
+        estimate = self.estimate(with_tools=with_tools)
+        if usage.prompt and estimate and not usage.estimated:
+            self._factor = min(max(usage.prompt / estimate, _FACTORS[0]), _FACTORS[1])
+
+    def fits(self, *, with_tools: bool) -> bool:
+        """Whether the next request fits the window."""
+        return self._scaled(with_tools) <= self._room()
+
+    def fold(self, *, with_tools: bool, last_round_too: bool = False) -> int:
+        """Fold the oldest results until the next request fits, and some more; how many. Those of the last round stay."""
+        if self.fits(with_tools=with_tools):
+            return 0
+        count = 0
+        old = [place for place in sorted(self._foldable) if last_round_too or place < self._last_round]
+        for stage in range(_STAGES):
+            for place in old:
+                if self._scaled(with_tools) <= _FOLD_TO * self._room():
+                    return count
+                folds = self._foldable[place]
+                if len(folds) == _STAGES - stage:
+                    count += self._replace(place, folds[0]())
+                    self._foldable[place] = folds[1:]
+        return count
+
+    def _replace(self, place: int, message: Message) -> bool:
+        """Put a shorter message in a place; whether it is one."""
+        tokens = estimate_tokens(message)
+        if tokens >= self._tokens[place]:
+            return False
+        self.messages[place], self._tokens[place] = message, tokens
+        return True
+
+    def refused(self, *, with_tools: bool) -> None:
+        """The server found the request too long: the window is smaller than was thought."""
+        self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
+
+    def most_characters(self, results: int) -> int:
+        """How long each of so many results of one reply may be: together they leave room for what comes after."""
+        most = _MAX_ROUND_CHARACTERS if self._window is None else min(_MAX_ROUND_CHARACTERS, self._window)
+        return min(MAX_RESULT_CHARACTERS, max(_MIN_RESULT_CHARACTERS, most // max(results, 1)))
+
+    def _scaled(self, with_tools: bool) -> int:
+        return round(self.estimate(with_tools=with_tools) * self._factor)
+
+    def _room(self) -> float:
+        """Tokens that a request may have."""
+        return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)

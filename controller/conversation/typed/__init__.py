@@ -1,0 +1,1 @@
+"""Answers in the type of their question: what is asked for, what is taken, and what is read from words."""

@@ -1,0 +1,126 @@
+"""The conditions an episode was recorded under: what its system was built from, its prompts, the version of the loop.
+
+They stand beside the episode in its journal. A replay is built from them, and what has changed since is named.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from controller.episode import Library
+from controller.systems.context import SystemContext
+from world_api.backends.chat.prompts import PromptFiles, PromptHashes
+from world_api.core.faults import EpisodeFault
+from world_api.version import project_version
+
+#: What has no part in how an episode comes about.
+_APART = frozenset({"records", "showing", "commands", "asking.py", "accounts.py", "summary.py"})
+_CODE_SUFFIX = ".py"
+
+
+@functools.cache
+def loop_hash() -> str:
+    """SHA-256 over the code that decides what an episode's bytes are."""
+    digest = hashlib.sha256()
+    for name, code in sorted(_code(resources.files("controller"), "")):
+        digest.update(f"{name}\0".encode() + code + b"\0")
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What an episode was recorded under.
+
+    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from, ``groups`` the optional
+    operations of the session, ``prompts`` the hashes of the prompt files, ``loop`` a hash of the code that ran; ``broken_off``
+    says that the episode did not come to its end.
+    """
+
+    system: str
+    language: str = "en"
+    options: dict[str, Any] = field(default_factory=dict)
+    library: Library | None = None
+    domain: dict[str, Any] | None = None
+    judge: str | None = None
+    takes_images: bool | None = None
+    groups: list[str] = field(default_factory=list)
+    prompts: PromptHashes = field(default_factory=dict)
+    version: str = field(default_factory=project_version)
+    loop: str = field(default_factory=loop_hash)
+    broken_off: bool = False
+
+    @classmethod
+    def of(cls, system: str, context: SystemContext, *, groups: frozenset[str] = frozenset()) -> Conditions:
+        """The conditions at the start of an episode."""
+        library, domain = context.library, context.domain
+        return cls(
+            system=system,
+            language=context.language,
+            options=dict(context.options),
+            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+            domain=asdict(domain) if domain is not None else None,
+            judge=context.judge.name if context.judge is not None else None,
+            takes_images=context.takes_images,
+            groups=sorted(groups),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return asdict(self)
+
+    def changed_prompts(self) -> list[str]:
+        """The prompt files that are no longer what they were, by ``package/folder/name``."""
+        return [
+            f"{place}/{name}"
+            for place, recorded in sorted(self.prompts.items())
+            for name in _differing(recorded, _prompts_now(place))
+        ]
+
+    def is_other_loop(self) -> bool:
+        """Whether the code of the loop and the systems is another one now."""
+        return self.loop != loop_hash()
+
+
+def conditions_from_record(record: Any) -> Conditions:
+    """Read the wire form.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    try:
+        return TypeAdapter(Conditions).validate_python(record)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise EpisodeFault(
+            "recording_damaged", f"the conditions of an episode are not whole: {where}", hint="restore it from a copy"
+        ) from None
+
+
+def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
+    """The modules of a folder and its folders, by their paths."""
+    for item in folder.iterdir():
+        if item.is_dir() and item.name not in _APART:
+            yield from _code(item, f"{under}{item.name}/")
+        elif item.name.endswith(_CODE_SUFFIX) and item.name not in _APART:
+            yield f"{under}{item.name}", item.read_bytes()
+
+
+def _differing(recorded: dict[str, str], now: dict[str, str]) -> list[str]:
+    return [name for name in sorted(recorded.keys() | now.keys()) if recorded.get(name) != now.get(name)]
+
+
+def _prompts_now(place: str) -> dict[str, str]:
+    """The files of a folder of prompts as they are now; none where the package or the folder is gone."""
+    package, _, folder = place.partition("/")
+    try:
+        return dict(PromptFiles(package, folder).hashes)
+    except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError):
+        return {}

@@ -1,0 +1,19 @@
+"""The systems that are compared, behind one protocol: a question and a session in, an episode out."""
+
+from controller.systems.context import System, SystemBuilder, SystemContext
+from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
+from controller.systems.tool_users import BUILDERS, SystemName, ToolUser, flat, hier
+
+__all__ = [
+    "BUILDERS",
+    "ENTRY_POINT_GROUP",
+    "System",
+    "SystemBuilder",
+    "SystemContext",
+    "SystemName",
+    "ToolUser",
+    "build_system",
+    "flat",
+    "hier",
+    "system_names",
+]

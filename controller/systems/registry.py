@@ -1,0 +1,78 @@
+"""Systems by name: those that come with the product, and those that others add by entry point.
+
+A third party adds one in its own package::
+
+    [project.entry-points."video_world_api.systems"]
+    mine = "their_package.their_module:build"
+
+``build`` takes a ``SystemContext`` and gives back a ``System``. The product's own names cannot be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from controller.systems.blind import Blind
+from controller.systems.composing import FlatCompose, Pipeline
+from controller.systems.context import System, SystemBuilder, SystemContext
+from controller.systems.direct import Direct
+from controller.systems.looping import LoopSystem
+from controller.systems.socratic import Socratic
+from controller.systems.tool_users import Flat, FlatWithDomain, Hier, Hints
+from tool_induction.language.diagnostics import closest
+from world_api.core.faults import EpisodeFault
+
+ENTRY_POINT_GROUP = "video_world_api.systems"
+
+_KINDS: tuple[type[LoopSystem[Any]], ...] = (
+    Flat, FlatWithDomain, Hints, FlatCompose, Hier, Pipeline, Direct, Socratic, Blind,
+)  # fmt: skip
+_OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
+
+
+def system_names() -> tuple[str, ...]:
+    """The systems there are: the product's own, then those of other packages, sorted."""
+    return (*_OWN, *sorted(_added()))
+
+
+def build_system(name: str, context: SystemContext) -> System:
+    """A system by name.
+
+    Raises:
+        EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses.
+    """
+    builder = _OWN.get(name) or _loaded(name)
+    return builder(context)
+
+
+def _added() -> dict[str, metadata.EntryPoint]:
+    return {item.name: item for item in metadata.entry_points(group=ENTRY_POINT_GROUP) if item.name not in _OWN}
+
+
+def _loaded(name: str) -> SystemBuilder:
+    found = _added().get(name)
+    if found is None:
+        near = closest(name, system_names())
+        raise EpisodeFault(
+            "unknown_system",
+            f"there is no system {name[:64]!r}",
+            hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(system_names()),
+        )
+    try:
+        builder = found.load()
+    except Exception as error:  # another package may raise anything when it is imported
+        raise _not_loadable(found, f"{type(error).__name__}: {error}") from error
+    if not callable(builder):
+        raise _not_loadable(found, "it is not callable")
+    loaded: SystemBuilder = builder
+    return loaded
+
+
+def _not_loadable(found: metadata.EntryPoint, why: str) -> EpisodeFault:
+    return EpisodeFault(
+        "system_not_loadable",
+        f"the system {found.name!r} ({found.value}) cannot be loaded: {why[:200]}",
+        hint="mend or uninstall the package that adds it",
+    )

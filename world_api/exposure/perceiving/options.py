@@ -1,0 +1,126 @@
+"""The options with which commands choose a model that looks, and what they mean."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from world_api.core.faults import BackendFault
+
+if TYPE_CHECKING:
+    from world_api.core.ports import Clock, EmbeddingModel
+    from world_api.world.sessions.eyes import Eyes
+
+DEFAULT_FRAMES = 6
+DEFAULT_SIDE = 512
+DEFAULT_LOOKS = 60  #: for one question
+
+
+class Perception(StrEnum):
+    """What stands behind the operations that look."""
+
+    CLASSICAL = "classical"
+    ENDPOINT = "endpoint"
+
+
+PerceptionOption = Annotated[
+    Perception,
+    typer.Option(
+        "--profile",
+        help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine.",
+    ),
+]
+VisionModelOption = Annotated[
+    str | None,
+    typer.Option("--vision-model", metavar="MODEL", help="With --profile endpoint: who looks; by default --model."),
+]
+EmbeddingModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--embedding-model", metavar="MODEL", help="With --profile endpoint: what makes captions comparable in meaning."
+    ),
+]
+FramesOption = Annotated[
+    int, typer.Option("--frames", min=1, max=64, help="With --profile endpoint: frames of a stretch, at most.")
+]
+SideOption = Annotated[
+    int,
+    typer.Option("--side", min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels."),
+]
+LooksOption = Annotated[
+    int, typer.Option("--looks", min=0, help="With --profile endpoint: different looks for one question, at most.")
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="USD per million tokens, by model, so that costs are told in money."),
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Agree to what the estimate says, without being asked.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EyeChoices:
+    """What the options said."""
+
+    profile: str
+    model: str | None
+    vision_model: str | None = None
+    embedding_model: str | None = None
+    frames: int = DEFAULT_FRAMES
+    side: int = DEFAULT_SIDE
+    looks: int | None = None
+
+
+def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str]) -> Eyes | None:
+    """The model that looks, where the endpoint profile was chosen by name; None otherwise, whatever keys are set.
+
+    Raises:
+        BackendFault: ``no_vision_model``; ``perception_not_chosen``: a model that looks is named and the profile is not;
+            ``endpoint_not_configured`` and what else is wrong with an endpoint.
+    """
+    if chosen.profile != Perception.ENDPOINT:
+        if chosen.vision_model is not None or chosen.embedding_model is not None:
+            raise BackendFault(
+                "perception_not_chosen",
+                "a model that looks is named, and no profile that uses one",
+                hint="add --profile endpoint; frames of the video are then sent to the endpoint",
+            )
+        return None
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.rule_based import RULE_BASED
+    from world_api.backends.endpoint.vision import EndpointVision
+    from world_api.exposure.models import endpoint_model
+    from world_api.world.sessions.eyes import Eyes, FrameChoice
+
+    name = chosen.vision_model or chosen.model
+    if name is None or name == RULE_BASED:
+        raise BackendFault(
+            "no_vision_model",
+            "--profile endpoint needs the name of a model that takes pictures",
+            hint="add --vision-model MODEL (or --model MODEL); OPENAI_BASE_URL says where it is served",
+        )
+    chat = endpoint_model(name, clock=clock, environment=environment)
+    return Eyes(
+        vision=EndpointVision(chat, longest_side=chosen.side),
+        embedder=None if chosen.embedding_model is None else _embedder(chosen.embedding_model, clock, environment),
+        choice=FrameChoice(most=chosen.frames),
+        most_looks=chosen.looks,
+        host=Endpoint.from_environment(environment).host,
+    )
+
+
+def _embedder(name: str, clock: Clock, environment: Mapping[str, str]) -> EmbeddingModel:
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
+    from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
+
+    endpoint = Endpoint.from_environment(environment)
+    return EndpointEmbedder(
+        OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random, wire=EmbeddingsWire())
+    )

@@ -1,0 +1,166 @@
+"""Pages of a scan: every segment in time order, those listed that match, and a cursor to the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from world_api.core.canonical import content_hash
+from world_api.core.evidence import Source
+from world_api.core.faults import OperationFault
+from world_api.core.identifiers import segment_id
+from world_api.core.lexicon import unrequired_words
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.answering.citing import cite_passages, evidence, shorten, times
+from world_api.operations.answering.wording import brief
+from world_api.operations.declaring.inspected import ScannedSegments
+from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
+from world_api.world.search.passages import ORDER, Passage, passages_of
+from world_api.world.search.quoting import holds_words
+from world_api.world.search.scanning import Scan, scanner_of
+from world_api.world.sessions.session import Session
+
+#: A page lists at most this many segments, each with so many of its lines and as much evidence.
+PAGE, LINES = 20, 3
+_CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a scan was asked for; a cursor belongs to one of these."""
+
+    query: str | None
+    within: TimeSpan | None
+    least: float | None
+
+    def seal(self, session: Session, place: int) -> str:
+        """What only a cursor of this scan of this world says of a place."""
+        bounds = None if self.within is None else [self.within.start, self.within.end]
+        return content_hash([session.world_hash, session.as_of, self.query, bounds, self.least, place])[:16]
+
+
+def scanned(
+    session: Session, query: str | None, within: TimeSpan | None, least: float | None, cursor: str | None
+) -> ScannedSegments:
+    """The page that a cursor opens, or the first.
+
+    Raises:
+        OperationFault: ``bad_cursor``.
+    """
+    asked = _Asked(query=query, within=within, least=least)
+    scan = scanner_of(session.view).scan(query, within=within, least=least)
+    begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
+    before = int(np.searchsorted(scan.matching, begin))
+    listed = scan.matching[before : before + PAGE]
+    more = len(scan.matching) - before - len(listed)
+    end = int(scan.matching[before + PAGE]) if more else scan.end
+    hits, cited = _hits(session, query, scan, listed.tolist())
+    return ScannedSegments(
+        matches=hits,
+        matched_in_all=len(scan.matching),
+        segments_in_all=scan.end - scan.first,
+        matched=before + len(listed),
+        looked_at=end - scan.first,
+        scanned_from=_edge(session, scan, begin),
+        scanned_until=_edge(session, scan, end),
+        next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
+        unused_words=[] if query is None else unrequired_words(query),
+        evidence=cited,
+        truncated=more > 0,
+        hint=_hint(session, scan, within, more),
+    )
+
+
+def _opened(session: Session, asked: _Asked, scan: Scan, cursor: str) -> int:
+    """The position of the first segment of the page that a cursor opens."""
+    read = _CURSOR.fullmatch(cursor)
+    place = int(read[1], 16) if read else -1
+    if read is None or asked.seal(session, place) != read[2] or not scan.first <= place < scan.end:
+        raise OperationFault(
+            "bad_cursor",
+            "the cursor is none of this scan",
+            hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
+            "or leave it out to begin anew",
+        )
+    return place
+
+
+def _edge(session: Session, scan: Scan, segment: int) -> float:
+    """Where a segment begins (seconds), or the last one ends."""
+    segments = session.view.segments
+    if segment < scan.end:
+        return round_time(float(segments.starts[segment]))
+    return round_time(float(segments.ends[segment - 1])) if segment else 0.0
+
+
+def _hits(
+    session: Session, query: str | None, scan: Scan, listed: Sequence[int]
+) -> tuple[list[Hit], list[EvidenceItem]]:
+    if query is None:
+        spans = [session.view.segments[segment] for segment in listed]
+        return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans]
+    scores = session.searcher.word_scores(query)
+    hits: list[Hit] = []
+    chosen: list[Passage] = []
+    for segment in listed:
+        found = [passages_of(session.view)[place] for place in scan.passages_of(segment).tolist()]
+        best = min(found, key=lambda passage: len(passage.text))
+        hits.append(_hit(session, query, session.view.segments[segment], float(scores[segment]), found, best))
+        chosen.append(best)
+    return hits, cite_passages(session, chosen, most=PAGE)
+
+
+def _any(session: Session, span: TimeSpan) -> Hit:
+    """A segment that nothing was asked of."""
+    return Hit(
+        **times(span),
+        segment_id=segment_id(span),
+        score=0.0,
+        snippet=brief(session.view, span),
+        source="look",
+        confidence=None,
+    )
+
+
+def _hit(session: Session, query: str, span: TimeSpan, score: float, found: Sequence[Passage], best: Passage) -> Hit:
+    lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
+    told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
+    return Hit(
+        **times(span),
+        segment_id=segment_id(span),
+        score=round(score, 4),
+        snippet=shorten(best.text),
+        source=best.source,
+        confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
+        matching_lines=[
+            MatchingLine(
+                **times(passage.span),
+                text=shorten(passage.text),
+                source=passage.source,
+                as_given=holds_words(passage.text, query),
+                evidence=cite_passages(session, [passage]),
+            )
+            for passage in told
+        ],
+    )
+
+
+def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
+    """The kinds of content that there are in a stretch."""
+    passages = passages_of(session.view)
+    near = passages.touching(within) if within else slice(None)
+    return [ORDER[int(number)] for number in np.unique(passages.sources[near])]
+
+
+def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> str:
+    if more:
+        return f"{more} more segments match; next_cursor opens the next page"
+    if len(scan.matching):
+        return ""
+    return (
+        f"nothing has all of these words; looked in {', '.join(_sources(session, within)) or 'nothing: nothing is known'}. "
+        "That what they mean is not there does not follow: try other words"
+    )

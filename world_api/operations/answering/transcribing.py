@@ -1,0 +1,103 @@
+"""All that is said and all that stands on the screen in a stretch, line by line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.answering.citing import cite_passages, shorten, times
+from world_api.operations.declaring.inspected import Transcript, TranscriptLine
+from world_api.world.arrays.items import Positions
+from world_api.world.search.passages import ORDER, Passages, passages_of
+from world_api.world.sessions.session import Session
+
+#: A page tells at most this many lines, and about this many characters; of one line at most so many.
+MAX_LINES, MAX_CHARACTERS, LONGEST_LINE = 120, 12_000, 2_000
+_SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
+
+
+def transcript(session: Session, span: TimeSpan) -> Transcript:
+    """The lines of a stretch in time order, as many as one reads at once."""
+    passages = passages_of(session.view)
+    lines = _lines(passages, span)
+    told = _as_many_as_fit(passages, lines)
+    goes_on = _goes_on(passages, lines, told, span)
+    if goes_on is not None:
+        # What begins together is told together, by the next page, unless it fills this one.
+        told = int(np.searchsorted(passages.starts[lines], goes_on)) or told
+    shown = [_line(passages, position) for position in lines[:told].tolist()]
+    left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
+    return Transcript(
+        lines=shown,
+        spoken=spoken,
+        shown=len(lines) - spoken,
+        told_until=round_time(span.end) if goes_on is None else goes_on,
+        next_start_time=goes_on,
+        evidence=cite_passages(session, [passages[position] for position in lines[:told].tolist()]),
+        truncated=left > 0 or any(len(line.text) == LONGEST_LINE for line in shown),
+        hint=_hint(session, left, goes_on, spoken),
+    )
+
+
+def _lines(passages: Passages, span: TimeSpan) -> Positions:
+    """What is said and shown in a stretch, by its start; what begins at once is told as it is said before it is shown."""
+    near = passages.touching(span)
+    said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
+    found = np.concatenate([said, _once(passages, shown)])
+    ordered: Positions = found[np.lexsort((found, passages.sources[found], passages.starts[found]))]
+    return ordered
+
+
+def _once(passages: Passages, shown: Positions) -> Positions:
+    """Of texts on the screen those that are not the same text, read twice while it stands there."""
+    if len(shown) == 0:
+        return shown
+    shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
+    _, group = np.unique(passages.texts[shown], return_inverse=True)
+    ends = passages.ends[shown] + group * (float(passages.ends[shown].max()) + 1.0)
+    reach = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
+    kept: Positions = shown[ends > reach]
+    return kept
+
+
+def _as_many_as_fit(passages: Passages, lines: Positions) -> int:
+    sizes = [len(passages.quoted(position)) for position in lines[:MAX_LINES].tolist()]
+    return max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
+
+
+def _line(passages: Passages, position: int) -> TranscriptLine:
+    passage = passages[position]
+    return TranscriptLine(
+        **times(passage.span),
+        text=shorten(passage.text, LONGEST_LINE),
+        source="speech" if passage.source == "speech" else "screen_text",
+        speaker=passages.speaker(position) or None,
+        confidence=passage.confidence,
+    )
+
+
+def _goes_on(passages: Passages, lines: Positions, told: int, span: TimeSpan) -> float | None:
+    """Where the next page begins, later than this one; None where nothing is left.
+
+    So many lines at one moment that no page holds them are left out beyond the first ones.
+    """
+    for start in map(float, passages.starts[lines[told:]].tolist()):
+        at = math.floor(start * 1000) / 1000.0
+        if at > span.start:
+            return at
+    return None
+
+
+def _hint(session: Session, left: int, goes_on: float | None, spoken: int) -> str:
+    if goes_on is not None:
+        return f"{left} more lines; read on with start_time {goes_on:g}"
+    if left:
+        return f"{left} more lines that begin at once are left out"
+    if spoken:
+        return ""
+    view = session.view
+    if not view.world.manifest.video.has_audio and not view.has_rows("speech"):
+        return "the video has no sound"
+    return "nothing is said here" if view.has_rows("speech") else "no speech of this video was transcribed so far"
