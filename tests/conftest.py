@@ -159,7 +159,7 @@ def open_made(make_world: WorldMaker) -> Callable[..., Session]:
 
     make_world()
 
-    def opened(*, as_of: float | None = None, name: str | None = None) -> Session:
-        return open_session(make_world.store, "made", as_of=as_of, name=name)
+    def opened(*, as_of: float | None = None, name: str | None = None, groups: frozenset[str] = frozenset()) -> Session:
+        return open_session(make_world.store, "made", as_of=as_of, name=name, groups=groups)
 
     return opened
