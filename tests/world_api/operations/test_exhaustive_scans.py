@@ -18,7 +18,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.lexicon import required_terms
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
-from world_api.operations.answering.scanning import PAGE
+from world_api.operations.declaring.inspected import MAX_MATCHES
 from world_api.profiles import open_session
 from world_api.world.search.lexical import index_terms
 from world_api.world.sessions.session import Session
@@ -99,7 +99,7 @@ def test_the_pages_tile_the_visible_video_and_list_each_match_once_in_time_order
     assert [page["scanned_from"] for page in read[1:]] == [page["scanned_until"] for page in read[:-1]]
     assert read[-1]["scanned_until"] == (TEN_HOURS if as_of is None else as_of)
     assert read[-1]["looked_at"] == read[0]["segments_in_all"] == len(session.view.segments)
-    assert all(len(page["matches"]) == PAGE and page["truncated"] for page in read[:-1])
+    assert all(len(page["matches"]) == MAX_MATCHES and page["truncated"] for page in read[:-1])
     assert all(
         page["scanned_from"] <= match["start_time"] < page["scanned_until"]
         for page in read

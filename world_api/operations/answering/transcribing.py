@@ -8,13 +8,13 @@ import numpy as np
 
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, shorten, times
-from world_api.operations.declaring.inspected import Transcript, TranscriptLine
+from world_api.operations.declaring.inspected import MAX_LINES, Transcript, TranscriptLine
 from world_api.world.arrays.items import Positions
 from world_api.world.search.passages import ORDER, Passage, Passages, passages_of
 from world_api.world.sessions.session import Session
 
-#: A page tells at most this many lines, and about this many characters; of one line at most so many.
-MAX_LINES, MAX_CHARACTERS, LONGEST_LINE = 120, 12_000, 2_000
+#: A page tells about this many characters, of one line at most so many.
+MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
