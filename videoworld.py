@@ -70,7 +70,11 @@ COMMANDS: dict[str, Room] = {
         "Make the store's search indexes again from its worlds.",
     ),
     "sample": Room("eval.commands", "app", "Draw and encode the sample video."),
-    "doctor": Room("world_api.exposure.commands.doctor", "app", "Check this installation and say what is missing."),
+    "doctor": Room(
+        "world_api.exposure.commands.doctor",
+        "app",
+        "Check this installation, or a chat endpoint, and say what is missing.",
+    ),
 }
 
 

@@ -153,6 +153,12 @@ def make_world(tmp_path: Path) -> WorldMaker:
 
 
 @pytest.fixture
+def minute_rows() -> Rows:
+    """The rows of the made minute, for a test to change."""
+    return made_rows()
+
+
+@pytest.fixture
 def open_made(make_world: WorldMaker) -> Callable[..., Session]:
     """Opens sessions on the made minute."""
     from world_api.profiles import open_session

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Progress
     from world_api.build.recipe import Recipe
     from world_api.world.disk.stored import World
+    from world_api.world.search.captions import Meanings
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.on_demand import FrameLooker
     from world_api.world.sessions.seeing import Seeing
@@ -122,13 +123,13 @@ def open_session(
     *,
     as_of: float | None = None,
     name: str | None = "default",
-    seeing: Eyes | None = None,
     groups: Collection[str] = (),
+    seeing: Eyes | None = None,
 ) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
 
-    With ``seeing`` a model looks at frames when an operation asks for what rows do not say; without it none ever does.
-    ``groups`` are the optional groups of operations that are on beside the sixteen.
+    ``groups`` are the optional groups of operations that are on beside the sixteen. With ``seeing`` a model looks at
+    frames when an operation asks for what rows do not say; without it none ever does.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
@@ -147,6 +148,7 @@ def open_session(
         text_embedder=text_embedder(),
         looker=_looker(store, world),
         seeing=None if seeing is None else _seeing(store, world, seeing),
+        meanings=None if seeing is None else _meanings(store, seeing),
     )
     return Session(
         view=open_view(world, as_of),
@@ -225,6 +227,13 @@ def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
     return Seeing(eyes, frames=frames, world_hash=world.manifest.world_hash, cache=store / FOLDER)
+
+
+def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
+    from world_api.world.search.captions import Meanings
+    from world_api.world.sessions.on_demand import FOLDER
+
+    return None if eyes.embedder is None else Meanings(eyes.embedder, store / FOLDER / "meanings")
 
 
 def source_path(world: World) -> Path | None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from importlib import resources
-from pathlib import PurePath
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,8 +21,8 @@ from world_api.backends.chat.prompts import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
 from world_api.version import project_version
 
-#: What decides which bytes an episode has, beside the prompts.
-_LOOP = ("loop.py", "episode.py", "budgets.py", "questions.py", "toolsets.py", "conversation", "systems")
+#: What has no part in how an episode comes about.
+_APART = frozenset({"records", "showing", "commands", "asking.py", "accounts.py", "summary.py"})
 _CODE_SUFFIX = ".py"
 
 
@@ -29,13 +30,8 @@ _CODE_SUFFIX = ".py"
 def loop_hash() -> str:
     """SHA-256 over the code that decides what an episode's bytes are."""
     digest = hashlib.sha256()
-    root = resources.files("controller")
-    for name in _LOOP:
-        place = root.joinpath(name)
-        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda item: item.name)
-        for file in files:
-            if PurePath(file.name).suffix == _CODE_SUFFIX:
-                digest.update(f"{name}/{file.name}\0".encode() + file.read_bytes() + b"\0")
+    for name, code in sorted(_code(resources.files("controller"), "")):
+        digest.update(f"{name}\0".encode() + code + b"\0")
     return digest.hexdigest()
 
 
@@ -43,9 +39,9 @@ def loop_hash() -> str:
 class Conditions:
     """What an episode was recorded under.
 
-    ``system`` is the name it was built by, ``options`` to ``judge`` what it was built from; ``groups`` the optional operations
-    of the session; ``writing`` the tools on offer that write, which the model is not told; ``prompts`` the hashes of the prompt
-    files; ``loop`` a hash of the code that ran; ``broken_off`` says that the episode did not come to its end.
+    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from, ``groups`` the optional
+    operations of the session, ``prompts`` the hashes of the prompt files, ``loop`` a hash of the code that ran; ``broken_off``
+    says that the episode did not come to its end.
     """
 
     system: str
@@ -54,8 +50,8 @@ class Conditions:
     library: Library | None = None
     domain: dict[str, Any] | None = None
     judge: str | None = None
+    takes_images: bool | None = None
     groups: list[str] = field(default_factory=list)
-    writing: list[str] = field(default_factory=list)
     prompts: PromptHashes = field(default_factory=dict)
     version: str = field(default_factory=project_version)
     loop: str = field(default_factory=loop_hash)
@@ -72,6 +68,7 @@ class Conditions:
             library=Library(name=library.name, hash=library.hash) if library is not None else None,
             domain=asdict(domain) if domain is not None else None,
             judge=context.judge.name if context.judge is not None else None,
+            takes_images=context.takes_images,
             groups=sorted(groups),
         )
 
@@ -105,6 +102,15 @@ def conditions_from_record(record: Any) -> Conditions:
         raise EpisodeFault(
             "recording_damaged", f"the conditions of an episode are not whole: {where}", hint="restore it from a copy"
         ) from None
+
+
+def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
+    """The modules of a folder and its folders, by their paths."""
+    for item in folder.iterdir():
+        if item.is_dir() and item.name not in _APART:
+            yield from _code(item, f"{under}{item.name}/")
+        elif item.name.endswith(_CODE_SUFFIX) and item.name not in _APART:
+            yield f"{under}{item.name}", item.read_bytes()
 
 
 def _differing(recorded: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -55,10 +55,10 @@ def answer_recorded(
         except (VideoWorldError, KeyboardInterrupt) as failure:
             if tape.begun or isinstance(failure, KeyboardInterrupt):
                 episode = _broken_off(task, context, tape.exchanges, prompts, failure)
-                ended = replace(conditions, writing=tape.writing, prompts=prompts, broken_off=True)
+                ended = replace(conditions, prompts=prompts, broken_off=True)
                 tape.recording.finish(episode, ended, clock.readings)
             raise
-    tape.recording.finish(episode, replace(conditions, writing=tape.writing, prompts=prompts), clock.readings)
+    tape.recording.finish(episode, replace(conditions, prompts=prompts), clock.readings)
     return episode, tape.recording.name
 
 
@@ -67,11 +67,10 @@ class _Tape:
 
     def __init__(self, ground: Ground, *, begin: Callable[[], Recording]) -> None:
         self.exchanges: list[Exchange] = []
-        self.writing: list[str] = []
         self._ground = ground
         self._begin = begin
         self._recording: Recording | None = None
-        self._taken: set[str] = set()
+        self._taken: dict[str, Any] = {}
         self._lock = Lock()  # a system may ask several models at a time
 
     @property
@@ -85,6 +84,8 @@ class _Tape:
         with self._lock:
             if self._recording is None:
                 self._recording = self._begin()
+                for name, value in self._taken.items():
+                    self._recording.keep_material(name, value)
             return self._recording
 
     def keep(self, exchange: Exchange) -> None:
@@ -95,23 +96,22 @@ class _Tape:
             recording.keep(exchange)
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset; which of its tools write is kept, since the model is not told."""
+        """The toolset."""
         toolset = self._ground.tools(make)
-        self.writing = [tool.name for tool in toolset.get_tools() if tool.writes]
         _ = self.recording  # from here on an interrupted episode is worth a record
         return toolset
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The value as it reads back from its record, so that a replay builds on the same."""
         value = parse_json(json_line(self._ground.material(name, make)))
-        recording = self.recording
         with self._lock:
             if name in self._taken:
                 raise EpisodeFault(
                     "material_taken_twice", f"the system takes {name!r} twice", hint="give each material its own name"
                 )
-            self._taken.add(name)
-            recording.keep_material(name, value)
+            self._taken[name] = value
+            if self._recording is not None:
+                self._recording.keep_material(name, value)
         return value
 
 

@@ -76,7 +76,8 @@ def replay_entry(
         judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
-        ground=RecordedGround(recorded, materials or {}, writing=frozenset(conditions.writing)),
+        takes_images=conditions.takes_images,
+        ground=RecordedGround(recorded, materials or {}),
     )
     system = build(context) if build is not None else build_system(conditions.system, context)
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))

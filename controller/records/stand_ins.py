@@ -20,14 +20,13 @@ from world_api.world.sessions.session import Session
 class RecordedGround:
     """Gives back what an episode took."""
 
-    def __init__(self, episode: Episode, materials: Mapping[str, Any], *, writing: frozenset[str]) -> None:
+    def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
         self._episode = episode
         self._materials = materials
-        self._writing = writing
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset; nothing is made."""
-        return RecordedTools(self._episode.tool_calls, offered=offered_tools(self._episode, self._writing))
+        return RecordedTools(self._episode.tool_calls, offered=offered_tools(self._episode))
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The recorded value; nothing is made.
@@ -100,6 +99,12 @@ class RecordedSession(Session):
         """How many events the overlay held before the first call."""
         return self._task.revision
 
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looked, as it was recorded."""
+        perception: dict[str, Any] | None = self._task.settings.get("perception")
+        return perception
+
     def __getattr__(self, name: str) -> NoReturn:
         raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
 
@@ -119,7 +124,7 @@ class SilentJudge:
         raise _mismatch("the system asks its judge outside a tool call, which is in no record")
 
 
-def offered_tools(recorded: Episode, writing: frozenset[str]) -> list[ToolDeclaration]:
+def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
     """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
 
     Raises:
@@ -132,7 +137,7 @@ def offered_tools(recorded: Episode, writing: frozenset[str]) -> list[ToolDeclar
                 name=function["name"],
                 description=function["description"],
                 parameters=function["parameters"],
-                writes=function["name"] in writing,
+                writes=True,  # so that the recorded results are given one after the other, in the order of the calls
             )
             for function in functions
             if function["name"] != SUBMIT_ANSWER

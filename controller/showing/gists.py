@@ -21,8 +21,13 @@ _FIRST = 3
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """The arguments as a call has them; the video is the same in all."""
-    return ", ".join(f"{one_line(key)}={value_text(value)}" for key, value in arguments.items() if key != "video_id")
+    """The arguments, without the video, which is the same in all; those that tell calls apart first, long texts last."""
+    given = {key: value for key, value in arguments.items() if key != "video_id"}
+    span = ""
+    if {"start_time", "end_time"} <= given.keys():
+        span = span_text({key: given.pop(key) for key in ("start_time", "end_time")})
+    told = [f"{one_line(key)}={value_text(value)}" for key, value in given.items()]
+    return ", ".join([*([span] if span else []), *sorted(told, key=len)])
 
 
 def result_text(result: Mapping[str, Any]) -> str:
@@ -35,9 +40,6 @@ def result_text(result: Mapping[str, Any]) -> str:
     parts = [one_line(str(status))] if isinstance(status, str) and status != "ok" else []
     shown = found if isinstance(found, Mapping) else result
     parts += [_part(key, value) for key, value in _telling(shown)]
-    evidence = result.get("evidence")
-    if isinstance(evidence, list) and evidence:
-        parts.append(f"evidence x{len(evidence)}")
     return "; ".join(parts) or one_line(str(result.get("hint") or "nothing"))
 
 
@@ -86,11 +88,20 @@ def _telling(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _part(key: str, value: Any) -> str:
     name = one_line(str(key))
     if isinstance(value, list):
-        first = "; ".join(_item(item) for item in value[:_FIRST])
-        return f"{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
+        first = "; ".join(_item(item) for item in value[:_FIRST]) + (" ..." if len(value) > _FIRST else "")
+        return (
+            f"{len(value)} {_one(name) if len(value) == 1 else name}"
+            + (f": {first}" if first else "")
+            + (" ..." if len(value) > _FIRST else "")
+        )
     if not key:
         return str(value)
     return f"{name} {value_text(value, 160)}"
+
+
+def _one(name: str) -> str:
+    """The name of a list as the name of one thing in it."""
+    return name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
 
 
 def _item(item: Any) -> str:

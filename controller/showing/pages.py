@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from controller.accounts import accounts_of
 from controller.episode import Episode
@@ -15,6 +16,7 @@ from controller.summary import slips_text, span_of_evidence, watermark
 from world_api.core.faults import EpisodeFault
 
 _LABEL = 10
+_ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that stand on another line
 _HASH = 12  #: characters of a hash that people compare
 
 
@@ -65,9 +67,9 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
     yield from _field("system", f"{task.system} ({offered_text(episode, conditions)})")
     if task.library is not None:
         yield from _field("library", f"{task.library.name} {task.library.hash[:_HASH]}")
-    settings = {key: value for key, value in task.settings.items() if value not in (None, [], {})}
+    settings = ", ".join(_settings(task.settings))
     if settings:
-        yield from _field("settings", ", ".join(f"{key} {value_text(value)}" for key, value in settings.items()))
+        yield from _field("settings", settings)
     yield from _field("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
     budget = episode.budget
     bounds = [plural(budget.rounds, "round"), plural(budget.calls, "call"), plural(budget.tokens, "token")]
@@ -76,6 +78,15 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
     yield from _field("budget", ", ".join(bounds))
     yield from _field("recorded", f"{name}, by version {conditions.version}")
+
+
+def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The settings that say something and do not stand elsewhere."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value)
+        elif value not in (None, [], "") and key not in _ELSEWHERE:
+            yield f"{one_line(key)} {value_text(value)}"
 
 
 def offered_text(episode: Episode, conditions: Conditions) -> str:

@@ -94,15 +94,21 @@ def _call(call: CallRecord, branch: Branch, *, full: bool) -> Iterator[str]:
         for line in to_json({"arguments": call.arguments, "result": call.result}).splitlines():
             yield from (f"{branch.then}{piece}" for piece in wrapped(line, WIDTH - len(branch.then)))
     else:
-        found = f"-> {result_text(call.result)}"
-        pieces = list(wrapped(found, WIDTH - len(branch.then)))
-        shown = pieces[:2] if len(pieces) <= 2 else [pieces[0], cut(pieces[1] + " ...", WIDTH - len(branch.then))]
-        yield from (f"{branch.then}{piece}" for piece in shown)
+        yield from _found(result_text(call.result), branch.then)
     made = outputs_text(call.origins)
     if made:
         yield cut(f"{branch.then}made of: {made}", WIDTH)
     if call.spent:
         yield cut(f"{branch.then}spent: {spent_text(call.spent)}", WIDTH)
+
+
+def _found(text: str, margin: str) -> Iterator[str]:
+    """What came back, in two lines at most."""
+    width = WIDTH - len(margin) - 3
+    first, *rest = wrapped(text, width)
+    yield f"{margin}-> {first}"
+    if rest:
+        yield f"{margin}   {cut(' '.join(rest), width)}"
 
 
 def _inner(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
@@ -116,6 +122,8 @@ def _inner(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
         if outcome != "ok":
             came = f"{came} {one_line(str(outcome))}".strip()
         # What came back stands before the arguments: these may be cut off.
-        yield f"{call.get('call', '-')!s:>3} {one_line(str(call.get('name')))}: {came or 'done'} ({given})"
+        yield f"{call.get('call', '-')!s:>3} {one_line(str(call.get('name')))}: {came or 'done'}" + (
+            f" ({given})" if given else ""
+        )
     if len(shown) < len(calls):
         yield f"    ... and {len(calls) - len(shown)} operations more"

@@ -11,7 +11,7 @@ from pydantic import Field
 from controller.conversation.opening import Opening
 from controller.systems.looping import LoopSystem, Setup
 from controller.systems.options import Options
-from controller.systems.tool_users import operations_on
+from controller.systems.tool_users import operations_on, remembered
 from controller.toolsets import CombinedTools, OneVideo
 from tool_induction.toolset import LibraryTools, ToolDeclaration
 from world_api.core.faults import ToolFault
@@ -124,13 +124,14 @@ class FlatCompose(LoopSystem[ComposeOptions]):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
+    tells_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations and ``compose_tool``; the tool language is told."""
-        judge = self.context.judge
 
         def make_tools() -> OneVideo:
+            judge = remembered(self.context)
             composed = ComposedTools(session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
@@ -142,12 +143,13 @@ class Pipeline(LoopSystem[Options]):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""
-        judge = self.context.judge
 
         def make_tools() -> OneVideo:
+            judge = remembered(self.context)
             composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 

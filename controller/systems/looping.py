@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from controller.budgets import Budget
+from controller.conversation.digest import digest_of
 from controller.conversation.gathering import Pictures, no_pictures
 from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
@@ -54,6 +55,7 @@ class LoopSystem(Generic[Chosen]):
     options_kind: ClassVar[type[Options]] = Options
     uses_library: ClassVar[bool] = False
     shows_domain: ClassVar[bool] = False
+    tells_digest: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -104,6 +106,8 @@ class LoopSystem(Generic[Chosen]):
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
+        if (perception := session.perception) is not None:
+            settings["perception"] = perception
         settings |= {"groups": sorted(session.groups)}
         domain = self.context.domain
         if domain is not None and (self.shows_domain or self.options.split is not None):
@@ -127,6 +131,7 @@ class LoopSystem(Generic[Chosen]):
             refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
         setup = self.setup(question, session)
+        opening = replace(setup.opening, digest=self._digest(session))
         return run_episode(
             task,
             model=self.context.model,
@@ -134,9 +139,18 @@ class LoopSystem(Generic[Chosen]):
             budget=self.context.budget,
             clock=self.context.clock,
             prompts=self.prompts,
-            opening=setup.opening,
+            prices=self.context.prices,
+            opening=opening,
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
+
+    def _digest(self, session: Session) -> dict[str, Any] | None:
+        """What is told of the world at the start, by systems that act in it."""
+        tokens = self.context.budget.digest_tokens
+        if not (self.tells_digest and tokens):
+            return None
+        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
+        return digest
 
 
 class OwnCalls:

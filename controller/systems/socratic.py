@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from controller.conversation.opening import FirstCall, Opening
-from controller.systems.looping import LoopSystem, Own, OwnCalls, Setup
+from controller.systems.looping import LoopSystem, OwnCalls, Setup
 from controller.systems.options import Options
 from controller.toolsets import AtomicTools
 from world_api.core.faults import OperationFault
@@ -43,7 +43,6 @@ class Socratic(LoopSystem[SocraticOptions]):
     def setup(self, question: Question, session: Session) -> Setup:
         """No tools; the captions are made, searched, and those that were found given."""
         options = self.options
-        captions = Captions(session)
         length = float(self.material("visible_seconds", lambda: session.view.duration))
         calls = [
             FirstCall(tool=DESCRIBE, arguments=clip, shown=False, needed=False)
@@ -51,9 +50,13 @@ class Socratic(LoopSystem[SocraticOptions]):
         ]
         query = " ".join([question.text, *question.options])
         calls.append(FirstCall(tool=SEARCH_CAPTIONS, arguments={"query": query, "top_k": options.top_k}))
-        own: dict[str, Own] = {DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search}
+
+        def make_tools() -> OwnCalls:
+            captions = Captions(session)
+            return OwnCalls({DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search})
+
         opening = Opening(instructions="from_material", first_calls=tuple(calls))
-        return Setup(make_tools=lambda: OwnCalls(own), opening=opening)
+        return Setup(make_tools=make_tools, opening=opening)
 
 
 def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, Any]]:

@@ -32,10 +32,16 @@ def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:
     return [atomic] if judge is None else [atomic, JudgedItems(judge)]
 
 
+def remembered(context: SystemContext) -> Judge | None:
+    """The judge, where judging is switched on; within an episode it is asked the same only once."""
+    return None if context.judge is None else RememberedJudge(context.judge)
+
+
 class Flat(LoopSystem[Options]):
     """The sixteen operations only; a library is left aside."""
 
     name = "flat"
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations."""
@@ -43,8 +49,7 @@ class Flat(LoopSystem[Options]):
 
     def tools(self, session: Session) -> Toolset:
         """The operations."""
-        judge = None if self.context.judge is None else RememberedJudge(self.context.judge)
-        return OneVideo(CombinedTools(operations_on(session, judge)), session.video_id)
+        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
 
 
 class DomainOptions(Options):
@@ -88,6 +93,7 @@ class _WithLibrary(LoopSystem[Any]):
     """What a library is needed for."""
 
     uses_library = True
+    tells_digest = True
 
     def check(self) -> None:
         """A library has to be there.
@@ -121,12 +127,13 @@ class Hints(_WithLibrary):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations; the tools are told."""
-        judge = None if self.context.judge is None else RememberedJudge(self.context.judge)
         told = self.material("hints", lambda: _described(self.library))
-        return Setup(
-            make_tools=lambda: OneVideo(CombinedTools(operations_on(session, judge)), session.video_id),
-            opening=Opening(briefing=self.prompts.render("hints", tools=told)),
-        )
+        opening = Opening(briefing=self.prompts.render("hints", tools=told))
+        return Setup(make_tools=lambda: self.tools(session), opening=opening)
+
+    def tools(self, session: Session) -> Toolset:
+        """The operations."""
+        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
 
 
 class HierOptions(Options):
@@ -151,7 +158,7 @@ class Hier(_WithLibrary):
     def tools(self, session: Session) -> Toolset:
         """What the exposure says."""
         options: HierOptions = self.options
-        judge = None if self.context.judge is None else RememberedJudge(self.context.judge)
+        judge = remembered(self.context)
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
         others = operations_on(session, judge)
         tools: Toolset = library

@@ -111,6 +111,7 @@ def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_serv
         (("elsewhere", "when?"), "no_such_world"),
         (("made", "when?", "--model", "gpt"), "endpoint_not_configured"),
         (("made", "when?", "--system", "hier"), "no_library"),
+        (("made", "when?", "--system", "magic"), "unknown_system"),
         (("made", "when?", "--tools", "nothing"), "no_such_library"),
         (("made", "when?", "--session", "../x"), "bad_session_name"),
         (("nothing.mp4", "when?"), ""),
@@ -124,7 +125,7 @@ def test_what_cannot_be_asked_is_named(ask: Ask, arguments: tuple[str, ...], cod
 
 def test_wrong_usage_ends_with_status_2(ask: Ask) -> None:
     assert ask("made").status == 2
-    assert ask("made", "when?", "--system", "magic").status == 2
+    assert ask("made", "when?", "--kind", "magic").status == 2
     assert ask("made", "when?", "--as-of", "-1").status == 2
 
 

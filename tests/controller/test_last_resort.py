@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
+from controller.records.conditions import Conditions
 from controller.records.journal import Journal
 from controller.records.recording import answer_recorded
 from controller.records.replay import replay_recorded
@@ -163,4 +164,4 @@ def test_a_record_that_cannot_be_written_any_more_is_named(tmp_path: Path, hold:
     recording = Journal(tmp_path).begin("x")
     (tmp_path / "timings.jsonl").mkdir()
     with pytest.raises(EpisodeFault, match="record_not_writable"):
-        recording.finish(hold(replies.submits()).episode, [])
+        recording.finish(hold(replies.submits()).episode, Conditions(system="flat"), [])

@@ -7,24 +7,29 @@ from typing import Any
 
 from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import asked_item, asked_question, chosen
+from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, usage_of
+from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.ports import ChatModel
+from world_api.core.spending import Spent, charge
 
 #: tokens of a reply; an answer has at most forty characters
 _REPLY_TOKENS = 40
 
 
 class ChatJudge:
-    """Judges with a chat model. ``name`` says which, and with which prompt; ``spent`` counts its tokens so far."""
+    """Judges with a chat model. ``name`` says which, and with which prompt.
+
+    Each request is charged (see ``world_api.core.spending``), with the tokens the server counted where it counts.
+    """
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._prompts = PromptFiles("tool_induction.judging")
         self._settings: dict[str, Any] = {"temperature": 0, "max_tokens": _REPLY_TOKENS}
         self.name = f"{model.name}/{self._prompts.hash[:12]}"
-        self.spent = Usage()
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """One of the answers for each item.
@@ -55,7 +60,7 @@ class ChatJudge:
                     raise
                 continue
             usage = usage_of(request, reply)
-            self.spent = self.spent + usage
+            charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
             if usage.total > JUDGEMENT.tokens and not usage.estimated:
                 raise ToolFault(
                     "judge_over_price",
@@ -66,7 +71,7 @@ class ChatJudge:
 
     def _ask_in_its_way(self, fault: BackendFault) -> bool:
         """Do without a setting that the server refuses by name; whether there is anything left to try."""
-        if fault.code != "endpoint_error":
+        if fault.code not in ("endpoint_refused_request", "endpoint_error"):
             return False
         if "max_tokens" in fault.message and "max_tokens" in self._settings:
             self._settings["max_completion_tokens"] = self._settings.pop("max_tokens")
@@ -75,6 +80,19 @@ class ChatJudge:
         else:
             return False
         return True
+
+
+def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: bool) -> Spent:
+    return Spent(
+        purpose="judge",
+        model=model,
+        request=content_hash(request),
+        prompt=usage.prompt,
+        completion=usage.completion,
+        cached=usage.cached,
+        estimated=usage.estimated,
+        physical=physical,
+    )
 
 
 def _said(reply: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``videoworld tools review | fork | diff | schemas``: what is done with a library beside checking and running it."""
+"""``videoworld tools review | fork | diff | schemas | arm``: what is done with a library beside checking and running it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tool_induction.judging.options import AllowJudgeOption
+from tool_induction.libraries.arms.commands import arm
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, WithOption, note, show, to_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Format = Literal["openai", "openai-strict", "mcp", "cards"]
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the group of tool commands."""
-    for command in (review, fork, diff, schemas):
+    for command in (review, fork, diff, schemas, arm):
         app.command()(command)
 
 

@@ -82,7 +82,7 @@ def fork_library(
         date=date,
         domain=str(parent.manifest.get("domain", "")),
         details={
-            "lineage": [*parent.manifest.get("lineage", ()), _ancestor(parent)],
+            "lineage": [*parent.manifest.get("lineage", ()), ancestor_of(parent)],
             "changes": changes.record(),
             **({"by": by} if by else {}),
             **({"note": note} if note else {}),
@@ -108,7 +108,7 @@ def _compiled(
     return compilation.tools
 
 
-def _ancestor(parent: ToolLibrary) -> dict[str, Any]:
+def ancestor_of(parent: ToolLibrary) -> dict[str, Any]:
     """What a fork remembers of a library it came from; a plain file has no manifest and is known by its hash."""
     known = {"name": parent.name, "content_hash": parent.hash, "origin": "not frozen"}
     return known | {key: value for key, value in parent.manifest.items() if key not in _NOT_KEPT}

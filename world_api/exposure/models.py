@@ -6,19 +6,33 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from world_api.core.faults import BackendFault
 from world_api.exposure.cli import note
 
 if TYPE_CHECKING:
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
     from world_api.core.ports import ChatModel, Clock
 
+#: The API that is spoken: ``auto`` is Chat Completions until the server says that the model wants the other one.
+WireChoice = Literal["auto", "chat", "responses"]
 
-def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]) -> ChatModel:
+
+def chat_model(
+    name: str | None,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    wire: WireChoice = "auto",
+    cache: Path | None = None,
+) -> ChatModel:
     """The model that was named, on the configured endpoint; the rule-based one where none was.
 
-    An endpoint is used only when a model is named, never because a key happens to be set.
+    An endpoint is used only when a model is named, never because a key happens to be set. ``cache`` is a folder of replies:
+    what was asked of this endpoint before is answered from there.
 
     Raises:
         BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
@@ -30,28 +44,79 @@ def chat_model(name: str | None, *, clock: Clock, environment: Mapping[str, str]
             note("no --model given: the rule-based model answers, which sends nothing anywhere")
         return RuleBasedChatModel()
     try:
-        return endpoint_model(name, clock=clock, environment=environment)
+        return endpoint_model(name, clock=clock, environment=environment, wire=wire, cache=cache)
     except BackendFault as fault:
         if fault.code == "endpoint_not_configured":
             fault.hint += f", or use --model {RULE_BASED}"
         raise
 
 
+def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
+    """Whether a model on the configured endpoint does, as a probe found out earlier; None where nobody asked."""
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.probing import cache_folder, read_finding
+    from world_api.backends.chat.rule_based import RULE_BASED
+
+    if name is None or name == RULE_BASED:
+        return None
+    known = read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)
+    return known.images if known is not None else None
+
+
 def endpoint_model(
-    name: str, *, clock: Clock, environment: Mapping[str, str], timeout: float | None = None
+    name: str,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    timeout: float | None = None,
+    wire: WireChoice = "auto",
+    cache: Path | None = None,
 ) -> ChatModel:
     """The model of that name on the endpoint that the environment configures.
 
     ``timeout`` (seconds) bounds one attempt where a longer or shorter time than usual is wanted; all attempts together
-    may take twice as long.
+    may take twice as long. ``cache`` is a folder of replies.
 
     Raises:
         BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
     """
+    from world_api.backends.chat.caching import CachingChatModel
     from world_api.backends.chat.endpoint import Endpoint
-    from world_api.backends.chat.openai_chat import OpenAIChatModel
 
     endpoint = Endpoint.from_environment(environment)
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)
-    return OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
+    model = _model(endpoint, name, wire, clock=clock, environment=environment)
+    return model if cache is None else CachingChatModel(model, cache, at=endpoint.address)
+
+
+def _model(
+    endpoint: Endpoint, name: str, wire: WireChoice, *, clock: Clock, environment: Mapping[str, str]
+) -> OpenAIChatModel:
+    """The model on the wire that was chosen; else on the one that was found to be right earlier, or turns out to be."""
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
+    from world_api.backends.chat.probing import cache_folder, capabilities_of, read_finding
+    from world_api.backends.chat.wires.named import wire_named
+    from world_api.backends.chat.wires.port import Wire
+
+    if wire != "auto":
+        return OpenAIChatModel(
+            endpoint, name, clock=clock, sleep=time.sleep, chance=random.random, wire=wire_named(wire)
+        )
+    endpoint.check_url()
+    findings = cache_folder(environment, home=Path.home())
+    known = read_finding(findings, endpoint, name)
+
+    def elsewhere() -> Wire | None:
+        found = capabilities_of(endpoint, name, cache=findings, clock=clock, sleep=time.sleep, again=True)
+        return wire_named("responses") if found.wire == "responses" else None
+
+    return OpenAIChatModel(
+        endpoint,
+        name,
+        clock=clock,
+        sleep=time.sleep,
+        chance=random.random,
+        wire=wire_named((known and known.wire) or "chat"),
+        elsewhere=elsewhere,
+    )

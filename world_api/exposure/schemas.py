@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from world_api.core.faults import ToolFault
@@ -75,7 +75,9 @@ def strict_schema(schema: Mapping[str, Any]) -> Schema:
     Raises:
         ToolFault: ``not_strict``, when strict mode cannot say it (free-form objects, values of any type, too large).
     """
-    strict = _strict(plain_schema(schema))
+    plain = plain_schema(schema)
+    plain.setdefault("properties", {})  # a function without parameters is not free-form
+    strict = _strict(plain)
     problems = strict_violations(strict)
     if problems:
         raise ToolFault("not_strict", "; ".join(problems[:5]), hint="offer this tool without strict mode")
@@ -96,9 +98,9 @@ def _strict(node: Any) -> Schema:
             for name, child in node["properties"].items()
         }
     if "object" in types_of(node):
-        strict.setdefault("properties", {})
-        strict["required"] = list(strict["properties"])
-        strict.setdefault("additionalProperties", False)
+        # Without properties it is free-form: to close it would forbid what its own schema allows.
+        strict.setdefault("additionalProperties", "properties" not in node)
+        strict["required"] = list(strict.setdefault("properties", {}))
     if "items" in node:
         strict["items"] = _strict(node["items"])
     if "anyOf" in node:
@@ -149,17 +151,38 @@ def _told(strict: Schema, node: Mapping[str, Any]) -> Schema:
 
 
 def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a strict call without the nulls that only say "not given".
+    """The arguments of a strict call without the nulls that only say "not given", at any depth.
 
-    A null stays where the schema requires the parameter or takes null as a value.
+    A null stays where the schema requires the property or takes null as a value.
     """
-    properties = plain_schema(parameters).get("properties", {})
-    required = set(parameters.get("required", ()))
-    return {
-        name: value
-        for name, value in arguments.items()
-        if value is not None or name in required or name not in properties or _accepts_null(properties[name])
-    }
+    given: dict[str, Any] = _without_unset(dict(arguments), [plain_schema(parameters)])
+    return given
+
+
+def _without_unset(value: Any, schemas: Sequence[Any]) -> Any:
+    """The value without such nulls. It may be meant by any of the schemas."""
+    nodes = [node for schema in schemas for node in _alternatives(schema)]
+    if isinstance(value, list):
+        entries = [node["items"] for node in nodes if "items" in node]
+        return [_without_unset(item, entries) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {}
+    for name, item in value.items():
+        declaring = [node for node in nodes if name in node.get("properties", {})]
+        children = [node["properties"][name] for node in declaring]
+        wanted = any(name in node.get("required", ()) for node in declaring) or any(map(_accepts_null, children))
+        if item is not None or not declaring or wanted:
+            kept[name] = _without_unset(item, children)
+    return kept
+
+
+def _alternatives(schema: Any) -> list[Mapping[str, Any]]:
+    """A schema and those that it is composed of; true and false say nothing here."""
+    if not isinstance(schema, Mapping):
+        return []
+    parts = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword, ())]
+    return [schema, *(node for part in parts for node in _alternatives(part))]
 
 
 def openai_tool(name: str, description: str, parameters: Mapping[str, Any], *, strict: bool) -> Schema:

@@ -9,6 +9,7 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.operations.answering.asking import optional_stretch, stretch
 from world_api.operations.answering.citing import candidates, cite_hits, hits, nothing_found
+from world_api.operations.answering.looking import said_of
 from world_api.operations.declaring.arguments import OptionalTimeRange, Query, TimeRange, TopK, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Candidates, SimilarSegments
@@ -33,7 +34,7 @@ def search_similar_to_example(
 ) -> SimilarSegments:
     """Find segments that look like an example stretch; segments that overlap the example are left out."""
     example = stretch(session, video_id, example_segment.start_time, example_segment.end_time)
-    found = session.searcher.by_look(example, top_k)
+    found = session.searcher.by_example(example, said_of(session, example), top_k)
     return SimilarSegments(
         similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)
     )

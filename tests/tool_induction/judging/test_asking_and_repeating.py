@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ from tool_induction.judging.chat import ChatJudge
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.judging.recorded import RecordedJudge
 from tool_induction.judging.remembered import RememberedJudge
+from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.core.faults import BackendFault, ToolFault
+from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
+from world_api.core.spending import Ledger, ledger
 
 YES_NO = ("yes", "no")
 
@@ -24,7 +25,7 @@ def said(text: str, *, tokens: int = 50) -> dict[str, Any]:
     return completion(model="m", content=text, usage=(tokens, 2))
 
 
-def refused(setting: str, code: str = "endpoint_error") -> BackendFault:
+def refused(setting: str, code: str = "endpoint_refused_request") -> BackendFault:
     return BackendFault(code, f"somewhere answered 400: '{setting}' is not supported with this model", hint="-")
 
 
@@ -61,21 +62,72 @@ def test_any_other_refusal_stays_what_it_is(faults: list[BackendFault]) -> None:
     assert fault.value.message == faults[-1].message
 
 
-def test_tokens_are_counted_and_the_price_is_a_ceiling() -> None:
+def tokens(book: Ledger) -> list[tuple[int, int, bool]]:
+    return [(item.prompt, item.completion, item.physical) for item in book.items]
+
+
+def test_a_judgement_is_charged_and_the_price_is_a_ceiling() -> None:
     judge = ChatJudge(ScriptedChatModel([said("yes"), said("yes", tokens=JUDGEMENT.tokens)], name="m"))
-    judge.answer("?", YES_NO, ["a"])
-    assert judge.spent.total == 52
-    with pytest.raises(ToolFault) as fault:
+    with ledger() as book:
+        judge.answer("?", YES_NO, ["a"])
+    [charged] = book.items
+    assert (charged.purpose, charged.model, charged.estimated) == ("judge", "m", False)
+    assert tokens(book) == [(50, 2, True)]
+    with ledger() as book, pytest.raises(ToolFault) as fault:
         judge.answer("?", YES_NO, ["b"])
     assert fault.value.code == "judge_over_price"
-    assert judge.spent.total == 52 + JUDGEMENT.tokens + 2
+    assert tokens(book) == [(JUDGEMENT.tokens, 2, True)]
 
 
-def test_the_file_says_what_a_judgement_cost(tmp_path: Path) -> None:
+def test_a_refused_request_costs_nothing_and_equal_ones_have_one_name() -> None:
+    judge = ChatJudge(ScriptedChatModel([refused("temperature"), said("yes"), said("yes"), said("no")], name="m"))
+    with ledger() as book:
+        judge.answer("?", YES_NO, ["a", "a", "b"])
+    assert len(book.items) == 3
+    assert len({item.request for item in book.items}) == 2
+
+
+def test_a_server_that_does_not_count_is_charged_by_estimate() -> None:
+    model = ScriptedChatModel([completion(model="m", content="yes")], name="m")
+    with ledger() as book:
+        ChatJudge(model).answer("?", YES_NO, ["a"])
+    [charged] = book.items
+    assert charged.estimated
+    assert charged.prompt > 20
+
+
+def test_a_reply_from_the_cache_is_charged_as_one_nobody_made(tmp_path: Path) -> None:
+    judge = ChatJudge(CachingChatModel(ScriptedChatModel([said("yes")], name="m"), tmp_path))
+    with ledger() as book:
+        judge.answer("?", YES_NO, ["a", "a"])
+    assert sorted(tokens(book)) == [(50, 2, False), (50, 2, True)]
+
+
+def test_the_file_says_what_a_judgement_took_and_charges_it_again(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
     model = ScriptedChatModel([said("yes"), said("no", tokens=70)], name="m")
-    RecordedJudge(file, ChatJudge(model)).answer("?", YES_NO, ["a", "b"])
-    assert [json.loads(line)["tokens"] for line in file.read_text(encoding="utf-8").splitlines()] == [52, 72]
+    with ledger() as cold:
+        RecordedJudge(file, ChatJudge(model)).answer("?", YES_NO, ["a", "b"])
+    with ledger() as warm:
+        assert RecordedJudge(file).answer("?", YES_NO, ["a", "b"]) == ["yes", "no"]
+    assert sorted(tokens(cold)) == [(50, 2, True), (70, 2, True)]
+    assert sorted(tokens(warm)) == [(50, 2, False), (70, 2, False)]
+    assert [item.request for item in cold.items] == [item.request for item in warm.items]
+
+
+def test_what_was_spent_on_no_answer_is_charged_through_the_file(tmp_path: Path) -> None:
+    judge = RecordedJudge(tmp_path / "judged.jsonl", ChatJudge(ScriptedChatModel([said("perhaps")], name="m")))
+    with ledger() as book, pytest.raises(ToolFault):
+        judge.answer("?", YES_NO, ["a"])
+    assert tokens(book) == [(50, 2, True)]
+
+
+def test_a_file_whose_spending_is_damaged_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    RecordedJudge(file, ChatJudge(ScriptedChatModel([said("yes")], name="m"))).answer("?", YES_NO, ["a"])
+    file.write_text(file.read_text(encoding="utf-8").replace('"prompt":50', '"prompt":"many"'), encoding="utf-8")
+    with pytest.raises(EpisodeFault, match="recording_damaged"):
+        RecordedJudge(file)
 
 
 def test_a_file_of_two_judges_repeats_both(tmp_path: Path) -> None:

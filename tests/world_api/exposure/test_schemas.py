@@ -86,6 +86,8 @@ def test_what_strict_mode_cannot_check_is_told_in_the_description() -> None:
     "schema",
     [
         {"type": "object", "properties": {"a": {"type": "object", "additionalProperties": {"type": "string"}}}},
+        {"type": "object", "properties": {"a": {"type": "object"}}},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}},
         {"type": "object", "properties": {"a": {}}},
         {"type": "object", "properties": {"a": {"type": "array"}}},
         {"anyOf": [{"type": "object"}, {"type": "string"}]},
@@ -145,6 +147,24 @@ def test_the_checker_names_each_broken_rule(change: dict[str, Any], words: str) 
 def test_nulls_that_mean_not_given_are_dropped_and_real_nulls_stay() -> None:
     arguments = {"title": "t", "level": None, "within": None, "unknown": None}
     assert drop_unset(arguments, SCHEMA) == {"title": "t", "within": None, "unknown": None}
+
+
+def test_nulls_inside_objects_and_lists_are_dropped_too() -> None:
+    box = {"type": "object", "properties": {"wide": {"type": "integer"}, "high": {"type": ["integer", "null"]}}}
+    schema = {
+        "type": "object",
+        "properties": {"box": {"anyOf": [box, {"type": "string"}]}, "boxes": {"type": "array", "items": box}},
+    }
+    unset = {"wide": None, "high": None}
+    assert drop_unset({"box": unset, "boxes": [unset, {"wide": 3}]}, schema) == {
+        "box": {"high": None},
+        "boxes": [{"high": None}, {"wide": 3}],
+    }
+
+
+def test_a_function_without_parameters_is_strict() -> None:
+    strict = strict_schema({"type": "object"})
+    assert strict == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
 def test_an_openai_tool_has_the_form_of_chat_completions() -> None:

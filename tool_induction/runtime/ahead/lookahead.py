@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 
@@ -98,7 +99,8 @@ class Lookahead:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max_workers=self._most, thread_name_prefix="tool-ahead")
         self._sent = [future for future in self._sent if not future.done()]
-        self._sent.append(self._pool.submit(self._go, steps, values, is_wanted))
+        # In a copy of the context, so that what models are asked on the way is charged to the call that wants it.
+        self._sent.append(self._pool.submit(copy_context().run, self._go, steps, values, is_wanted))
 
     def _go(self, steps: tuple[Step, ...], values: dict[str, Json], is_wanted: Callable[[], bool]) -> None:
         if self.flights.halted or not is_wanted():

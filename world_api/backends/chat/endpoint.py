@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -11,6 +12,11 @@ from world_api.core.faults import BackendFault
 
 _PUBLIC_URL = "https://api.openai.com/v1"
 _SHORTEST_KEY = 8  #: characters; a shorter one would be found in words
+#: How servers say that they have no model of a name; "this model does not support tools" is something else.
+_IS_MISSING = re.compile(
+    r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
+    re.IGNORECASE,
+)
 _NO_KEY = "not-needed"  #: what a server that wants no key is sent; the client insists on sending something
 
 
@@ -61,6 +67,12 @@ class Endpoint:
             return "the configured URL"
         return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
 
+    @property
+    def address(self) -> str:
+        """What tells this server from others, for files that are kept; never the credentials a URL may carry."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}"
+
     def check_url(self) -> None:
         """Refuse an address that no request can be sent to.
 
@@ -80,12 +92,20 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """The text with the key blotted out, in case a server repeats it; also as JSON spells it inside a text."""
+        """The text with the key blotted out, in case a server repeats it; also as JSON, Python or a URL spells it."""
         if len(self.api_key) < _SHORTEST_KEY or self.api_key == _NO_KEY:
             return text
-        for spelling in (self.api_key, json.dumps(self.api_key)[1:-1], self.api_key.replace("/", "\\/")):
-            text = text.replace(spelling, "[key]")
-        return text
+        return _spellings(self.api_key).sub("[key]", text)
+
+
+@functools.lru_cache(maxsize=8)
+def _spellings(key: str) -> re.Pattern[str]:
+    """The key as it may stand in a text: characters as they are, after backslashes, by their numbers.
+
+    Repetitions are bounded, or a text of many backslashes would take for ever.
+    """
+    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in key)
+    return re.compile("".join(f"(?:{one})" for one in characters), re.IGNORECASE)
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:
@@ -101,6 +121,9 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
     """The server answered with an error status."""
     told = endpoint.without_key(message)[:500]
     where = f"{endpoint.host} answered {status}"
+    if 300 <= status < 400:
+        hint = "set OPENAI_BASE_URL to where the server really is, if you trust that address; nothing was sent there"
+        return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
     if status in (401, 403):
         return BackendFault(
             "endpoint_refused_key", f"{where}: {told}", hint="check OPENAI_API_KEY and what it may be used for"
@@ -145,4 +168,4 @@ def not_an_answer(endpoint: Endpoint, reason: str) -> BackendFault:
 def _names_the_model(status: int, message: str, code: str | None) -> bool:
     if code == "model_not_found":
         return True
-    return status in (400, 404) and "model" in message.lower() and "not" in message.lower().split()
+    return status in (400, 404) and "model" in message.lower() and _IS_MISSING.search(message) is not None

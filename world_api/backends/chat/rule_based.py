@@ -87,9 +87,10 @@ def _take(made: list[_Done], tool: str) -> _Done | None:
 
 
 def _library_call(facts: Facts, *, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:
-    """The call of a tool beyond the known ones: the one already made, else the one that fits."""
+    """The call of a tool beyond the known ones that fits; where none is on offer any more, the one that was made."""
+    fitting = fitting_call(list(tools.values()), facts)
     used = next((item.tool for item in done if item.tool not in KNOWN), None)
-    return Call(tool=used, arguments={}) if used is not None else fitting_call(list(tools.values()), facts)
+    return fitting if fitting is not None or used is None else Call(tool=used, arguments={})
 
 
 def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:

@@ -55,7 +55,7 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
     counted = reply.get("usage")
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
-        if _is_count(prompt) and _is_count(completion):
+        if is_count(prompt) and is_count(completion):
             return Usage(
                 prompt=prompt,
                 completion=completion,
@@ -101,8 +101,9 @@ def _part(counted: Mapping[str, Any], details: str, name: str, *, most: int) -> 
     """A count that is a part of another one; what is no count is none, and no part is more than the whole."""
     told = counted.get(details)
     part = told.get(name) if isinstance(told, dict) else None
-    return min(part, most) if _is_count(part) else 0
+    return min(part, most) if is_count(part) else 0
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
+def is_count(value: Any) -> TypeGuard[int]:
+    """Whether a value can be a number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

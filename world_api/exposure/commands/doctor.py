@@ -6,11 +6,12 @@ import importlib.util
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show
+from world_api.exposure.commands.endpoints import examine_endpoint
 from world_api.version import project_version
 
 app = command_app()
@@ -45,8 +46,23 @@ EXTRAS = {
 
 
 @app.command()
-def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Check this installation and say what is missing."""
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Look at a chat endpoint instead: about fifteen small requests, with the key of OPENAI_API_KEY.",
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model to look at on that endpoint.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Ask the endpoint again, though findings are kept.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check this installation, or a chat endpoint, and say what is missing."""
+    if endpoint is not None or model is not None or again:
+        examine_endpoint(endpoint, model, again=again, as_json=as_json)
+        return
     record = _examination(store)
     show(record, as_json=as_json, text=lambda: _text(record))
     if not record["ok"]:

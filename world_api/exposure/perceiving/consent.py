@@ -45,6 +45,8 @@ def estimate_text(what: str, estimate: Estimate, eyes: Eyes, prices: Prices) -> 
         if price is not None
         else f"  money:  not known; --prices FILE tells what {model} costs",
     ]
+    if eyes.embedder is not None:
+        lines.append(f"  words:  captions and what is searched for go to {eyes.embedder.name} there, a few tokens each")
     if estimate.kept:
         lines.append(f"  kept:   {_count(estimate.kept, 'caption')} from before, which cost nothing")
     return "\n".join(lines)
@@ -71,6 +73,23 @@ def agree(text: str, *, yes: bool, answer: Callable[[], str] | None = None) -> N
         answer = _typed
     if answer().strip().lower() not in _AGREED:
         raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
+
+
+def agree_to_looking(store: Path, video_id: str, eyes: Eyes | None, prices: Prices, *, yes: bool) -> None:
+    """Show the most that looking for one question may send, and go on only where that is agreed to.
+
+    Raises:
+        BackendFault: ``consent_needed``, ``consent_refused``.
+        StoreFault: as opening a world names it.
+    """
+    if eyes is None:
+        return
+    from world_api.world.disk.stored import open_world
+    from world_api.world.sessions.captioning import estimate_question
+
+    video = open_world(store, video_id).manifest.video
+    estimate = estimate_question(eyes, video.width, video.height)
+    agree(estimate_text("looking, for this question", estimate, eyes, prices), yes=yes)
 
 
 def spent_text(spent: Sequence[Spent], eyes: Eyes) -> str:

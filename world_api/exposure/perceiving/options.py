@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +15,7 @@ import typer
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
-    from world_api.core.ports import Clock
+    from world_api.core.ports import Clock, EmbeddingModel
     from world_api.world.sessions.eyes import Eyes
 
 DEFAULT_FRAMES = 6
@@ -106,7 +108,19 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
     chat = endpoint_model(name, clock=clock, environment=environment)
     return Eyes(
         vision=EndpointVision(chat, longest_side=chosen.side),
+        embedder=None if chosen.embedding_model is None else _embedder(chosen.embedding_model, clock, environment),
         choice=FrameChoice(most=chosen.frames),
         most_looks=chosen.looks,
         host=Endpoint.from_environment(environment).host,
+    )
+
+
+def _embedder(name: str, clock: Clock, environment: Mapping[str, str]) -> EmbeddingModel:
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.openai_chat import OpenAIChatModel
+    from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
+
+    endpoint = Endpoint.from_environment(environment)
+    return EndpointEmbedder(
+        OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random, wire=EmbeddingsWire())
     )

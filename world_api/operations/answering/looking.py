@@ -62,6 +62,26 @@ def asked_about(
     return seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
 
 
+def said_of(session: Session, example: TimeSpan) -> list[str]:
+    """What captions say of an example, for captions of the same meaning to be found; nothing where none can be.
+
+    Where there are captions elsewhere and none of the example, a model looks at it.
+
+    Raises:
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
+    """
+    if session.backends.meanings is None or not session.captions.passages:
+        return []
+    own = [passage.text for passage in session.captions.inside(example)]
+    if len(own) == len(session.captions.passages):
+        return []
+    if own:
+        return own
+    seen = seen_in(session, example)
+    return [] if seen is None else [seen.text]
+
+
 def sight_evidence(session: Session, sight: Sight, span: TimeSpan) -> EvidenceItem:
     """Where a sight can be looked at again: its stretch, and the middle one of its frames."""
     shown = sight.frame_times[len(sight.frame_times) // 2]

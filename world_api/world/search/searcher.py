@@ -18,6 +18,7 @@ from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions
 from world_api.world.once import made_once
+from world_api.world.search.captions import Captions, Meanings, by_meaning
 from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit
@@ -59,10 +60,14 @@ class Searcher:
     Indexes are made, or read where they are kept, when first needed.
     """
 
-    def __init__(self, view: View, embedder: TextEmbedder) -> None:
+    def __init__(
+        self, view: View, embedder: TextEmbedder, *, captions: Captions | None = None, meanings: Meanings | None = None
+    ) -> None:
         self._view = view
         self._embedder = embedder
         self._whole = view.world.once(WholeDocuments)
+        self._captions = captions or Captions()
+        self._meanings = meanings
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
@@ -78,8 +83,28 @@ class Searcher:
             centers = (self._segments.starts + self._segments.ends) / 2
             first, end = np.searchsorted(centers, [within.start, within.end]).tolist()
             among = (first, end)
-        found, scores = self._dense(query, top_k, among)
-        return self._hits(found, scores, query)
+        if self._meanings is None or not self._captions.passages:
+            found, scores = self._dense(query, top_k, among)
+            return self._hits(found, scores, query)
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_query(query), self._segments)
+        near = near[(near >= among[0]) & (near < among[1])]
+        return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
+
+    def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
+        """Segments that look like an example and whose captions mean what is said of it, without those that overlap it."""
+        looks = self.by_look(example, FUSED)
+        if self._meanings is None or not said:
+            return looks[:top_k]
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._segments)
+        apart = (self._segments.ends[near] <= example.start) | (self._segments.starts[near] >= example.end)
+        places = np.searchsorted(self._segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
+        return self._fused(near[apart], places, top_k, " ".join(said))
+
+    def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
+        """The best of two rankings by reciprocal rank."""
+        fused = fuse([one, other], len(self._segments))
+        best = best_first(fused, top_k)
+        return self._hits(best, fused[best], query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
         """Segments that look like an example stretch, without those that overlap it."""
@@ -106,15 +131,23 @@ class Searcher:
 
     @property
     def _same(self) -> int:
-        """How many segments, from the first on, say and look what they do in the whole world."""
-        return self._view.unchanged_segments
+        """How many segments, from the first on, say what they do in the whole world, which knows of no captions."""
+        return 0 if self._captions.passages else self._view.unchanged_segments
+
+    @made_once
+    def _captioned(self) -> list[list[int]]:
+        return self._captions.in_each(self._segments)
 
     @made_once
     def _rest(self) -> list[str]:
         """What the segments after those say."""
         passages, count = passages_of(self._view), len(self._segments) - self._same
         inside = passages.in_each(self._segments, self._same)
-        return document_texts(passages, *inside, count=count, first=self._same)
+        texts = document_texts(passages, *inside, count=count, first=self._same)
+        if self._captions.passages:
+            said = [[self._captions.passages[number].text for number in own] for own in self._captioned]
+            texts = ["\n".join(filter(None, [text, *own])) for text, own in zip(texts, said, strict=True)]
+        return texts
 
     @made_once
     def _lexical(self) -> LexicalIndex:
@@ -124,16 +157,17 @@ class Searcher:
     @made_once
     def _text_rows(self) -> list[Rows]:
         rest = VectorIndex(self._embedder.embed(self._rest).T)
-        return self._parts(self._whole.text_vectors(self._embedder), rest)
+        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
 
     @made_once
     def _look_rows(self) -> list[Rows]:
-        segments, looks = self._segments, self._looks
-        rest = looks.means(segments.starts[self._same :], segments.ends[self._same :])
-        return self._parts(self._whole.look_index, VectorIndex(rest.T))
+        segments, looks, same = self._segments, self._looks, self._view.unchanged_segments
+        rest = looks.means(segments.starts[same:], segments.ends[same:])
+        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
 
-    def _parts(self, whole: VectorIndex, rest: VectorIndex) -> list[Rows]:
-        return [Rows(index=whole, count=self._same, offset=0), Rows(index=rest, count=len(rest), offset=self._same)]
+    @staticmethod
+    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
+        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
 
     @made_once
     def _looks(self) -> Looks:
@@ -145,14 +179,12 @@ class Searcher:
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
         passages, wanted = passages_of(self._view), Wanted(query)
-        return [
-            self._hit(self._segments[int(i)], _score(score), passages, wanted)
-            for i, score in zip(found, scores, strict=True)
-        ]
+        return [self._hit(int(i), _score(score), passages, wanted) for i, score in zip(found, scores, strict=True)]
 
-    @staticmethod
-    def _hit(span: TimeSpan, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
-        best = wanted.best(passages.inside(span))
+    def _hit(self, place: int, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
+        span = self._segments[place]
+        said = [self._captions.passages[number] for number in self._captioned[place]] if self._captions.passages else []
+        best = wanted.best([*passages.inside(span), *said])
         return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
 
 

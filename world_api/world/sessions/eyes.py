@@ -63,6 +63,7 @@ class Allowance:
     def __init__(self, most: int | None) -> None:
         self._most = most
         self._asked: set[str] = set()
+        self._failed = 0
         self._lock = Lock()
 
     def take(self, request: str) -> None:
@@ -74,10 +75,16 @@ class Allowance:
         with self._lock:
             if request in self._asked:
                 return
-            if self._most is not None and len(self._asked) >= self._most:
+            if self._most is not None and len(self._asked) + self._failed >= self._most:
                 raise OperationFault(
                     "looks_spent",
                     f"a model has looked {self._most} times in this session, which is all it may",
                     hint="use what was seen so far; whoever runs this may allow more with --looks",
                 )
             self._asked.add(request)
+
+    def failed(self, request: str) -> None:
+        """A look came to nothing, and may have cost something all the same: to ask for it again counts again."""
+        with self._lock:
+            self._asked.discard(request)
+            self._failed += 1

@@ -17,7 +17,7 @@ import numpy as np
 
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
-from world_api.core.faults import MediaFault, OperationFault
+from world_api.core.faults import MediaFault, OperationFault, VideoWorldError
 from world_api.core.ports import Image, LookRequest, LookTask, Picture, PictureSource, SeenAction
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.spending import charge
@@ -65,6 +65,7 @@ class Seeing:
         self._places = BoundedSemaphore(eyes.at_once)
         self._allowance = Allowance(eyes.most_looks)
         self.producer = eyes.producer
+        self.most_looks = eyes.most_looks
         folder = cache / world_hash[:16] / content_hash(self.producer)[:16] if cache is not None else None
         self.kept = SightFolder(folder)
 
@@ -117,6 +118,14 @@ class Seeing:
         span = self._visible(span, until)
         return self.kept.get(self._name("caption", self._asked(span, until))) is not None
 
+    def said(self, *, until: float) -> list[tuple[TimeSpan, str, float]]:
+        """The kept captions of stretches that are over by then: stretch, text, and the time of a frame of it."""
+        return [
+            (TimeSpan(start=kept.start, end=kept.end), kept.text, kept.frame_times[len(kept.frame_times) // 2])
+            for kept in self.kept.all()
+            if kept.task == "caption" and kept.end <= until
+        ]
+
     @staticmethod
     def _visible(span: TimeSpan, until: float) -> TimeSpan:
         if span.start >= until:
@@ -158,7 +167,11 @@ class Seeing:
         asked = self._asked(span, until, question, subject, spots)
         request = self._name(task, asked)
         self._allowance.take(request)
-        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
+        try:
+            kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
+        except VideoWorldError:
+            self._allowance.failed(request)
+            raise
         if not is_new:
             charge(kept.cost.again(request))
         return _sight(kept)

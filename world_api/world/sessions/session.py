@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
+from world_api.core.canonical import content_hash
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
 from world_api.world.once import made_once
+from world_api.world.search.captions import Captions, Meanings
 from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
@@ -25,12 +28,14 @@ SEEN = "ent_seen_"
 class Backends:
     """What a session may ask beyond stored rows.
 
-    ``looker`` is None where the video or a detector is not there, ``seeing`` where nobody chose a model that looks.
+    ``looker`` is None where the video or a detector is not there, ``seeing`` where nobody chose a model that looks, and
+    ``meanings`` where nobody chose one that embeds what it said.
     """
 
     text_embedder: TextEmbedder
     looker: FrameLooker | None
     seeing: Seeing | None = None
+    meanings: Meanings | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,9 @@ class Session:
         self.backends = backends
         self.name = name
         self.groups = groups
+        seeing = backends.seeing
+        #: What is searched stays the same while the session is open, however many looks are made meanwhile.
+        self.captions = Captions() if seeing is None else Captions(seeing.said(until=view.duration))
 
     @property
     def video_id(self) -> str:
@@ -102,14 +110,31 @@ class Session:
     @property
     def memo_key(self) -> str:
         """What results that do not depend on the session may be kept under."""
-        seeing = self.backends.seeing
-        looks = "" if seeing is None else f"+{seeing.producer}"
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{looks}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}"
+
+    @property
+    def sight_key(self) -> str:
+        """What results depend on where a model looks: who it is, and which captions are searched; empty where none does."""
+        perception = self.perception
+        return "" if perception is None else f"+{content_hash(perception)}"
+
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks."""
+        seeing, meanings = self.backends.seeing, self.backends.meanings
+        if seeing is None:
+            return None
+        return {
+            "vision": seeing.producer,
+            "embedding": None if meanings is None else meanings.producer,
+            "captions": self.captions.digest,
+            "looks": seeing.most_looks,
+        }
 
     @made_once
     def searcher(self) -> Searcher:
         """Search over the visible part."""
-        return Searcher(self.view, self.backends.text_embedder)
+        return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)
 
     @property
     def _known_at(self) -> float:

@@ -10,21 +10,18 @@ cannot be read counts as absent, and is written anew.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
-from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.faults import StoreFault
 from world_api.core.ports import LookTask
 from world_api.core.spending import Spent
+from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically
-
-_BUCKETS = 3  #: hexadecimal digits by which lock files are shared, so that there are never more than 4096
 
 
 class KeptAction(BaseModel):
@@ -106,7 +103,7 @@ class SightFolder:
         """
         if (kept := self.get(request)) is not None:
             return kept, False
-        with self._alone(request):
+        with alone(self._folder, request, owner=self):
             if (kept := self.get(request)) is not None:
                 return kept, False
             made = make()
@@ -137,52 +134,3 @@ class SightFolder:
                 write_atomically(self._folder / f"{made.request}.json", made.model_dump_json().encode())
                 return
         self._memory[made.request] = made
-
-    @contextmanager
-    def _alone(self, request: str) -> Iterator[None]:
-        with _lock_of((self._folder, request)), self._alone_among_processes(request):
-            yield
-
-    @contextmanager
-    def _alone_among_processes(self, request: str) -> Iterator[None]:
-        if self._folder is None:
-            yield
-            return
-        from filelock import FileLock
-
-        lock = FileLock(self._folder / "locks" / request[:_BUCKETS])
-        try:
-            Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-        except OSError:
-            yield  # nobody can write here, so nobody would find what is asked meanwhile
-            return
-        try:
-            yield
-        finally:
-            lock.release()
-
-
-_LOCKS: WeakValueDictionary[tuple[Path | None, str], _Lock] = WeakValueDictionary()
-_GUARD = threading.Lock()
-
-
-class _Lock:
-    """A lock that can be referred to weakly."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self.lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.lock.release()
-
-
-def _lock_of(key: tuple[Path | None, str]) -> _Lock:
-    with _GUARD:
-        lock = _LOCKS.get(key)
-        if lock is None:
-            lock = _LOCKS[key] = _Lock()
-        return lock

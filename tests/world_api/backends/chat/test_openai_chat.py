@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.support.chat_server import KEY
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.core.faults import BackendFault
 
-KEY = "sk-a-key-that-nobody-may-see"
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "在吗? anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    """The seconds the model slept, in order."""
-    return []
-
-
-@pytest.fixture
-def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callable[..., OpenAIChatModel]:
-    """Makes a model on the loopback server; sleeping only moves the clock."""
-
-    def make(*, chance: Callable[[], float] = lambda: 0.0, **settings: Any) -> OpenAIChatModel:
-        clock = stepping_clock()
-
-        def sleep(seconds: float) -> None:
-            waits.append(seconds)
-            clock.sleep(seconds)
-
-        endpoint = Endpoint(**{"base_url": chat_server.url, "api_key": KEY, **settings})
-        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep, chance=chance)
-
-    return make
 
 
 def test_a_reply_comes_back_as_the_server_sent_it(chat_server: Any, connect: Any) -> None:
@@ -96,11 +72,18 @@ def test_the_key_in_the_arguments_of_a_call_is_blotted_out(chat_server: Any, con
 
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_the_key_is_in_no_fault_however_it_is_spelt(chat_server: Any, connect: Any, status: int) -> None:
-    for body in (b'{"error": {"message": "sk-a\\/key\\/seen"}}', b'no JSON: "sk-a\\/key\\/seen"'):
+    for body in (
+        b'{"error": {"message": "sk-a\\/key\\/seen"}}',
+        b'no JSON: "sk-a\\/key\\/seen"',
+        b'no JSON: "sk-a\\u002fkey\\u002Fse\\u0065n"',
+        b"no JSON: sk-a%2Fkey%2fseen",
+        b"no JSON: " + b"x" * 55 + b"sk-a/key/seen",
+    ):
         chat_server.play(replace(chat_server.raw(body), status=status))
         with pytest.raises(BackendFault) as caught:
             connect(api_key="sk-a/key/seen", retries=0).complete(REQUEST)
         assert "seen" not in str(caught.value)
+        assert "sk-a" not in str(caught.value)
 
 
 def test_nobody_listening_is_unreachable_after_some_tries(connect: Any, waits: list[float]) -> None:
@@ -261,7 +244,7 @@ def test_after_an_attempt_that_was_given_up_the_next_one_counts(chat_server: Any
 
 
 def test_a_reply_beyond_all_measure_is_refused(chat_server: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.backends.chat.openai_chat.MAX_REPLY_BYTES", 1_000)
+    monkeypatch.setattr("world_api.backends.chat.wires.transport.MAX_REPLY_BYTES", 1_000)
     chat_server.play(completion(model="m", content="x" * 1_000))
     with pytest.raises(BackendFault, match="1000 bytes"):
         connect().complete(REQUEST)

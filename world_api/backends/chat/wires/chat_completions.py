@@ -6,12 +6,21 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
+from world_api.backends.chat.wires.transport import Heard
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 #: Where an assistant's message holds what another wire must get back unread; it means nothing to this one.
 CARRIED = "carried"
+
+
+_NOT_THERE = frozenset({404, 405, 501})
+
+
+def points_to_responses(heard: Heard) -> bool:
+    """Whether a refusal says that the Responses API is worth a try: there is no Chat Completions here, or it says to go there."""
+    return heard.status in _NOT_THERE or (heard.status != 200 and "responses" in heard.told.lower())
 
 
 class ChatCompletionsWire:

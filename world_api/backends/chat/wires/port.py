@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +24,11 @@ class NotAReply(ValueError):
 
 class Answering(Protocol):
     """An HTTP answer whose body is still to be read."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers, whose names are found in any case."""
+        ...
 
     def iter_bytes(self) -> Iterator[bytes]:
         """The body, as it comes."""

@@ -72,7 +72,7 @@ def _message(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _tool_call(item: Mapping[str, Any]) -> dict[str, Any]:
     """The call as it came; what is missing or wrong with it is named where replies are read."""
-    call_id = item.get("call_id") or item.get("id")
+    call_id = item.get("call_id")
     call = {"type": "function", "function": {"name": item.get("name"), "arguments": item.get("arguments")}}
     return call if call_id is None else {"id": call_id, **call}
 

@@ -1,4 +1,4 @@
-"""How long to wait before a request is tried again: as long as the server asks for, else longer each time."""
+"""Whether a request is tried again, and when: after as long as the server asks for, else later each time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from world_api.core.ports import Clock
 _FIRST_WAIT = 0.5  #: seconds before the second try; doubled each time
 _LONGEST_WAIT = 30.0
 _SPREAD = 0.25  #: of a wait
+_WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_SPENT = "insufficient_quota"  #: a 429 that waiting does not mend
+
+
+def passes(status: int, code: str | None) -> bool:
+    """Whether a refusal may be gone when the request is made again."""
+    return status in _WORTH_ANOTHER_TRY and code != _SPENT
 
 
 def own_wait(tries: int) -> float:

@@ -133,10 +133,6 @@ class VideoFrames:
         message, payload = self._worker.ask({"do": "frame", "seconds": seconds}, self._path)
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
-    def close(self) -> None:
-        """End the process. The next request starts another."""
-        self._worker.close()
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels.
 
@@ -150,3 +146,7 @@ class VideoFrames:
             pictures.append(np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape))
             at += prod(shape)
         return pictures
+
+    def close(self) -> None:
+        """End the process. The next request starts another."""
+        self._worker.close()
