@@ -15,7 +15,13 @@ from world_api.world.disk.stored import World, open_world, world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION
 from world_api.world.sessions.session import Session
 
-pytest_plugins = ("tests.support.chat_server", "tests.support.command_line", "tests.support.offline")
+pytest_plugins = (
+    "tests.support.chat_server",
+    "tests.support.command_line",
+    "tests.support.numbered_film",
+    "tests.support.offline",
+    "tests.support.vision_server",
+)
 
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
