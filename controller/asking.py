@@ -22,12 +22,18 @@ Opener = Callable[[Question], Session]
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """A question and its episode, with its name where it was recorded; or the fault for which there is no episode."""
+    """An episode, and its name where it was recorded."""
+
+    episode: Episode
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unanswered:
+    """The fault for which there is no episode of a question."""
 
     question: Question
-    episode: Episode | None = None
-    name: str | None = None
-    fault: VideoWorldError | None = None
+    fault: VideoWorldError
 
 
 def answer(
@@ -46,9 +52,9 @@ def answer(
     """
     if journal is None:
         made = build(context) if build is not None else build_system(system, context)
-        return Answered(question=question, episode=made.answer(question, session))
+        return Answered(episode=made.answer(question, session))
     episode, name = answer_recorded(question, session, system=system, context=context, journal=journal, build=build)
-    return Answered(question=question, episode=episode, name=name)
+    return Answered(episode=episode, name=name)
 
 
 def answer_many(
@@ -60,20 +66,20 @@ def answer_many(
     journal: Journal | None = None,
     build: SystemBuilder | None = None,
     at_once: int = 8,
-) -> list[Answered]:
+) -> list[Answered | Unanswered]:
     """Answer questions side by side; the answers stand in the order of the questions, whichever was there first.
 
     ``open_session`` is called once a question, in a thread. Give each question a session of its own (``name=None`` keeps what
     it writes in memory), so that no question sees what another one wrote. Model and clock of the context are used by all
-    threads. A question without an episode has its fault; the others are answered all the same.
+    threads. A question that comes to no episode is ``Unanswered``; the others are answered all the same.
     """
 
-    def one(question: Question) -> Answered:
+    def one(question: Question) -> Answered | Unanswered:
         try:
             session = open_session(question)
             return answer(question, session, system=system, context=context, journal=journal, build=build)
         except VideoWorldError as fault:
-            return Answered(question=question, fault=fault)
+            return Unanswered(question=question, fault=fault)
 
     with ThreadPoolExecutor(max_workers=max(1, at_once), thread_name_prefix="asking") as pool:
         try:

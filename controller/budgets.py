@@ -24,8 +24,8 @@ class Budget:
     runs. Seconds are wall time, ``money`` is in USD and needs the price of the model. All are looked at between rounds; calls and
     seconds also within one.
 
-    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is how much a system may
-    tell of the world's contents before the question; 0 for nothing.
+    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
+    at the start of what the world holds, by systems that act in it; 0 for nothing.
     """
 
     rounds: int = 12

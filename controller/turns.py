@@ -97,7 +97,9 @@ class Turns:
             seen = Observation(call=call, result=kept.result, is_data=item is None, notice=notice)
             message = seen.message(self._prompts, limit=limit if item is None else MAX_RESULT_CHARACTERS)
             if item is None:
-                transcript.add_result(message, partial(seen.folded, self._prompts))
+                transcript.add_result(
+                    message, (partial(seen.folded, self._prompts), partial(seen.dropped, self._prompts))
+                )
             else:
                 transcript.add(message)
         return answer, bool(run)

@@ -19,6 +19,7 @@ pytest_plugins = (
     "tests.support.chat_server",
     "tests.support.command_line",
     "tests.support.numbered_film",
+    "tests.support.offline",
     "tests.support.vision_server",
 )
 
@@ -170,7 +171,7 @@ def open_made(make_world: WorldMaker) -> Callable[..., Session]:
 
     make_world()
 
-    def opened(*, as_of: float | None = None, name: str | None = None) -> Session:
-        return open_session(make_world.store, "made", as_of=as_of, name=name)
+    def opened(*, as_of: float | None = None, name: str | None = None, groups: frozenset[str] = frozenset()) -> Session:
+        return open_session(make_world.store, "made", as_of=as_of, name=name, groups=groups)
 
     return opened

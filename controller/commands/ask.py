@@ -27,6 +27,8 @@ from world_api.exposure.perceiving import options as looking
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from controller.asking import Answered
+
 _USUAL = Budget()
 
 app = command_app()
@@ -39,7 +41,7 @@ def ask(
     kind: given.KindOption = "open",
     option: given.ChoicesOption = None,
     as_of: AsOfOption = None,
-    language: given.LanguageOption = "en",
+    language: given.LanguageOption = "auto",
     system: given.SystemOption = None,
     tools: given.LibraryOption = None,
     exposure: given.ExposureOption = None,
@@ -50,6 +52,7 @@ def ask(
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     model: given.ModelOption = None,
+    wire: given.WireOption = "auto",
     cache: given.CacheOption = None,
     prices: given.PricesOption = None,
     rounds: given.RoundsOption = _USUAL.rounds,
@@ -58,7 +61,7 @@ def ask(
     seconds: given.SecondsOption = _USUAL.seconds,
     money: given.MoneyOption = None,
     window: given.WindowOption = None,
-    digest_tokens: given.DigestOption = None,
+    digest_tokens: given.DigestOption = _USUAL.digest_tokens,
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
     embedding_model: looking.EmbeddingModelOption = None,
@@ -74,61 +77,78 @@ def ask(
 ) -> None:
     """Ask a question about a video."""
     from controller.asking import answer
+    from controller.conversation.prompting import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.summary import summarise, tell
     from controller.systems import SystemContext, build_system
     from tool_induction.domains.loading import load_domain
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
-    from world_api.backends.chat.prices import Prices
     from world_api.backends.clocks import SystemClock
-    from world_api.exposure.models import chat_model
-    from world_api.exposure.perceiving.consent import agree_to_looking
+    from world_api.exposure.models import chat_model, takes_images
+    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
-    clock = SystemClock()
-    library = load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None
-    context = SystemContext(
-        model=chat_model(model, clock=clock, environment=os.environ),
-        clock=clock,
-        budget=Budget(rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window),
-        prices=Prices.read(prices) if prices is not None else Prices(),
-        language=language,
-        library=library,
-        judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ),
-        domain=load_domain(domain) if domain is not None else None,
-        options=given.system_settings(settings, exposure=exposure, digest_tokens=digest_tokens),
-    )
+    clock, environment = SystemClock(), os.environ
     eyes = looking.eyes_of(
         looking.EyeChoices(
             profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks,
         ),
         clock=clock,
-        environment=os.environ,
+        environment=environment,
     )  # fmt: skip
-    name = system or ("hier" if library is not None else "flat")
+    context = SystemContext(
+        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
+        clock=clock,
+        budget=Budget(
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window,
+            digest_tokens=digest_tokens,
+        ),
+        prices=prices_in(prices),
+        language=language_of(asked.text) if language == "auto" else language,
+        library=load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
+        judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
+        domain=load_domain(domain) if domain is not None else None,
+        options=given.system_settings(settings, exposure=exposure),
+        takes_images=takes_images(model, environment=environment),
+    )  # fmt: skip
+    name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     agree_to_looking(store, video_id, eyes, context.prices, yes=yes)
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
-    answered = answer(
-        asked, opened, system=name, context=context, journal=Journal(record) if record is not None else None
-    )
-    episode = answered.episode
-    assert episode is not None  # noqa: S101 - there is an episode, or there was a fault
-    if episode.fault is not None:
-        if answered.name is not None:
-            note(f"recorded as {answered.name}")
-        raise EpisodeFault(episode.fault.code, episode.fault.message, hint=episode.fault.hint)
+    journal = Journal(record) if record is not None else None
+    answered = answer(asked, opened, system=name, context=context, journal=journal)
+    _refuse_failed(answered)
     committed = _commit(store, video_id, session) if commit else None
-    summary = summarise(episode, recorded_as=answered.name) | ({"committed": committed} if commit else {})
-    show(summary, as_json=as_json, text=lambda: tell(episode, recorded_as=answered.name, committed=committed))
+    _tell(answered, committed, as_json=as_json)
+
+
+def _refuse_failed(answered: Answered) -> None:
+    """End with the fault of an episode that has no answer; where it was recorded, say so.
+
+    Raises:
+        EpisodeFault: that fault.
+    """
+    fault = answered.episode.fault
+    if fault is None:
+        return
+    if answered.name is not None:
+        note(f"recorded as {answered.name}")
+    raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
+
+
+def _tell(answered: Answered, committed: dict[str, Any] | None, *, as_json: bool) -> None:
+    from controller.summary import summarise, tell
+
+    episode, name = answered.episode, answered.name
+    summary = summarise(episode, recorded_as=name) | ({} if committed is None else {"committed": committed})
+    show(summary, as_json=as_json, text=lambda: tell(episode, recorded_as=name, committed=committed))
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:

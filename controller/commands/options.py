@@ -9,6 +9,7 @@ import typer
 
 from controller.questions import Kind
 from world_api.exposure.cli import read_arguments
+from world_api.exposure.models import WireChoice
 
 #: Under which heading of the help each parameter stands; the rest are "Options".
 HEADINGS = {
@@ -42,11 +43,17 @@ ChoicesOption = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each."),
 ]
-LanguageOption = Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the prompts.")]
+LanguageOption = Annotated[
+    Literal["auto", "en", "zh"], typer.Option("--language", help="Of the prompts; auto: that of the question.")
+]
 
 SystemOption = Annotated[
     str | None,
-    typer.Option("--system", metavar="NAME", help="How it is answered; by default hier with --tools, else flat."),
+    typer.Option(
+        "--system",
+        metavar="NAME",
+        help="Who answers, such as flat, hier, direct, blind; by default hier with --tools, else flat.",
+    ),
 ]
 LibraryOption = Annotated[
     str | None, typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder.")
@@ -66,6 +73,10 @@ ModelOption = Annotated[
     typer.Option(
         "--model", help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."
     ),
+]
+WireOption = Annotated[
+    WireChoice,
+    typer.Option("--wire", help="The API that is spoken; auto: Chat Completions, unless the model wants the other."),
 ]
 CacheOption = Annotated[
     Path | None, typer.Option("--cache", metavar="DIR", help="Keep replies there, and take equal requests from there.")
@@ -88,9 +99,12 @@ WindowOption = Annotated[
     ),
 ]
 DigestOption = Annotated[
-    int | None,
+    int,
     typer.Option(
-        "--digest-tokens", min=0, metavar="TOKENS", help="Most tokens of what is told of the world at the start."
+        "--digest-tokens",
+        min=0,
+        metavar="TOKENS",
+        help="Most tokens of what is told of the world at the start; 0: none.",
     ),
 ]
 CommitOption = Annotated[
@@ -101,12 +115,10 @@ RecordOption = Annotated[
 ]
 
 
-def system_settings(settings: list[str] | None, *, exposure: str | None, digest_tokens: int | None) -> dict[str, Any]:
+def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
     """The settings of the system that the options give.
 
     Raises:
         OperationFault: ``bad_arguments``.
     """
-    given = read_arguments(settings, None, {})
-    named = {"exposure": exposure, "digest_tokens": digest_tokens}
-    return given | {key: value for key, value in named.items() if value is not None}
+    return read_arguments(settings, None, {}) | ({"exposure": exposure} if exposure is not None else {})

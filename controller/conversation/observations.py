@@ -18,6 +18,7 @@ from world_api.core.faults import ErrorBody
 
 DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
@@ -59,6 +60,10 @@ class Observation:
     def folded(self, prompts: Prompts) -> dict[str, Any]:
         """The message that takes its place when room is needed: what was asked, and what there was to find."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
+
+    def dropped(self, prompts: Prompts) -> dict[str, Any]:
+        """The message that takes the place of that one when even more room is needed."""
+        return self._answering({"notice": prompts.notice("dropped")})
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call.id, "content": json_line(body)}
@@ -106,13 +111,16 @@ class Cut:
 def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | None]:
     """A result that fits ``limit`` characters of JSON, and what was left out.
 
-    The largest list or text is cut, again and again, so that the shape stays and the first entries (the best, or
-    the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
+    Evidence goes first, then the largest list or text is cut, again and again, so that the shape stays and the first entries
+    (the best, or the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
     """
     size = len(json_line(result))
     if size <= limit:
         return result, None
     shown: dict[str, Any] = parse_json(json_line(result))
+    evidence = shown.get("evidence")
+    if isinstance(evidence, list):
+        shown["evidence"] = evidence[:_LEAST_EVIDENCE]
     for weigh in (_list_or_text, _wide_object):
         while (over := len(json_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
             pass
@@ -160,7 +168,7 @@ def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -
         return False
     weight, holder, key = best
     value = holder[key]
-    share = max(0.5, (weight - over) / weight)
+    share = max(0.5, (weight - 1.05 * over) / weight)  # a little more, so that it is seldom done twice
     holder[key] = _first(value, min(len(value) - 1, int(len(value) * share)))
     return True
 

@@ -39,8 +39,9 @@ def loop_hash() -> str:
 class Conditions:
     """What an episode was recorded under.
 
-    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from; ``groups`` the optional operations
-    of the session; ``prompts`` the hashes of the prompt files; ``loop`` a hash of the code that ran; ``broken_off`` says that the episode did not come to its end.
+    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from, ``groups`` the optional
+    operations of the session, ``prompts`` the hashes of the prompt files, ``loop`` a hash of the code that ran; ``broken_off``
+    says that the episode did not come to its end.
     """
 
     system: str

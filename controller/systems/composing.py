@@ -124,6 +124,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
+    tells_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
@@ -142,6 +143,7 @@ class Pipeline(LoopSystem[Options]):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""

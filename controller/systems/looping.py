@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from controller.budgets import Budget
+from controller.conversation.digest import digest_of
 from controller.conversation.gathering import Pictures, no_pictures
 from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
@@ -54,6 +55,7 @@ class LoopSystem(Generic[Chosen]):
     options_kind: ClassVar[type[Options]] = Options
     uses_library: ClassVar[bool] = False
     shows_domain: ClassVar[bool] = False
+    tells_digest: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -129,6 +131,7 @@ class LoopSystem(Generic[Chosen]):
             refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
         setup = self.setup(question, session)
+        opening = replace(setup.opening, digest=self._digest(session))
         return run_episode(
             task,
             model=self.context.model,
@@ -137,9 +140,17 @@ class LoopSystem(Generic[Chosen]):
             clock=self.context.clock,
             prompts=self.prompts,
             prices=self.context.prices,
-            opening=setup.opening,
+            opening=opening,
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
+
+    def _digest(self, session: Session) -> dict[str, Any] | None:
+        """What is told of the world at the start, by systems that act in it."""
+        tokens = self.context.budget.digest_tokens
+        if not (self.tells_digest and tokens):
+            return None
+        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
+        return digest
 
 
 class OwnCalls:

@@ -41,6 +41,7 @@ class Flat(LoopSystem[Options]):
     """The sixteen operations only; a library is left aside."""
 
     name = "flat"
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations."""
@@ -92,6 +93,7 @@ class _WithLibrary(LoopSystem[Any]):
     """What a library is needed for."""
 
     uses_library = True
+    tells_digest = True
 
     def check(self) -> None:
         """A library has to be there.

@@ -56,7 +56,8 @@ def induce(
     ] = False,
     store: StoreOption = DEFAULT_STORE,
     prices: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models per million tokens, as JSON.")
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Prices of models in USD per million tokens, as JSON or YAML."),
     ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")

@@ -51,6 +51,18 @@ def chat_model(
         raise
 
 
+def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
+    """Whether a model on the configured endpoint does, as a probe found out earlier; None where nobody asked."""
+    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.backends.chat.probing import cache_folder, read_finding
+    from world_api.backends.chat.rule_based import RULE_BASED
+
+    if name is None or name == RULE_BASED:
+        return None
+    known = read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)
+    return known.images if known is not None else None
+
+
 def endpoint_model(
     name: str,
     *,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tool_induction.judging.options import AllowJudgeOption
-from world_api.exposure.cli import JsonOption, show
+from world_api.exposure.cli import JsonOption, WithOption, show
 
 
 def arm(
@@ -25,6 +25,7 @@ def arm(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which draw, of random.")] = 1,
     name: Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")] = None,
     allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make the library of an experiment's arm. Its manifest says which arm it is, and of which library.
@@ -36,7 +37,7 @@ def arm(
     from tool_induction.library import load_library
     from tool_induction.report import priced
 
-    parent = load_library(source, allow_judge=allow_judge)
+    parent = load_library(source, allow_judge=allow_judge, groups=groups or ())
     made = make_arm(
         kind,
         parent,
@@ -45,6 +46,7 @@ def arm(
         date=datetime.now(UTC).date().isoformat(),
         seed=seed,
         allow_judge=allow_judge,
+        groups=groups or (),
     )
     record = {"name": made.name, "hash": made.hash, "arm": kind, "of": {"name": parent.name, "hash": parent.hash}}
     lines = [f"{item.name}: {priced(item.price)}" for item in made.tools.values()]

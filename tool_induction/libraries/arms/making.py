@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +22,7 @@ ARM_KINDS: tuple[ArmKind, ...] = get_args(ArmKind)
 _OF_THE_FREEZE = frozenset(
     {
         "schema_version", "name", "content_hash", "manifest_hash", "origin", "date", "domain", "tools", "operations",
-        "key_hashes", "lineage", "arm", "of", "seed",
+        "key_hashes", "lineage", "arm", "of", "seed", "groups",
     }
 )  # fmt: skip
 #: what the manifest of an induced library says of files that lie beside it, and not beside an arm
@@ -30,7 +30,15 @@ _BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 def make_arm(
-    kind: str, library: ToolLibrary, folder: Path, *, name: str, date: str, seed: int = 1, allow_judge: bool = False
+    kind: str,
+    library: ToolLibrary,
+    folder: Path,
+    *,
+    name: str,
+    date: str,
+    seed: int = 1,
+    allow_judge: bool = False,
+    groups: Collection[str] = (),
 ) -> ToolLibrary:
     """Freeze the library of an arm. The tools of ``random`` follow from the library and the seed, those of others from the library.
 
@@ -69,5 +77,8 @@ def make_arm(
             if key not in _OF_THE_FREEZE
         }
     if kind == "placebo":
-        tools, how = compile_document(placebo_of(library.tools), allow_judge=allow_judge).require(), "placebo"
+        tools, how = (
+            compile_document(placebo_of(library.tools), allow_judge=allow_judge, groups=groups).require(),
+            "placebo",
+        )
     return freeze_library(tools, folder, name=name, origin=Origin(how=how, date=date, domain=domain, details=details))

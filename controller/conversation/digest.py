@@ -1,0 +1,118 @@
+"""What a session's world holds, in a few hundred tokens: scenes, entities and memories, for the start of a conversation.
+
+The same size tells of a clip and of a film of ten hours: neighbouring scenes are told as one stretch, of the entities those
+that are there most are named, of the memories the latest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from world_api.backends.chat.usage import estimate_tokens
+from world_api.core.faults import VideoWorldError
+from world_api.operations import run
+from world_api.world.sessions.session import Session
+
+#: Of what is left after the section before; the sections that need less leave more to the next.
+_MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
+_CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
+_LEAST = 40  #: tokens; below, a section says nothing
+
+Entries = list[dict[str, Any]]
+
+
+def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
+    """What the session can see of its world, in about so many tokens at most; None where that is too few to say anything.
+
+    Under a causal cut only what is known by then is told.
+    """
+    if tokens < _LEAST:
+        return None
+    video = {"video_id": session.video_id}
+    digest: dict[str, Any] = {"duration": _result(session, "get_video_metadata", video).get("duration")}
+    left = tokens - estimate_tokens(digest)
+    memories, entities = _memories(session), _entities(_result(session, "list_entities", video).get("entities", []))
+    scenes: Entries = _result(session, "list_scenes", video).get("scenes", [])
+    sections: dict[str, Entries] = {}
+    for name, all_there, make, share in (
+        ("memories", memories, lambda number: memories[len(memories) - number :], _MEMORIES_SHARE),
+        ("entities", entities, lambda number: _most_present(entities, number), _ENTITIES_SHARE),
+        ("scenes", scenes, lambda number: _joined(scenes, number), 1.0),
+    ):
+        sections[name] = _fitting(make, len(all_there), round(left * share))
+        left -= estimate_tokens(sections[name])
+    for name, total in (("scenes", len(scenes)), ("entities", len(entities)), ("memories", len(memories))):
+        shown = sections[name]
+        digest |= {name: shown} if shown else {}
+        digest |= {f"of_{name}": total} if total > len(shown) else {}
+    return digest
+
+
+def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return run(session, operation, arguments)
+    except VideoWorldError:
+        return {}  # a world that cannot tell this is told of without it
+
+
+def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
+    """As many entries as fit."""
+    number = most
+    while number > 0:
+        entries = make(number)
+        if estimate_tokens(entries) <= tokens:
+            return entries
+        number = min(number - 1, number * 4 // 5)
+    return []
+
+
+def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
+    """The scenes as so many stretches; each is told by the first scene in it that says something."""
+    edges = [round(place * len(scenes) / number) for place in range(number + 1)]
+    joined = []
+    for first, end in itertools.pairwise(edges):
+        part = scenes[first:end]
+        caption = next((str(scene["brief_caption"]) for scene in part if scene.get("brief_caption")), "")
+        told = {"start_time": part[0]["start_time"], "end_time": part[-1]["end_time"]}
+        count = sum(int(scene.get("scenes", 1)) for scene in part)
+        joined.append({**told, "brief_caption": _short(caption, _CAPTION)} | ({"scenes": count} if count > 1 else {}))
+    return joined
+
+
+def _entities(listed: Sequence[dict[str, Any]]) -> Entries:
+    keys = ("entity_id", "hint", "first_time", "last_time", "appearances")
+    return [
+        {key: _short(item[key], _HINT) if key == "hint" else item[key] for key in keys if item.get(key) is not None}
+        for item in listed
+    ]
+
+
+def _most_present(entities: Entries, number: int) -> Entries:
+    """Those that appear most often, then longest, in the order in which they are listed."""
+    by_presence = sorted(range(len(entities)), key=lambda place: _presence(entities[place]), reverse=True)
+    return [entities[place] for place in sorted(by_presence[:number])]
+
+
+def _presence(entity: dict[str, Any]) -> tuple[int, float]:
+    seen = float(entity.get("last_time", 0.0)) - float(entity.get("first_time", 0.0))
+    return int(entity.get("appearances", 1)), seen
+
+
+def _memories(session: Session) -> Entries:
+    return [
+        {
+            "memory_id": memory.memory_id,
+            "level": memory.level,
+            "start_time": memory.span.start,
+            "end_time": memory.span.end,
+            "content": _short(memory.content, _CONTENT),
+        }
+        for memory in session.memories()
+    ]
+
+
+def _short(text: Any, most: int) -> str:
+    words = str(text)
+    return words if len(words) <= most else words[:most] + "..."
