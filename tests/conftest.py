@@ -15,7 +15,7 @@ from world_api.world.disk.stored import World, open_world, world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION
 from world_api.world.sessions.session import Session
 
-pytest_plugins = ("tests.support.chat_server", "tests.support.command_line")
+pytest_plugins = ("tests.support.chat_server", "tests.support.command_line", "tests.support.offline")
 
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
