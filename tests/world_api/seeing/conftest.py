@@ -26,7 +26,8 @@ Open = Callable[..., Session]
 def tells_numbers(body: dict[str, Any], pictures: list[Any]) -> dict[str, Any]:
     """What a model would say that reads the numbers and knows the colours."""
     told = "; ".join(f"frame {number_in(picture)} is {nearest_name(picture[30:])}" for picture in pictures)
-    return {"caption": told, "answer": told, "confidence": 0.5, "uncertain": "", "actions": [{"label": told, "confidence": None}]}  # fmt: skip
+    actions = [{"label": told, "confidence": None}]
+    return {"caption": told, "answer": told, "confidence": 0.5, "uncertain": "", "actions": actions}
 
 
 def numbers_sent(server: VisionServer) -> list[list[int]]:
