@@ -42,7 +42,9 @@ def make_eyes(vision_server: VisionServer) -> Callable[..., Eyes]:
     """Makes a choice of a model that looks."""
     vision_server.say = tells_numbers
 
-    def make(*, model: str = "eye-1", frames: int = 6, embeds: bool = False, at_once: int = 8, looks: int | None = None) -> Eyes:
+    def make(
+        *, model: str = "eye-1", frames: int = 6, embeds: bool = False, at_once: int = 8, looks: int | None = None
+    ) -> Eyes:
         clock = SystemClock()
         endpoint = Endpoint(base_url=vision_server.url, api_key="not-a-real-key", retries=0, timeout=30.0)
 
