@@ -26,7 +26,8 @@ Open = Callable[..., Session]
 def tells_numbers(body: dict[str, Any], pictures: list[Any]) -> dict[str, Any]:
     """What a model would say that reads the numbers and knows the colours."""
     told = "; ".join(f"frame {number_in(picture)} is {nearest_name(picture[30:])}" for picture in pictures)
-    return {"caption": told, "answer": told, "confidence": 0.5, "uncertain": "", "actions": [{"label": told, "confidence": None}]}  # fmt: skip
+    actions = [{"label": told, "confidence": None}]
+    return {"caption": told, "answer": told, "confidence": 0.5, "uncertain": "", "actions": actions}
 
 
 def numbers_sent(server: VisionServer) -> list[list[int]]:
@@ -41,7 +42,9 @@ def make_eyes(vision_server: VisionServer) -> Callable[..., Eyes]:
     """Makes a choice of a model that looks."""
     vision_server.say = tells_numbers
 
-    def make(*, model: str = "eye-1", frames: int = 6, embeds: bool = False, at_once: int = 8, looks: int | None = None) -> Eyes:
+    def make(
+        *, model: str = "eye-1", frames: int = 6, embeds: bool = False, at_once: int = 8, looks: int | None = None
+    ) -> Eyes:
         clock = SystemClock()
         endpoint = Endpoint(base_url=vision_server.url, api_key="not-a-real-key", retries=0, timeout=30.0)
 
