@@ -24,7 +24,8 @@ class Budget:
     runs. Seconds are wall time, ``money`` is in USD and needs the price of the model. All are looked at between rounds; calls and
     seconds also within one.
 
-    ``window`` is the model's context window in tokens: what is sent stays under it.
+    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
+    at the start of what the world holds, by systems that act in it; 0 for nothing.
     """
 
     rounds: int = 12
@@ -33,6 +34,7 @@ class Budget:
     seconds: float = 600.0
     money: float | None = None
     window: int | None = None
+    digest_tokens: int = 800
 
     def __post_init__(self) -> None:
         if any(amount is not None and not amount >= 0 for amount in asdict(self).values()):

@@ -20,7 +20,7 @@ PLACES = {
     "a domain": (("domains", "{}", "--json"), "unreadable_domain"),
     "a first emission": ((*INDUCE, "--out", "new", "--document", "{}"), "unreadable_document"),
     "a recording": ((*INDUCE, "--out", "new", "--replay", "{}"), "recording_missing"),
-    "prices": ((*INDUCE, "--out", "new", "--model", "m", "--prices", "{}"), "bad_price_table"),
+    "prices": ((*INDUCE, "--out", "new", "--model", "m", "--prices", "{}"), "bad_prices"),
     "judgements": (
         ("ask", "made", "What is seen?", "--allow-judge", "--judge-record", "{}", "--json"),
         "recording_missing",

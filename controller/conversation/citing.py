@@ -24,6 +24,8 @@ class CitedSpan:
 
 def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any]]) -> list[CitedSpan]:
     """Match the cited spans against what calls returned, given as (call id, result)."""
+    if not spans:
+        return []
     returned = [(call_id, span) for call_id, result in results for span in spans_in(result)]
     cited = []
     for span in spans:

@@ -13,12 +13,13 @@ from typing import Any
 from controller.conversation.citing import spans_in
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, ToolCall
-from world_api.core.canonical import json_line, parse_json
+from world_api.backends.chat.marking import data_line
+from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody
 
 DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
-_LEAST_EVIDENCE = 3  #: pieces; below, other lists are cut as well
+_LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
@@ -61,8 +62,12 @@ class Observation:
         """The message that takes its place when room is needed: what was asked, and what there was to find."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
 
+    def dropped(self, prompts: Prompts) -> dict[str, Any]:
+        """The message that takes the place of that one when even more room is needed."""
+        return self._answering({"notice": prompts.notice("dropped")})
+
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"role": "tool", "tool_call_id": self.call.id, "content": json_line(body)}
+        return {"role": "tool", "tool_call_id": self.call.id, "content": data_line(body)}
 
 
 def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,18 +115,21 @@ def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | N
     Evidence goes first, then the largest list or text is cut, again and again, so that the shape stays and the first entries
     (the best, or the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
     """
-    size = len(json_line(result))
+    size = len(data_line(result))
     if size <= limit:
         return result, None
-    shown: dict[str, Any] = parse_json(json_line(result))
-    for weigh in (_evidence, _list_or_text, _wide_object):
-        while (over := len(json_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
+    shown: dict[str, Any] = parse_json(data_line(result))
+    evidence = shown.get("evidence")
+    if isinstance(evidence, list):
+        shown["evidence"] = evidence[:_LEAST_EVIDENCE]
+    for weigh in (_list_or_text, _wide_object):
+        while (over := len(data_line(shown)) - limit) > 0 and _cut_largest(shown, weigh, over):
             pass
-    if len(json_line(shown)) > limit:
+    if len(data_line(shown)) > limit:
         shown = _what_fits(shown, limit)
     before, after = _lengths(result), _lengths(shown)
     lists = {key: f"{after.get(key, 0)}/{number}" for key, number in before.items() if after.get(key, 0) < number}
-    return shown, Cut(shown=len(json_line(shown)), size=size, lists=lists if len(lists) <= _WIDE else {})
+    return shown, Cut(shown=len(data_line(shown)), size=size, lists=lists if len(lists) <= _WIDE else {})
 
 
 def _lengths(result: Mapping[str, Any]) -> dict[str, int]:
@@ -137,7 +145,7 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
     left = limit - len("{}")
     for key, value in result.items():
         for kept in (value, "..."):
-            length = len(json_line({key: kept})) - len("{}") + len(",")
+            length = len(data_line({key: kept})) - len("{}") + len(",")
             if length <= left:
                 shown[key] = kept
                 left -= length
@@ -161,7 +169,7 @@ def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -
         return False
     weight, holder, key = best
     value = holder[key]
-    share = max(0.5, (weight - over) / weight)
+    share = max(0.5, (weight - 1.05 * over) / weight)  # a little more, so that it is seldom done twice
     holder[key] = _first(value, min(len(value) - 1, int(len(value) * share)))
     return True
 
@@ -172,19 +180,13 @@ def _first(value: Any, number: int) -> Any:
     return value[: max(number - len("..."), 1)] + "..." if isinstance(value, str) else value[:number]
 
 
-def _evidence(value: Any) -> int:
-    """Of a list of evidence that is not short; each piece tells where an entry beside it was seen."""
-    is_evidence = isinstance(value, list) and all(isinstance(item, dict) and "source" in item for item in value)
-    return len(json_line(value)) if is_evidence and len(value) > _LEAST_EVIDENCE else 0
-
-
 def _list_or_text(value: Any) -> int:
     if isinstance(value, str):
         return len(value) if len(value) > _SHORTEST_TEXT else 0
     if isinstance(value, list) and len(value) > 1:
-        return len(json_line(value))
+        return len(data_line(value))
     return 0
 
 
 def _wide_object(value: Any) -> int:
-    return len(json_line(value)) if isinstance(value, dict) and len(value) > _WIDE else 0
+    return len(data_line(value)) if isinstance(value, dict) and len(value) > _WIDE else 0

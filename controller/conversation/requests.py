@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.budgets import Meter
@@ -136,7 +136,10 @@ class Requests:
         with patience(max(seconds, 0.0)):
             reply = checked_reply(self._model.complete(request))
         took = round(self._clock.monotonic() - began, 6)
-        usage = usage_of(request, reply)
+        usage = usage_of({}, reply)
+        if usage.estimated:
+            # The same estimate, but of what is new only: the whole request would be spelled out again in each round.
+            usage = replace(usage, prompt=self._transcript.estimate(with_tools=with_tools))
         self._transcript.learn(usage, with_tools=with_tools)
         folded, self._folded = self._folded, 0
         return Asked(reply=reply, usage=usage, physical=not from_cache(reply), folded=folded, seconds=took)

@@ -11,10 +11,13 @@ from world_api.backends.chat.usage import Usage, estimate_tokens
 from world_api.core.faults import BackendFault
 
 Message = dict[str, Any]
+#: What a result may be folded into, one after the other.
+Folds = tuple[Callable[[], Message], ...]
+_STAGES = 2
 
 #: Of a window: what is left for the reply, at least and at most.
 _REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
-#: Folding goes on until so much of the room is used, so that it is not done again in every round.
+#: Summaries are made until so much of the room is used, so that it is not done again in every round.
 _FOLD_TO = 0.8
 _FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
 MAX_RESULT_CHARACTERS = 16_000
@@ -44,7 +47,7 @@ class Transcript:
     def __init__(self, *, tools: Sequence[Message], window: int | None) -> None:
         self.messages: list[Message] = []
         self._tokens: list[int] = []
-        self._foldable: dict[int, Callable[[], Message]] = {}
+        self._foldable: dict[int, Folds] = {}
         self._tools = estimate_tokens(list(tools))
         self._window = window
         self._factor = 1.0
@@ -57,9 +60,9 @@ class Transcript:
         self.messages.append(message)
         self._tokens.append(estimate_tokens(message))
 
-    def add_result(self, message: Message, folded: Callable[[], Message]) -> None:
-        """Append a result, and what it is folded into when room is needed."""
-        self._foldable[len(self.messages)] = folded
+    def add_result(self, message: Message, folds: Folds) -> None:
+        """Append a result, and what it is folded into when room is needed: a summary first, and when all are, even less."""
+        self._foldable[len(self.messages)] = folds
         self.add(message)
 
     def estimate(self, *, with_tools: bool) -> int:
@@ -81,15 +84,24 @@ class Transcript:
         if self.fits(with_tools=with_tools):
             return 0
         count = 0
-        for place in sorted(self._foldable):
-            if self._scaled(with_tools) <= _FOLD_TO * self._room() or (place > self._last_round and not last_round_too):
-                break
-            message = self._foldable.pop(place)()
-            tokens = estimate_tokens(message)
-            if tokens < self._tokens[place]:
-                self.messages[place], self._tokens[place] = message, tokens
-                count += 1
+        old = [place for place in sorted(self._foldable) if last_round_too or place < self._last_round]
+        for stage, enough in enumerate((_FOLD_TO, 1.0)):
+            for place in old:
+                if self._scaled(with_tools) <= enough * self._room():
+                    return count
+                folds = self._foldable[place]
+                if len(folds) == _STAGES - stage:  # else it is folded so far already
+                    count += self._replace(place, folds[0]())
+                    self._foldable[place] = folds[1:]
         return count
+
+    def _replace(self, place: int, message: Message) -> bool:
+        """Put a shorter message in a place; whether it is one."""
+        tokens = estimate_tokens(message)
+        if tokens >= self._tokens[place]:
+            return False
+        self.messages[place], self._tokens[place] = message, tokens
+        return True
 
     def refused(self, *, with_tools: bool) -> None:
         """The server found the request too long: the window is smaller than was thought."""

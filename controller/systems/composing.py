@@ -10,7 +10,7 @@ from pydantic import Field
 
 from controller.conversation.opening import Opening
 from controller.systems.looping import LoopSystem, Setup
-from controller.systems.options import DigestOptions
+from controller.systems.options import Options
 from controller.systems.tool_users import operations_on, remembered
 from controller.toolsets import CombinedTools, OneVideo
 from tool_induction.toolset import LibraryTools, ToolDeclaration
@@ -114,7 +114,7 @@ def _faults(compilation: Compilation) -> str:
     return "\n".join(lines) or "the document holds no tool"
 
 
-class ComposeOptions(DigestOptions):
+class ComposeOptions(Options):
     """``documents``: how many throw-away documents an episode takes, faulty ones among them."""
 
     documents: int = Field(default=4, ge=1, le=50)
@@ -124,6 +124,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
+    tells_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
@@ -138,11 +139,11 @@ class FlatCompose(LoopSystem[ComposeOptions]):
         return Setup(make_tools=make_tools, opening=Opening(briefing=briefing))
 
 
-class Pipeline(LoopSystem[DigestOptions]):
+class Pipeline(LoopSystem[Options]):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
-    options_kind = DigestOptions
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""

@@ -15,7 +15,7 @@ from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
 from controller.systems.context import SystemContext
-from controller.systems.options import DigestOptions, Options, read_options, refuse_shown
+from controller.systems.options import Options, read_options, refuse_shown
 from controller.toolsets import Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault
@@ -55,6 +55,7 @@ class LoopSystem(Generic[Chosen]):
     options_kind: ClassVar[type[Options]] = Options
     uses_library: ClassVar[bool] = False
     shows_domain: ClassVar[bool] = False
+    tells_digest: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -145,10 +146,10 @@ class LoopSystem(Generic[Chosen]):
 
     def _digest(self, session: Session) -> dict[str, Any] | None:
         """What is told of the world at the start, by systems that act in it."""
-        options = self.options
-        if not isinstance(options, DigestOptions) or not options.digest_tokens:
+        tokens = self.context.budget.digest_tokens
+        if not (self.tells_digest and tokens):
             return None
-        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, options.digest_tokens))
+        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
         return digest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
@@ -27,12 +27,6 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     split: SplitName | None = None
-
-
-class DigestOptions(Options):
-    """``digest_tokens``: about how much is told at the start of what the world holds; 0 for nothing."""
-
-    digest_tokens: int = Field(default=800, ge=0)
 
 
 Kind = TypeVar("Kind", bound=Options)

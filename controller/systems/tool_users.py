@@ -12,7 +12,7 @@ from controller.conversation.opening import Opening
 from controller.systems.context import SystemContext
 from controller.systems.exposing import Exposure, FallbackTools
 from controller.systems.looping import LoopSystem, Setup
-from controller.systems.options import DigestOptions
+from controller.systems.options import Options
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.remembered import RememberedJudge
 from tool_induction.toolset import LibraryTools
@@ -37,11 +37,11 @@ def remembered(context: SystemContext) -> Judge | None:
     return None if context.judge is None else RememberedJudge(context.judge)
 
 
-class Flat(LoopSystem[DigestOptions]):
+class Flat(LoopSystem[Options]):
     """The sixteen operations only; a library is left aside."""
 
     name = "flat"
-    options_kind = DigestOptions
+    tells_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations."""
@@ -52,7 +52,7 @@ class Flat(LoopSystem[DigestOptions]):
         return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
 
 
-class DomainOptions(DigestOptions):
+class DomainOptions(Options):
     """``seed`` decides the order of question types and worked examples."""
 
     seed: int = Field(default=1, ge=0)
@@ -93,6 +93,7 @@ class _WithLibrary(LoopSystem[Any]):
     """What a library is needed for."""
 
     uses_library = True
+    tells_digest = True
 
     def check(self) -> None:
         """A library has to be there.
@@ -123,7 +124,6 @@ class Hints(_WithLibrary):
     """``flat`` with the library's tools described in words: advice without anything to call."""
 
     name = "hints"
-    options_kind = DigestOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations; the tools are told."""
@@ -136,7 +136,7 @@ class Hints(_WithLibrary):
         return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
 
 
-class HierOptions(DigestOptions):
+class HierOptions(Options):
     """``exposure``: which of operations and tools can be called; ``patience``: see ``FallbackTools``."""
 
     exposure: Exposure = "all"

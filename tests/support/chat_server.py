@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+KEY = "sk-a-key-that-nobody-may-see"
 _DRIP_SECONDS = 0.02
 
 
@@ -188,8 +189,9 @@ def _handler_for(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
 
 @pytest.fixture
-def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    """A chat server on the loopback; proxies of the environment are left aside."""
+def chat_server(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatServer]:
+    """A chat server on the loopback; the environment's proxies and what is known of endpoints are left aside."""
+    monkeypatch.setenv("VIDEOWORLD_CACHE", str(tmp_path_factory.mktemp("findings")))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     server = ChatServer()

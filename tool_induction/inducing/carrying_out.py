@@ -61,11 +61,11 @@ def carry_out(
     """Induce a library and freeze it; what is wrong with the order is said before anybody is asked.
 
     Raises:
-        ToolFault: ``bad_library_name``, ``library_exists``, ``no_model``, ``bad_price_table``, ``unreadable_document``,
+        ToolFault: ``bad_library_name``, ``library_exists``, ``no_model``, ``unreadable_document``,
             ``no_example_world``, ``split_leak``, ``out_not_writable``, ``induction_running``, ``other_induction``,
             ``no_tools``, ``nothing_admitted``.
         StoreFault: an example world cannot be opened.
-        BackendFault: the endpoint's.
+        BackendFault: ``bad_prices``; the endpoint's.
         EpisodeFault: ``replay_mismatch``; a recording cannot be read.
     """
     check_out(order.out)
@@ -73,7 +73,7 @@ def carry_out(
     chat = _model(order, replayed, clock=clock, environment=environment)
     price = price_of(chat.name, order.prices) if chat is not None else None
     document = None if order.document is None else _read(order.document)
-    domain, prompts = order.domain, InducerPrompts(groups=order.settings.groups)
+    domain, prompts = order.domain, InducerPrompts(groups=order.settings.groups, allow_judge=order.settings.allow_judge)
     tried_on = (
         NO_WORLDS
         if order.worlds is None
@@ -107,6 +107,7 @@ def carry_out(
                 entities=domain.entities.examples,
                 others=domain.entities.others,
                 groups=order.settings.groups,
+                allow_judge=order.settings.allow_judge,
             ),
             document=document,
             tell=tell,

@@ -100,9 +100,9 @@ class TestThroughTheRealClient:
 
     def test_money_is_told_where_a_price_is_known(self, induce: Induce, tools: Any, tmp_path: Path) -> None:
         table = tmp_path / "prices.json"
-        table.write_text('{"m": {"prompt": 1000, "completion": 4000, "currency": "EUR"}}', encoding="utf-8")
+        table.write_text('{"m": {"prompt": 1000, "completion": 4000}}', encoding="utf-8")
         outcome = induce("--prices", str(table), "--json", replies=[tools.said([tools.searching(), tools.counting()])])
-        assert (outcome.json["cost"]["money"], outcome.json["cost"]["currency"]) == (0.3, "EUR")
+        assert (outcome.json["cost"]["money"], outcome.json["cost"]["currency"]) == (0.3, "USD")
 
     def test_a_server_without_usage_is_estimated_and_told(self, induce: Induce, tools: Any) -> None:
         reply = tools.said([tools.searching(), tools.counting()])
@@ -249,12 +249,19 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         "table",
-        ["", "[]", '{"m": 3}', '{"m": {"prompt": -1, "completion": 0}}', '{"n": {"prompt": 1, "completion": 1}}'],
+        [
+            "",
+            "[]",
+            '{"m": 3}',
+            '{"m": {"prompt": 1, "completion": 1, "currency": "EUR"}}',
+            '{"m": {"prompt": -1, "completion": 0}}',
+            '{"n": {"prompt": 1, "completion": 1}}',
+        ],
     )
     def test_a_price_table_that_cannot_be_used(self, induce: Induce, tmp_path: Path, table: str) -> None:
         path = tmp_path / "prices.json"
         path.write_text(table, encoding="utf-8")
-        assert self.refusal(induce("--json", "--prices", str(path))) == "bad_price_table"
+        assert self.refusal(induce("--json", "--prices", str(path))) == "bad_prices"
 
     def test_no_folder_to_write_to_is_wrong_usage(self, cli: Any) -> None:
         assert cli("induce", "A_locate_count", "--model", "m").status == 2

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-
+from world_api.backends.chat.prices import CURRENCY, Price, Prices
 from world_api.backends.chat.recording import Exchange
 from world_api.backends.chat.usage import Usage, usage_of
-from world_api.core.canonical import parse_json
-from world_api.core.faults import ToolFault
-from world_api.world.disk.files import open_regular
+from world_api.core.faults import BackendFault
 
-_MILLION = 1_000_000
-_MOST_BYTES = 100_000
 _NOTHING = Usage()
-
-
-class TokenPrice(BaseModel):
-    """What a million tokens of a model cost."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    currency: str = Field(default="USD", min_length=1, max_length=8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +40,7 @@ class Spent:
         }
 
 
-def spent(exchanges: Iterable[Exchange], price: TokenPrice | None) -> Spent:
+def spent(exchanges: Iterable[Exchange], price: Price | None) -> Spent:
     """What some exchanges cost."""
     usage, calls, faults, seconds = Usage(), 0, 0, 0.0
     for exchange in exchanges:
@@ -65,42 +50,31 @@ def spent(exchanges: Iterable[Exchange], price: TokenPrice | None) -> Spent:
             faults += 1
         else:
             usage = usage + usage_of(exchange.request, exchange.reply)
-    money = None if price is None else (usage.prompt * price.prompt + usage.completion * price.completion) / _MILLION
+    money = None if price is None else price.money(usage)
     return Spent(
         calls=calls,
         faults=faults,
         usage=usage,
         seconds=seconds,
         money=money,
-        currency="" if price is None else price.currency,
+        currency="" if price is None else CURRENCY,
     )
 
 
-def price_of(model: str, table: Path | None) -> TokenPrice | None:
-    """The price of a model in a table: a JSON object ``{model: {prompt, completion, currency}}``, per million tokens.
+def price_of(model: str, file: Path | None) -> Price | None:
+    """The price of a model in a file of prices (see ``world_api.backends.chat.prices``).
 
     Raises:
-        ToolFault: ``bad_price_table``.
+        BackendFault: ``bad_prices``, also where the file has no price of the model.
     """
-    if table is None:
+    if file is None:
         return None
-    prices = _read(table)
-    if model not in prices:
-        raise ToolFault(
-            "bad_price_table",
-            f"{table.name} has no price of {model!r}",
-            hint="add it, or leave --prices out; it has: " + (", ".join(sorted(prices)[:10]) or "none"),
+    prices = Prices.read(file)
+    price = prices.of(model)
+    if price is None:
+        raise BackendFault(
+            "bad_prices",
+            f"{file.name} has no price of {model!r}",
+            hint="add it, or leave --prices out; it has: " + (", ".join(sorted(prices.models)[:10]) or "none"),
         )
-    return prices[model]
-
-
-def _read(table: Path) -> Mapping[str, TokenPrice]:
-    hint = 'it looks like {"model-name": {"prompt": 2.5, "completion": 10, "currency": "USD"}}, per million tokens'
-    try:
-        with open_regular(table) as stream:
-            content = parse_json(stream.read(_MOST_BYTES).decode())
-        return TypeAdapter(dict[str, TokenPrice]).validate_python(content)
-    except OSError as error:
-        raise ToolFault("bad_price_table", f"{table.name} cannot be read: {error.strerror}", hint=hint) from None
-    except (ValueError, ValidationError) as error:
-        raise ToolFault("bad_price_table", f"{table.name}: {str(error)[:300]}", hint=hint) from None
+    return price

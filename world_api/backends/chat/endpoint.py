@@ -121,6 +121,9 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
     """The server answered with an error status."""
     told = endpoint.without_key(message)[:500]
     where = f"{endpoint.host} answered {status}"
+    if 300 <= status < 400:
+        hint = "set OPENAI_BASE_URL to where the server really is, if you trust that address; nothing was sent there"
+        return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
     if status in (401, 403):
         return BackendFault(
             "endpoint_refused_key", f"{where}: {told}", hint="check OPENAI_API_KEY and what it may be used for"

@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.support.chat_server import KEY
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.core.faults import BackendFault
 
-KEY = "sk-a-key-that-nobody-may-see"
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "在吗? anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    """The seconds the model slept, in order."""
-    return []
-
-
-@pytest.fixture
-def connect(chat_server: Any, stepping_clock: Any, waits: list[float]) -> Callable[..., OpenAIChatModel]:
-    """Makes a model on the loopback server; sleeping only moves the clock."""
-
-    def make(*, chance: Callable[[], float] = lambda: 0.0, **settings: Any) -> OpenAIChatModel:
-        clock = stepping_clock()
-
-        def sleep(seconds: float) -> None:
-            waits.append(seconds)
-            clock.sleep(seconds)
-
-        endpoint = Endpoint(**{"base_url": chat_server.url, "api_key": KEY, **settings})
-        return OpenAIChatModel(endpoint, "m", clock=clock, sleep=sleep, chance=chance)
-
-    return make
 
 
 def test_a_reply_comes_back_as_the_server_sent_it(chat_server: Any, connect: Any) -> None:

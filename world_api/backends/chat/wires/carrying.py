@@ -67,7 +67,9 @@ def message_text(item: Mapping[str, Any]) -> str:
 
 def _is_usable(item: Mapping[str, Any]) -> bool:
     """Whether an opaque item can be read by the server again, which has stored nothing under its id."""
-    return item["type"] in _OPAQUE and bool(item.get("encrypted_content") or item.get("content"))
+    sealed, told = item.get("encrypted_content"), item.get("content")
+    readable = (isinstance(sealed, str) and sealed) or (isinstance(told, list) and told)
+    return item["type"] in _OPAQUE and bool(readable)
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:

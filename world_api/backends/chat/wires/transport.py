@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from world_api.backends.chat.endpoint import Endpoint, asks_for_patience, unreachable
+from world_api.backends.chat.wires.client import client_for
 from world_api.backends.chat.wires.deadlines import GivenUp, within
 from world_api.backends.chat.wires.port import Answering
 from world_api.backends.chat.wires.waiting import asked_wait, own_wait, spread
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
-from world_api.core.patience import at_most
+from world_api.core.patience import at_most, patience
 from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Transport:
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
-        self._client = _client(endpoint)
+        self._client = client_for(endpoint)
 
     def exchange(self, send: Send, understand: Callable[[Heard], T | Failure]) -> T:
         """What is understood of the answer, after as many tries as there is patience for.
@@ -106,7 +107,8 @@ class Transport:
         while True:
             outcome = self._try(send, left=deadline - self._clock.monotonic())
             if isinstance(outcome, Heard):
-                understood = understand(outcome)
+                with patience(deadline - self._clock.monotonic()):  # understanding may ask the server something, too
+                    understood = understand(outcome)
                 if not isinstance(understood, Failure):
                     return understood
                 outcome = understood
@@ -184,7 +186,9 @@ class Transport:
 
     def _refusal(self, error: APIStatusError) -> Heard:
         said = error.body.get("message") if isinstance(error.body, dict) else None
-        told = self._clean(str(said or error.message))
+        elsewhere = error.response.headers.get("location")
+        told = f"it sends requests on to {elsewhere}" if elsewhere else str(said or error.message)
+        told = self._clean(told)
         return Heard(
             status=error.status_code,
             body=None,
@@ -196,13 +200,6 @@ class Transport:
     def _clean(self, text: str) -> str:
         """Text that can be sent back and stored: Unicode, and without the key."""
         return self._endpoint.without_key(text.encode("utf-8", errors="replace").decode())
-
-
-def _client(endpoint: Endpoint) -> OpenAI:
-    from openai import OpenAI
-
-    endpoint.check_url()
-    return OpenAI(api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout)
 
 
 def _is_html(text: str) -> bool:

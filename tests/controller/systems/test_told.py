@@ -1,0 +1,121 @@
+"""The controls of ``hier``: the domain's text, and the tools in words; and the guard of what was shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from controller.questions import Question
+from controller.systems import build_system
+from tests.support.systems import text_of
+from tool_induction.domains import load_domain
+from tool_induction.inducing.asking.prompting import InducerPrompts
+from tool_induction.libraries.arms.making import make_arm
+from tool_induction.library import load_library
+from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.operations import OPERATIONS
+from world_api.profiles import open_session
+
+DOMAIN = "A_locate_count"
+
+
+def instructions(played: Any) -> str:
+    return text_of(played.requests[0]["messages"][0])
+
+
+def offered(played: Any) -> list[str]:
+    return [tool["function"]["name"] for tool in played.requests[0]["tools"]]
+
+
+def test_the_domain_is_told_as_an_induction_is_told_it(play: Any) -> None:
+    played = play("flat+domain", options={"seed": 4})
+    domain = load_domain(DOMAIN)
+    assert InducerPrompts().domain(domain, seed=4) in instructions(played)
+    assert set(offered(played)) == {*OPERATIONS, "submit_answer"}
+    assert played.episode.task.settings["domain"] == {"name": DOMAIN, "hash": domain.hash}
+    assert played.episode.task.library is None
+
+
+def test_no_question_of_another_split_is_told(play: Any) -> None:
+    told = instructions(play("flat+domain"))
+    domain = load_domain(DOMAIN)
+    for split in ("admission", "development", "test"):
+        for template in domain.templates(split):
+            assert all(wording not in told for wording in template.wordings), template.id
+
+
+def test_flat_is_told_neither_domain_nor_tools(play: Any) -> None:
+    told = instructions(play("flat"))
+    assert load_domain(DOMAIN).title not in told
+    assert not [name for name in load_library("hand_A").tools if name in told]
+
+
+def test_a_domain_has_to_be_given(context: Any) -> None:
+    with pytest.raises(EpisodeFault, match="no_domain"):
+        build_system("flat+domain", context(domain=None))
+
+
+@pytest.mark.parametrize("name", ["hier", "hints"])
+def test_a_library_has_to_be_given(context: Any, name: str) -> None:
+    with pytest.raises(EpisodeFault, match="no_library"):
+        build_system(name, context(library=None))
+
+
+def test_hints_say_of_the_tools_what_their_declarations_say(play: Any) -> None:
+    hints, hier = play("hints"), play("hier")
+    told = instructions(hints)
+    library = load_library("hand_A").tools
+    for tool in hier.requests[0]["tools"]:
+        function = tool["function"]
+        if function["name"] in library:
+            assert f"{function['name']}: {function['description']}" in told
+            for name, schema in function["parameters"]["properties"].items():
+                assert name == "video_id" or f"- {name}" in told
+                assert name == "video_id" or schema.get("description", "") in told
+    assert set(offered(hints)) == {*OPERATIONS, "submit_answer"}
+
+
+def test_the_arm_of_a_library_stands_in_the_settings(play: Any, tmp_path: Any) -> None:
+    parent = load_library("hand_A")
+    arm = make_arm("random", parent, tmp_path / "arm", name="arm", date="2026-01-01", seed=5)
+    for name in ("hier", "hints"):
+        task = play(name, library=arm).episode.task
+        assert (task.library.name, task.library.hash) == ("arm", arm.hash)
+        assert task.settings["arm"]["arm"] == "random"
+        assert task.settings["arm"]["of"] == {"name": "hand_A", "content_hash": parent.hash}
+    own = play("hier").episode.task.settings["arm"]
+    assert (own["arm"], own["origin"], own["domain"]) == (None, "hand-written", DOMAIN)
+
+
+def test_a_worked_example_is_no_question_for_who_was_shown_it(context: Any, film_store: Any) -> None:
+    domain = load_domain(DOMAIN)
+    session = open_session(film_store(), "made", name=None)
+    given = context()
+    with pytest.raises(ToolFault, match="split_leak"):
+        build_system("flat+domain", given).answer(Question(text=domain.examples[0].question), session)
+    assert given.model.requests == []
+    answered = build_system("flat", given).answer(Question(text=domain.examples[0].question), session)
+    assert answered.answer == "In the room."  # flat was shown nothing
+
+
+@pytest.mark.parametrize("name", ["flat", "hier", "blind", "flat+domain"])
+def test_a_split_keeps_what_other_splits_have_seen_apart(context: Any, film_store: Any, name: str) -> None:
+    domain = load_domain(DOMAIN)
+    session = open_session(film_store(), "made", name=None)
+    template = next(item for item in domain.templates("induction") if "{" in item.en)
+    filled = template.en
+    for part in ("{", "}"):
+        filled = filled.replace(part, "")
+    system = build_system(name, context(options={"split": "test"}))
+    with pytest.raises(ToolFault, match="split_leak"):
+        system.answer(Question(text=filled), session)
+    episode = system.answer(Question(text="An entirely different matter?"), session)
+    assert episode.task.settings["split"] == "test"
+    assert episode.task.settings["domain"]["hash"] == domain.hash
+
+
+def test_what_is_told_is_material_of_the_episode_and_no_secret(play: Any) -> None:
+    settings = play("flat+domain").episode.task.settings
+    assert json.loads(json.dumps(settings)) == settings

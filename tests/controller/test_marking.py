@@ -1,0 +1,47 @@
+"""Data as a line that no server can take for a mark of the conversation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.conversation.observations import shorten
+from world_api.backends.chat.marking import data_line
+
+_TEXT = st.text(alphabet='<|>[]/ISTab"\\{}:,\n 中\u2028', max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | _TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_the_value_that_reads_back_is_the_same(value: Any) -> None:
+    assert json.loads(data_line(value)) == value
+
+
+@given(VALUES)
+def test_no_mark_is_left(value: Any) -> None:
+    line = data_line(value)
+    assert "<" not in line
+    assert "\n" not in line
+    assert not any(mark in line for mark in ("[INST]", "[/INST]", "[TOOL_CALLS]"))
+
+
+@pytest.mark.parametrize(
+    "mark", ["<|im_start|>", "</s>", "<｜User｜>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "<tool_call>"]
+)
+def test_marks_of_known_templates_are_spelt_out(mark: str) -> None:
+    assert mark not in data_line({"said": f"a {mark} b"})
+    assert json.loads(data_line([mark])) == [mark]
+
+
+def test_what_looks_like_marks_does_not_make_a_result_longer_than_allowed() -> None:
+    shown, cut = shorten({"lines": ["<" * 100] * 200}, 2_000)
+    assert cut is not None
+    assert len(data_line(shown)) <= 2_000

@@ -1,0 +1,35 @@
+"""Whoever has less time is not kept waiting for longer."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+
+from world_api.core.patience import at_most, patience
+
+
+def test_without_a_bound_what_is_usual_stays() -> None:
+    assert at_most(300.0) == 300.0
+    assert at_most(math.inf) == math.inf
+
+
+def test_the_smaller_bound_counts_and_ends_with_its_block() -> None:
+    with patience(20.0):
+        assert at_most(300.0) == 20.0
+        assert at_most(5.0) == 5.0
+        with patience(60.0):
+            assert at_most(300.0) == 20.0
+        with patience(3.0):
+            assert at_most(300.0) == 3.0
+        assert at_most(300.0) == 20.0
+    assert at_most(300.0) == 300.0
+
+
+def test_it_reaches_threads_that_run_in_a_copy_of_the_context() -> None:
+    found: list[float] = []
+    with patience(20.0):
+        copied = threading.Thread(target=contextvars.copy_context().run, args=(lambda: found.append(at_most(300.0)),))
+        copied.start()
+        copied.join()
+    assert found == [20.0]
