@@ -193,7 +193,8 @@ def _switched_on(session: Session, name: str) -> Operation:
     offered = {ALWAYS, *session.groups}
     if operation_ is not None and operation_.group in offered:
         return operation_
-    there = ", ".join(item.name for item in declared() if item.group in offered)
+    in_order = sorted(declared(), key=lambda item: (item.group != ALWAYS, CATEGORIES.index(item.category)))
+    there = ", ".join(item.name for item in in_order if item.group in offered)
     if operation_ is None:
         raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
     raise OperationFault(
