@@ -35,7 +35,7 @@ def chat_model(
     what was asked of this endpoint before is answered from there.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``cache_not_writable``.
     """
     from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
 
@@ -78,7 +78,7 @@ def endpoint_model(
     may take twice as long. ``cache`` is a folder of replies.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``cache_not_writable``.
     """
     from world_api.backends.chat.caching import CachingChatModel
     from world_api.backends.chat.endpoint import Endpoint
@@ -107,9 +107,9 @@ def _model(
     findings = cache_folder(environment, home=Path.home())
     known = read_finding(findings, endpoint, name)
 
-    def elsewhere() -> Wire | None:
+    def elsewhere() -> Wire:
         found = capabilities_of(endpoint, name, cache=findings, clock=clock, sleep=time.sleep, again=True)
-        return wire_named("responses") if found.wire == "responses" else None
+        return wire_named(found.wire or "chat")
 
     return OpenAIChatModel(
         endpoint,
