@@ -1,6 +1,6 @@
 """Phase 2: a frozen chat model answers questions about a video by calling tools.
 
-``flat`` and ``hier`` are the systems that are compared; each runs the loop with a toolset and gives back an ``Episode``.
+``build_system`` makes one of the systems that are compared; each answers a ``Question`` on a session and gives back an ``Episode``.
 ``answer_recorded`` stores one in a ``Journal``, ``replay_recorded`` runs it again offline. The public surface is what ``__all__``
 names; it loads when it is first used.
 """
@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from controller.budgets import Budget
+    from controller.conversation.opening import FirstCall, Opening
     from controller.episode import Episode, episode_from_record
     from controller.questions import Question
     from controller.records.journal import Journal
     from controller.records.recording import answer_recorded
     from controller.records.replay import replay_recorded
-    from controller.systems import System, flat, hier
+    from controller.systems import (
+        LoopSystem,
+        OwnCalls,
+        Setup,
+        System,
+        SystemContext,
+        build_system,
+        flat,
+        hier,
+        system_names,
+    )
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
 _HOMES = {
@@ -25,16 +36,24 @@ _HOMES = {
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
     "Episode": "controller.episode",
+    "FirstCall": "controller.conversation.opening",
     "Journal": "controller.records.journal",
+    "LoopSystem": "controller.systems",
     "OneVideo": "controller.toolsets",
+    "Opening": "controller.conversation.opening",
+    "OwnCalls": "controller.systems",
     "Question": "controller.questions",
+    "Setup": "controller.systems",
     "System": "controller.systems",
+    "SystemContext": "controller.systems",
     "Toolset": "controller.toolsets",
     "answer_recorded": "controller.records.recording",
+    "build_system": "controller.systems",
     "episode_from_record": "controller.episode",
     "flat": "controller.systems",
     "hier": "controller.systems",
     "replay_recorded": "controller.records.replay",
+    "system_names": "controller.systems",
 }
 
 __all__ = [
@@ -42,16 +61,24 @@ __all__ = [
     "Budget",
     "CombinedTools",
     "Episode",
+    "FirstCall",
     "Journal",
+    "LoopSystem",
     "OneVideo",
+    "Opening",
+    "OwnCalls",
     "Question",
+    "Setup",
     "System",
+    "SystemContext",
     "Toolset",
     "answer_recorded",
+    "build_system",
     "episode_from_record",
     "flat",
     "hier",
     "replay_recorded",
+    "system_names",
 ]
 
 

@@ -42,8 +42,11 @@ class Made:
 class Calling:
     """Makes the calls of one episode. To be closed; a call that hangs is left behind and not waited for."""
 
-    def __init__(self, tools: Toolset, clock: Clock, *, overtime: dict[str, Any]) -> None:
+    def __init__(
+        self, tools: Toolset, clock: Clock, *, overtime: dict[str, Any], reading: frozenset[str] = frozenset()
+    ) -> None:
         self._tools = tools
+        self._reading = reading  #: of a system's own calls, which are not declared, those that only read
         self._declared = {tool.name: tool for tool in tools.get_tools()}
         self._clock = clock
         self._overtime = overtime  #: what stands in for the result of a call that was given up
@@ -87,9 +90,9 @@ class Calling:
             yield reading
 
     def _goes_alone(self, call: ToolCall) -> bool:
-        """Whether a call writes, or may: a system's own calls are not declared."""
+        """Whether a call writes, or may."""
         declared = self._declared.get(call.tool)
-        return declared is None or declared.writes
+        return call.tool not in self._reading if declared is None else declared.writes
 
     def _started(self, calls: list[ToolCall], left: float) -> list[Future[_Outcome]]:
         """The calls under way. One that writes is made here and now: it must not go on after it was given up."""
@@ -99,7 +102,7 @@ class Calling:
             work = partial(_fulfil, future, partial(self._made, call, left))
             if self._goes_alone(call):
                 work()
-            elif self._declared[call.tool].in_turn:
+            elif call.tool in self._declared and self._declared[call.tool].in_turn:
                 in_turn.append(work)
             else:
                 self._workers.submit(work)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from controller.budgets import Meter
-from controller.calling import Calling, Made
+from controller.calling import SIDE_BY_SIDE, Calling, Made
 from controller.conversation.answers import SUBMIT_ANSWER, Answer, parse_answer, usable_answer
 from controller.conversation.gathering import first_call, refuse_failed
 from controller.conversation.observations import Observation, call_slip
@@ -51,7 +51,8 @@ class Turns:
         self._opening = opening
         self._meter = meter
         self._prompts = prompts
-        self._calling = Calling(tools, clock, overtime={"error": prompts.notice("tool_overtime")})
+        reading = frozenset(first.tool for first in opening.first_calls if first.reads)
+        self._calling = Calling(tools, clock, overtime={"error": prompts.notice("tool_overtime")}, reading=reading)
         self._given: dict[str, dict[str, Any]] = {}  #: the last result of what was asked
 
     def close(self) -> None:
@@ -64,15 +65,19 @@ class Turns:
         Raises:
             BackendFault: the fault of a call that is needed.
         """
-        for number, first in enumerate(self._opening.first_calls):
+        number = 0
+        for together in _side_by_side(self._opening.first_calls):
             if self._meter.reached() is not None:
                 return  # the loop will see it too, and ask for an answer from what there is
-            call = first_call(number, first)
-            [made] = self._calling.make([call], left=self._meter.left())
-            self._meter.add_spent(made.spent, judging=judging_tokens(made.result))
-            kept = self._keep(call, made.result, round_number=0, spent=made)
-            refuse_failed(first, kept.result)
-            yield first, kept.result
+            calls = [first_call(place, first) for place, first in enumerate(together, start=number)]
+            number += len(calls)
+            kept = []
+            for call, made in zip(calls, self._calling.make(calls, left=self._meter.left()), strict=True):
+                self._meter.add_spent(made.spent, judging=judging_tokens(made.result))
+                kept.append(self._keep(call, made.result, round_number=0, spent=made))
+            for first, one in zip(together, kept, strict=True):
+                refuse_failed(first, one.result)
+                yield first, one.result
 
     def take(
         self, calls: Sequence[ToolCall], *, round_number: int, transcript: Transcript, seconds: list[float]
@@ -181,3 +186,15 @@ class Turns:
         )
         self.calls.append(kept)
         return kept
+
+
+def _side_by_side(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
+    """Calls that only read, as many as are made at a time; and single calls that may not."""
+    together: list[FirstCall] = []
+    for call in calls:
+        if together and not (call.reads and together[-1].reads and len(together) < SIDE_BY_SIDE):
+            yield together
+            together = []
+        together.append(call)
+    if together:
+        yield together

@@ -15,7 +15,13 @@ from world_api.world.disk.stored import World, open_world, world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION
 from world_api.world.sessions.session import Session
 
-pytest_plugins = ("tests.support.chat_server", "tests.support.command_line")
+pytest_plugins = (
+    "tests.support.chat_server",
+    "tests.support.command_line",
+    "tests.support.numbered_film",
+    "tests.support.offline",
+    "tests.support.vision_server",
+)
 
 CLIP_SECONDS = 30.0
 Rows = dict[str, list[dict[str, Any]]]
@@ -165,7 +171,7 @@ def open_made(make_world: WorldMaker) -> Callable[..., Session]:
 
     make_world()
 
-    def opened(*, as_of: float | None = None, name: str | None = None) -> Session:
-        return open_session(make_world.store, "made", as_of=as_of, name=name)
+    def opened(*, as_of: float | None = None, name: str | None = None, groups: frozenset[str] = frozenset()) -> Session:
+        return open_session(make_world.store, "made", as_of=as_of, name=name, groups=groups)
 
     return opened

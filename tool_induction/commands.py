@@ -26,10 +26,12 @@ from world_api.exposure.cli import (
     VideoOption,
     WithOption,
     command_app,
+    note,
     read_arguments,
     show,
     to_json,
 )
+from world_api.exposure.perceiving import options as looking
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation
@@ -153,6 +155,11 @@ def run(
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     groups: WithOption = None,
+    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
+    vision_model: looking.VisionModelOption = None,
+    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
+    side: looking.SideOption = looking.DEFAULT_SIDE,
+    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
@@ -163,30 +170,43 @@ def run(
     from tool_induction.runtime.trace import Trace
     from tool_induction.runtime.tree import tree_lines
     from world_api.backends.clocks import SystemClock
+    from world_api.core.spending import ledger
+    from world_api.exposure.perceiving.consent import spent_text
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
-    judge = judge_of(allow_judge, judge_model, judge_record, clock=SystemClock(), environment=os.environ)
+    clock = SystemClock()
+    judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    eyes = looking.eyes_of(
+        looking.EyeChoices(
+            profile=profile.value, model=None, vision_model=vision_model, frames=frames, side=side, looks=looks
+        ),
+        clock=clock,
+        environment=os.environ,
+    )
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or ())
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     recorded = Trace()
     call = partial(run_operation, opened)
-    result = run_tool(
-        library.tools,
-        tool,
-        arguments,
-        call=call,
-        world=opened,
-        limits=RunLimits(concurrency=concurrency),
-        trace=recorded if trace else None,
-        judge=judge,
-    )
+    with ledger() as book:
+        result = run_tool(
+            library.tools,
+            tool,
+            arguments,
+            call=call,
+            world=opened,
+            limits=RunLimits(concurrency=concurrency),
+            trace=recorded if trace else None,
+            judge=judge,
+        )
+    if eyes is not None:
+        note(spent_text(book.items, eyes))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(
         shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])

@@ -5,12 +5,14 @@ The command lives here and not beside the other faces of the operations, because
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -22,8 +24,10 @@ from world_api.exposure.cli import (
     command_app,
     note,
 )
+from world_api.exposure.perceiving import options as looking
 
 if TYPE_CHECKING:
+    from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.world.sessions.session import Session
 
@@ -40,36 +44,59 @@ def serve(
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
     groups: WithOption = None,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
+    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
+    vision_model: looking.VisionModelOption = None,
+    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
+    side: looking.SideOption = looking.DEFAULT_SIDE,
+    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
+    prices: looking.PricesOption = None,
+    yes: looking.YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
+    from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
+    from world_api.backends.clocks import SystemClock
     from world_api.exposure.mcp_server import serve_stdio
+    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.operations import run
     from world_api.profiles import open_session
 
-    library = None if tools is None else load_library(tools, groups=groups or ())
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or ())
+    clock = SystemClock()
+    library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
+    judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    eyes = looking.eyes_of(
+        looking.EyeChoices(
+            profile=profile.value, model=None, vision_model=vision_model, frames=frames, side=side, looks=looks
+        ),
+        clock=clock,
+        environment=os.environ,
+    )
+    agree_to_looking(store, video_id, eyes, prices_in(prices), yes=yes)
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
         note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
     if library is None:
         serve_stdio(partial(run, opened), groups=opened.groups)
     else:
-        served = ServedTools(library, opened)
+        served = ServedTools(library, opened, judge=judge)
         serve_stdio(served, more_tools=served.declarations, groups=opened.groups)
 
 
 class ServedTools:
     """A library's tools beside the operations, as an MCP server calls them; the same call is made once."""
 
-    def __init__(self, library: ToolLibrary, session: Session) -> None:
+    def __init__(self, library: ToolLibrary, session: Session, *, judge: Judge | None = None) -> None:
         from tool_induction.libraries.faces import mcp_faces
         from tool_induction.toolset import LibraryTools
 
         self._names = frozenset(library.tools)
         self._session = session
-        self._tools = LibraryTools.on_session(library, session)
+        self._tools = LibraryTools.on_session(library, session, judge=judge)
         self.declarations = mcp_faces(library.tools)  #: MCP tools, in library order
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

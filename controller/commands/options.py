@@ -20,13 +20,14 @@ HEADINGS = {
         "exposure",
         "domain",
         "settings",
+        "digest_tokens",
         "groups",
         "allow_judge",
         "judge_model",
         "judge_record",
     ),
     "Model": ("model", "wire", "cache", "prices"),
-    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
+    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window"),
     "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "looks", "yes"),
     "World": ("store", "session", "commit"),
 }
@@ -99,12 +100,12 @@ WindowOption = Annotated[
     ),
 ]
 DigestOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--digest-tokens",
         min=0,
         metavar="TOKENS",
-        help="Most tokens of what is told of the world at the start; 0: none.",
+        help="About how much is told of the world at the start; 0 for nothing.",
     ),
 ]
 CommitOption = Annotated[
@@ -115,10 +116,11 @@ RecordOption = Annotated[
 ]
 
 
-def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
+def system_settings(settings: list[str] | None, *, exposure: str | None, digest_tokens: int | None) -> dict[str, Any]:
     """The settings of the system that the options give.
 
     Raises:
         OperationFault: ``bad_arguments``.
     """
-    return read_arguments(settings, None, {}) | ({"exposure": exposure} if exposure is not None else {})
+    named = {"exposure": exposure, "digest_tokens": digest_tokens}
+    return read_arguments(settings, None, {}) | {key: value for key, value in named.items() if value is not None}

@@ -10,13 +10,15 @@ from typing import Any
 class FirstCall:
     """A call that the system makes before the model is asked; it counts as no call of the model's.
 
-    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode.
+    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode. ``reads``: it
+    changes nothing, so that neighbours that read too are made side by side.
     """
 
     tool: str
     arguments: dict[str, Any]
     shown: bool = True
     needed: bool = True
+    reads: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ _STAGES = 2
 
 #: Of a window: what is left for the reply, at least and at most.
 _REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
-#: Folding goes on until so much of the room is used, so that it is not done again in every round.
+#: Summaries are made until so much of the room is used, so that it is not done again in every round.
 _FOLD_TO = 0.8
 _FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
 MAX_RESULT_CHARACTERS = 16_000
@@ -85,12 +85,12 @@ class Transcript:
             return 0
         count = 0
         old = [place for place in sorted(self._foldable) if last_round_too or place < self._last_round]
-        for stage in range(_STAGES):
+        for stage, enough in enumerate((_FOLD_TO, 1.0)):
             for place in old:
-                if self._scaled(with_tools) <= _FOLD_TO * self._room():
+                if self._scaled(with_tools) <= enough * self._room():
                     return count
                 folds = self._foldable[place]
-                if len(folds) == _STAGES - stage:
+                if len(folds) == _STAGES - stage:  # else it is folded so far already
                     count += self._replace(place, folds[0]())
                     self._foldable[place] = folds[1:]
         return count

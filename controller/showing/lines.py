@@ -35,7 +35,7 @@ def cut(text: str, width: int) -> str:
 def wrapped(text: str, width: int) -> Iterator[str]:
     """The lines of a text, broken between words where they are longer; of a word that is longer, within it."""
     for line in text.splitlines() or [""]:
-        yield from _broken(pictured(line.rstrip()), width)
+        yield from _broken(pictured(line.rstrip().expandtabs(4)), width)
 
 
 def _broken(line: str, width: int) -> Iterator[str]:

@@ -1,12 +1,18 @@
 """The systems that are compared, behind one protocol: a question and a session in, an episode out."""
 
 from controller.systems.context import System, SystemBuilder, SystemContext
+from controller.systems.looping import LoopSystem, OwnCalls, Setup
+from controller.systems.options import Options
 from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
 from controller.systems.tool_users import BUILDERS, SystemName, ToolUser, flat, hier
 
 __all__ = [
     "BUILDERS",
     "ENTRY_POINT_GROUP",
+    "LoopSystem",
+    "Options",
+    "OwnCalls",
+    "Setup",
     "System",
     "SystemBuilder",
     "SystemContext",

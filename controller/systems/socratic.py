@@ -45,7 +45,7 @@ class Socratic(LoopSystem[SocraticOptions]):
         options = self.options
         length = float(self.material("visible_seconds", lambda: session.view.duration))
         calls = [
-            FirstCall(tool=DESCRIBE, arguments=clip, shown=False, needed=False)
+            FirstCall(tool=DESCRIBE, arguments=clip, shown=False, needed=False, reads=True)
             for clip in clips(session.video_id, length, options.clip_seconds)
         ]
         query = " ".join([question.text, *question.options])

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from controller.conversation.opening import Opening
 from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
+from world_api.backends.chat.prices import Prices
 from world_api.backends.chat.scripted import ScriptedChatModel
 
 TASK = Task(
@@ -32,12 +34,17 @@ _STRING = {"type": "object", "properties": {"video_id": {"type": "string"}, "que
 class FakeTools:
     """Two tools: ``find`` returns a stretch, ``fail`` a fault. Keeps the calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_turn: bool = True) -> None:
+        self._in_turn = in_turn
         self.called: list[tuple[str, dict[str, Any]]] = []
         self.result: dict[str, Any] = {"candidates": [{"start_time": 12.04, "end_time": 18.0, "snippet": "rain"}]}
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        return [ToolDeclaration(name=name, description=name, parameters=_STRING) for name in ("find", "fail")]
+        # In turn, so that the list of calls is in their order.
+        return [
+            ToolDeclaration(name=name, description=name, parameters=_STRING, in_turn=self._in_turn)
+            for name in ("find", "fail")
+        ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self.called.append((name, arguments))
@@ -75,6 +82,9 @@ def hold(stepping_clock: Any) -> Hold:
         tools: FakeTools | None = None,
         clock: Any = None,
         model: Any = None,
+        prompts: Prompts | None = None,
+        prices: Prices | None = None,
+        opening: Opening | None = None,
         **task: Any,
     ) -> Conversation:
         from dataclasses import replace
@@ -86,7 +96,9 @@ def hold(stepping_clock: Any) -> Hold:
             tools=used,
             budget=budget or Budget(),
             clock=clock or stepping_clock(),
-            prompts=Prompts(),
+            prompts=prompts or Prompts(),
+            prices=prices or Prices(),
+            opening=opening or Opening(),
         )
         return Conversation(episode, scripted, used)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from controller.budgets import Budget
 from controller.conversation.prompting import Prompts
+from controller.conversation.typed.kinds import value_of
 from controller.episode import Episode, Task, episode_from_record
 from controller.loop import run_episode
 from controller.questions import Question
@@ -39,10 +40,24 @@ _arguments = st.sampled_from(
         '{"answer": "a"}',
         '{"answer": "a", "spans": []}',
         '{"answer": "a", "spans": [{"start_time": 1}]}',
+        '{"answer": "B", "spans": []}',
+        '{"answer": ["B", "A"], "spans": []}',
+        '{"answer": 3, "spans": []}',
+        '{"answer": {"start_time": 1, "end_time": 2}, "spans": [{"start_time": 1, "end_time": 2}]}',
     ]
 )
 _texts = st.sampled_from(
-    ["So.", '{"name": "submit_answer", "arguments": {"answer": "a\\ud800"}}', '<tool_call>{"name": "find"}</tool_call>']
+    [
+        "B",
+        "3",
+        "12 - 18 s",
+        "B, A",
+        "<think>hm",
+        "<think>hm</think>B",
+        "So.",
+        '{"name": "submit_answer", "arguments": {"answer": "a\\ud800"}}',
+        '<tool_call>{"name": "find"}</tool_call>',
+    ]
 )
 _calls = st.fixed_dictionaries(
     {},
@@ -57,6 +72,8 @@ _messages = st.fixed_dictionaries(
     optional={
         "content": _texts | _scalars | st.lists(_scalars, max_size=2),
         "tool_calls": st.lists(_calls | _scalars, max_size=4),
+        "reasoning_content": _scalars,
+        "carried": _scalars,
     },
 )
 _choice = {"message": _messages | _scalars, "finish_reason": st.sampled_from(["stop", "length"]) | _scalars}
@@ -67,6 +84,17 @@ _replies = st.fixed_dictionaries(
         "usage": st.fixed_dictionaries({}, optional={"prompt_tokens": _scalars, "completion_tokens": _scalars})
         | _scalars,
     },
+)
+
+
+_questions = st.sampled_from(
+    [
+        Question(text="When does it rain?"),
+        Question(text="Which?", kind="choice", options=("a", "b")),
+        Question(text="When?", kind="interval"),
+        Question(text="How often?", kind="count"),
+        Question(text="先后顺序？", kind="order", options=("a", "b")),
+    ]
 )
 
 
@@ -103,13 +131,21 @@ class Made:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(script=st.lists(_replies, min_size=7, max_size=7))
+@given(
+    script=st.lists(_replies, min_size=7, max_size=7),
+    question=_questions,
+    window=st.sampled_from([None, 300, 1_000]),
+    side_by_side=st.booleans(),
+)
 def test_any_replies_end_in_an_answer_or_a_named_reason(
-    hold: Any, fake_tools: Any, script: list[dict[str, Any]]
+    hold: Any, fake_tools: Any, script: list[dict[str, Any]], question: Question, window: int | None, side_by_side: bool
 ) -> None:
-    held = hold(*script, budget=Budget(rounds=6, calls=5), tools=breaking(fake_tools()))
+    budget = Budget(rounds=6, calls=5, window=window)
+    held = hold(*script, budget=budget, tools=breaking(fake_tools(in_turn=not side_by_side)), question=question)
     episode = held.episode
-    assert (episode.answer is None) == (episode.outcome == "failed")
+    assert (episode.value is None) == (episode.outcome == "failed")
+    assert (episode.answer is None) == (episode.outcome == "failed" and episode.reason != "untyped_answer")
+    assert episode.value is None or value_of(question, episode.value) == episode.value
     assert (episode.reason is None) == (episode.outcome in ("submitted", "prose"))
     assert episode_from_record(parse_json(json_line(episode.record()))).record() == episode.record()
     asked = [call["id"] for item in episode.messages for call in item.get("tool_calls", ())]
@@ -125,14 +161,23 @@ def test_any_replies_end_in_an_answer_or_a_named_reason(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(script=st.lists(_replies, min_size=5, max_size=5), rounds=st.integers(0, 4))
+@given(
+    script=st.lists(_replies, min_size=5, max_size=5), rounds=st.integers(0, 4), question=_questions, side=st.booleans()
+)
 def test_any_replies_replay_byte_for_byte(
-    hold: Any, fake_tools: Any, stepping_clock: Any, script: list[dict[str, Any]], rounds: int
+    hold: Any,
+    fake_tools: Any,
+    stepping_clock: Any,
+    script: list[dict[str, Any]],
+    rounds: int,
+    question: Question,
+    side: bool,
 ) -> None:
     exchanges: list[Exchange] = []
     clock = RecordingClock(stepping_clock(step=0.1))
     model = RecordingChatModel(ScriptedChatModel(script), clock=stepping_clock(), keep=exchanges.append)
-    held = hold(model=model, budget=Budget(rounds=rounds), tools=breaking(fake_tools()), clock=clock)
+    tools = breaking(fake_tools(in_turn=not side))
+    held = hold(model=model, budget=Budget(rounds=rounds), tools=tools, clock=clock, question=question)
     stored = episode_from_record(parse_json(json_line(held.episode.record())))
     lines = [parse_json(json_line(exchange.record())) for exchange in exchanges]
     kept = [Exchange(**{key: line[key] for key in ("request", "reply", "fault", "seconds")}) for line in lines]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jinja2 import UndefinedError
 
 from controller.conversation.observations import Observation, shorten
 from controller.conversation.prompting import Prompts
@@ -96,13 +95,3 @@ def test_one_long_text_is_cut_at_its_end() -> None:
     assert shown["caption"].endswith("...")
     assert note is not None
     assert (note.shown, note.size) == (len(json_line(shown)), 10_014)
-
-
-def test_a_prompt_that_lacks_a_value_is_an_error() -> None:
-    with pytest.raises(UndefinedError):
-        Prompts().render("question", video_id="v")
-
-
-def test_the_prompts_have_one_hash() -> None:
-    assert Prompts().hash == Prompts().hash
-    assert len(Prompts().hash) == 64

@@ -39,7 +39,7 @@ def evidence_list() -> ListType:
 
 
 def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
-    """The record an operation gives; a constant ``top_k`` bounds its list, whose items carry their evidence."""
+    """The record an operation gives; a constant ``top_k``, or what it declares, bounds its list. Items carry their evidence."""
     result = operation_types(name).result
     if not isinstance(result, RecordType):
         return result
@@ -51,7 +51,8 @@ def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
     key, rows = one
     asked = params.get("top_k")
     stated = isinstance(asked, Const) and isinstance(asked.value, int)
-    bound = asked.value if isinstance(asked, Const) and isinstance(asked.value, int) else limits.DEFAULT_LIST_ITEMS
+    declared = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
+    bound = asked.value if isinstance(asked, Const) and isinstance(asked.value, int) else declared
     item = with_field(rows.item, "evidence", evidence_list()) if isinstance(rows.item, RecordType) else rows.item
     typical = bound if stated else min(bound, limits.TYPICAL_LIST_ITEMS)
     return with_field(result, key, ListType(item=item, bound=bound, typical=typical, stated=stated))

@@ -57,6 +57,7 @@ def json_schemas(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schem
             "description": item.description,
             "state": item.state,
             "price": item.price.record(),
+            "looks": item.looks,
             "parameters": plain_schema(item.parameters_schema()),
             "result": plain_schema(item.result_schema()),
         }

@@ -50,7 +50,14 @@ def operations_page() -> str:
 def _section(item: Operation) -> str:
     parameters = plain_schema(item.parameters_schema())
     required = set(parameters.get("required", ()))
-    lines = [f"### `{item.name}`", "", item.description, "", f"*{_state(item)}; {price_text(item.price)}.*", ""]
+    lines = [
+        f"### `{item.name}`",
+        "",
+        item.description,
+        "",
+        f"*{_state(item)}; {price_text(item.price)}{_looks(item)}.*",
+        "",
+    ]
     lines += ["| parameter | type | |", "| --- | --- | --- |"]
     for name, schema in parameters["properties"].items():
         shown = f"`{name}`" if name in required else f"`{name}`?"
@@ -80,6 +87,13 @@ def _state(item: Operation) -> str:
     if item.state == "writes":
         return "Writes to the session"
     return "Reads, what the session wrote included" if item.depends_on_session else "Reads"
+
+
+def _looks(item: Operation) -> str:
+    """What a call costs beside where a model looks; an operation that is nothing but a look says so in its price."""
+    if item.looks == 0:
+        return ""
+    return f"; where a model looks, at most {item.looks} request{'s' * (item.looks != 1)} to it beside"
 
 
 def type_text(schema: Mapping[str, Any]) -> str:

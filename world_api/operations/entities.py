@@ -79,7 +79,7 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     )
 
 
-@operation(category="entities", price=Cost(calls=1, seconds=0.01), depends_on_session=True)
+@operation(category="entities", price=Cost(calls=1, seconds=0.01), looks=1, depends_on_session=True)
 def query_entity_state(
     session: Session,
     *,

@@ -105,7 +105,7 @@ def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
         yield f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them"
 
 
-@operation(category="retrieval", price=Cost(calls=1, seconds=0.005), group=GROUP)
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
 def read_transcript(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Transcript:
     """Read all lines that are said or stand on the screen in a stretch, word for word, in time order.
 

@@ -99,7 +99,7 @@ def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:
     return SceneEntry(
         **times(span),
         scene_id=scene_id(int(group[0])) if single else chapter_id(int(group[0])),
-        brief_caption=brief(session.view, span),
+        brief_caption=brief(session.view, span, [passage.text for passage in session.captions.inside(span)[:1]]),
         kind="scene" if single else "chapter",
         scenes=len(group),
     )

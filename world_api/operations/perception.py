@@ -33,7 +33,7 @@ TextQuery = Annotated[
 ]
 
 
-@operation(category="perception", price=Cost(calls=1, seconds=0.01))
+@operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
     span = stretch(session, video_id, start_time, end_time)
@@ -85,7 +85,7 @@ def detect_objects(
     )
 
 
-@operation(category="perception", price=Cost(calls=1, seconds=0.005))
+@operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
     """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
     span = stretch(session, video_id, start_time, end_time)

@@ -28,7 +28,7 @@ def search_segments_by_semantics(
     return candidates(session, found)
 
 
-@operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005), looks=1)
 def search_similar_to_example(
     session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
 ) -> SimilarSegments:

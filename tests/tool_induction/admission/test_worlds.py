@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from tool_induction.admission import schema_worlds
 from world_api.core.faults import OperationFault
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 WORLDS = schema_worlds()
 QUIET = ("empty", "one", "many", "nulls")
@@ -30,13 +30,15 @@ ARGUMENTS: dict[str, Any] = {
     "level": "event",
     "time_range": {"start_time": 100.0, "end_time": 200.0},
     "content": "a note",
+    "question": "what is on the table?",
+    "min_confidence": 0.3,
     "event_ids": ["memory-1", "memory-2"],
     "example_segment": {"start_time": 300.0, "end_time": 310.0},
 }
 
 
 def arguments_of(name: str, *, whole: bool) -> dict[str, Any]:
-    schema = OPERATIONS[name].parameters_schema()
+    schema = EVERY_OPERATION[name].parameters_schema()
     wanted = schema["properties"] if whole else schema["required"]
     missing = [key for key in wanted if key not in ARGUMENTS and key in schema["required"]]
     assert not missing, f"give the test an example of {missing}"
@@ -45,27 +47,29 @@ def arguments_of(name: str, *, whole: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("whole", [False, True], ids=["required", "all"])
 @pytest.mark.parametrize("world", QUIET)
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EVERY_OPERATION)
 def test_an_answer_has_the_shape_of_the_result_schema(name: str, world: str, whole: bool) -> None:
     result = WORLDS[world](name, arguments_of(name, whole=whole))
 
-    errors = [error.message for error in Draft202012Validator(OPERATIONS[name].result_schema()).iter_errors(result)]
+    errors = [
+        error.message for error in Draft202012Validator(EVERY_OPERATION[name].result_schema()).iter_errors(result)
+    ]
     assert errors == []
-    OPERATIONS[name].result.model_validate_json(json.dumps(result))
+    EVERY_OPERATION[name].result.model_validate_json(json.dumps(result))
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EVERY_OPERATION)
 def test_the_empty_world_has_no_entries_and_says_nothing(name: str) -> None:
     result = WORLDS["empty"](name, arguments_of(name, whole=False))
 
     assert all(value == [] for value in result.values() if isinstance(value, list))
-    nullable = [key for key, part in OPERATIONS[name].result_schema()["properties"].items() if "anyOf" in part]
+    nullable = [key for key, part in EVERY_OPERATION[name].result_schema()["properties"].items() if "anyOf" in part]
     assert all(result[key] is None for key in nullable)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EVERY_OPERATION)
 def test_null_stands_wherever_it_may_stand(name: str) -> None:
-    schema = OPERATIONS[name].result_schema()
+    schema = EVERY_OPERATION[name].result_schema()
 
     def look(value: Any, part: dict[str, Any]) -> None:
         part = schema["$defs"][part["$ref"].rsplit("/", 1)[-1]] if "$ref" in part else part
@@ -81,7 +85,7 @@ def test_null_stands_wherever_it_may_stand(name: str) -> None:
     look(WORLDS["nulls"](name, arguments_of(name, whole=True)), schema)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EVERY_OPERATION)
 def test_a_failing_world_names_its_fault(name: str) -> None:
     with pytest.raises(OperationFault) as raised:
         WORLDS["failing"](name, arguments_of(name, whole=False))
@@ -122,12 +126,12 @@ def test_what_was_asked_is_found_in_some_texts_and_not_in_others() -> None:
     assert not all(about_it)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if "time_range" in arguments_of(name, whole=True)])
+@pytest.mark.parametrize("name", [name for name in EVERY_OPERATION if "time_range" in arguments_of(name, whole=True)])
 def test_a_search_keeps_to_the_stretch_it_is_confined_to(name: str) -> None:
     result = WORLDS["many"](name, arguments_of(name, whole=True))
     rows = [row for key, value in result.items() if isinstance(value, list) and key != "evidence" for row in value]
 
-    if "timestamp" not in OPERATIONS[name].parameters_schema()["required"]:  # such a one is about a moment
+    if "timestamp" not in EVERY_OPERATION[name].parameters_schema()["required"]:  # such a one is about a moment
         assert all(row["start_time"] < 200.0 and row["end_time"] > 100.0 for row in rows if "start_time" in row)
 
 
@@ -172,7 +176,7 @@ def test_arguments_are_refused_as_the_operations_refuse_them() -> None:
 def test_nothing_after_the_causal_cut_is_told() -> None:
     cut = schema_worlds(as_of=400.0)["many"]
 
-    for name in OPERATIONS:
+    for name in EVERY_OPERATION:
         result = cut(name, arguments_of(name, whole=False))
         rows = [row for value in result.values() if isinstance(value, list) for row in value if isinstance(row, dict)]
         assert all(row["end_time"] <= 400.0 for row in rows if "end_time" in row), name

@@ -13,9 +13,10 @@ from jsonschema import Draft202012Validator
 from world_api.exposure.faces import FACES, Face, json_schemas, mcp_tools, openai_tools, operation_rows, render
 from world_api.exposure.schemas import drop_unset
 from world_api.exposure.strict_rules import strict_violations
-from world_api.operations import OPERATIONS, Operation
+from world_api.operations import EVERY_OPERATION, OPERATIONS, Operation, group_names, operations_for, operations_of
 
-every_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda item: item.name)
+every_operation = pytest.mark.parametrize("operation", EVERY_OPERATION.values(), ids=lambda item: item.name)
+EVERYTHING = operations_for(group_names())
 
 
 def _of(documents: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -28,6 +29,19 @@ def test_there_are_sixteen_operations() -> None:
 
 def test_the_schemas_change_only_on_purpose(check_golden: Callable[[str, str], None]) -> None:
     check_golden("operations.json", render("json-schema"))
+
+
+@pytest.mark.parametrize("group", group_names())
+def test_the_schemas_of_a_group_change_only_on_purpose(check_golden: Callable[[str, str], None], group: str) -> None:
+    check_golden(f"operations.{group}.json", render("json-schema", operations_of(group)))
+
+
+@pytest.mark.parametrize("group", group_names())
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_with_a_group_is_that_of_the_sixteen_and_then_the_group(face: Face, group: str) -> None:
+    pattern = r"^\| (?:\d+|[a-z]+) +\| (\w+) +\|" if face == "table" else r'^ +"name": "(\w+)"'
+    shown = re.findall(pattern, render(face, operations_for([group])), flags=re.MULTILINE)
+    assert [name for name in shown if name != "operation"] == [*OPERATIONS, *operations_of(group)]
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -60,14 +74,17 @@ def test_an_operation_is_described_in_one_line(operation: Operation) -> None:
 
 @every_operation
 def test_the_schemas_are_json_schema_2020_12(operation: Operation) -> None:
-    for documents, keys in ((json_schemas(), ("parameters", "result")), (mcp_tools(), ("inputSchema", "outputSchema"))):
+    for documents, keys in (
+        (json_schemas(EVERYTHING), ("parameters", "result")),
+        (mcp_tools(EVERYTHING), ("inputSchema", "outputSchema")),
+    ):
         for key in keys:
             Draft202012Validator.check_schema(_of(documents, operation.name)[key])
 
 
 @every_operation
 def test_the_strict_face_meets_strict_modes_rules(operation: Operation) -> None:
-    schema = _of(openai_tools(strict=True), operation.name)["function"]["parameters"]
+    schema = _of(openai_tools(EVERYTHING, strict=True), operation.name)["function"]["parameters"]
     Draft202012Validator.check_schema(schema)
     assert strict_violations(schema) == []
 
@@ -77,13 +94,13 @@ def test_a_strict_call_that_leaves_options_null_is_a_call_the_operation_takes(op
     plain = operation.parameters_schema()
     loose = {name: _example(operation, name) for name in plain["required"]}
     strict = {name: loose.get(name) for name in plain["properties"]}
-    schema = _of(openai_tools(strict=True), operation.name)["function"]["parameters"]
+    schema = _of(openai_tools(EVERYTHING, strict=True), operation.name)["function"]["parameters"]
     Draft202012Validator(schema).validate(strict)
     assert operation.validate(drop_unset(strict, plain)) == operation.validate(loose)
 
 
 def _example(operation: Operation, name: str) -> Any:
-    schema = _of(json_schemas(), operation.name)["parameters"]["properties"][name]
+    schema = _of(json_schemas(EVERYTHING), operation.name)["parameters"]["properties"][name]
     if "enum" in schema:
         return schema["enum"][0]
     examples: dict[str, Any] = {
@@ -99,21 +116,22 @@ def _example(operation: Operation, name: str) -> Any:
 @every_operation
 def test_all_faces_offer_the_same_parameters(operation: Operation) -> None:
     expected = list(operation.parameters.model_fields)
-    assert list(_of(json_schemas(), operation.name)["parameters"]["properties"]) == expected
-    assert list(_of(mcp_tools(), operation.name)["inputSchema"]["properties"]) == expected
+    assert list(_of(json_schemas(EVERYTHING), operation.name)["parameters"]["properties"]) == expected
+    assert list(_of(mcp_tools(EVERYTHING), operation.name)["inputSchema"]["properties"]) == expected
     for strict in (False, True):
         assert (
-            list(_of(openai_tools(strict=strict), operation.name)["function"]["parameters"]["properties"]) == expected
+            list(_of(openai_tools(EVERYTHING, strict=strict), operation.name)["function"]["parameters"]["properties"])
+            == expected
         )
-    row = next(row for row in operation_rows() if row.name == operation.name)
+    row = next(row for row in operation_rows(EVERYTHING) if row.name == operation.name)
     assert [text.rstrip("?") for text in row.parameters.split(", ")] == expected
 
 
 @every_operation
 def test_only_writing_operations_are_marked_as_writing(operation: Operation) -> None:
     writes = operation.state == "writes"
-    assert _of(mcp_tools(), operation.name)["annotations"]["readOnlyHint"] is not writes
-    assert next(row for row in operation_rows() if row.name == operation.name).state == operation.state
+    assert _of(mcp_tools(EVERYTHING), operation.name)["annotations"]["readOnlyHint"] is not writes
+    assert next(row for row in operation_rows(EVERYTHING) if row.name == operation.name).state == operation.state
 
 
 def test_the_table_marks_optional_parameters_and_opens_lists() -> None:

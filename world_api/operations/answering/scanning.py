@@ -16,15 +16,15 @@ from world_api.core.lexicon import unrequired_words
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, evidence, shorten, times
 from world_api.operations.answering.wording import brief
-from world_api.operations.declaring.inspected import ScannedSegments
+from world_api.operations.declaring.inspected import MAX_MATCHES, ScannedSegments
 from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
 from world_api.world.search.passages import ORDER, Passage, passages_of
 from world_api.world.search.quoting import holds_words
 from world_api.world.search.scanning import Scan, scanner_of
 from world_api.world.sessions.session import Session
 
-#: A page lists at most this many segments, each with so many of its lines and as much evidence.
-PAGE, LINES = 20, 3
+#: So many of its lines are told of each match.
+LINES = 3
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
@@ -54,9 +54,9 @@ def scanned(
     scan = scanner_of(session.view).scan(query, within=within, least=least)
     begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
     before = int(np.searchsorted(scan.matching, begin))
-    listed = scan.matching[before : before + PAGE]
+    listed = scan.matching[before : before + MAX_MATCHES]
     more = len(scan.matching) - before - len(listed)
-    end = int(scan.matching[before + PAGE]) if more else scan.end
+    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
     hits, cited = _hits(session, query, scan, listed.tolist())
     return ScannedSegments(
         matches=hits,
@@ -110,7 +110,7 @@ def _hits(
         best = min(found, key=lambda passage: len(passage.text))
         hits.append(_hit(session, query, session.view.segments[segment], float(scores[segment]), found, best))
         chosen.append(best)
-    return hits, cite_passages(session, chosen, most=PAGE)
+    return hits, cite_passages(session, chosen, most=MAX_MATCHES)
 
 
 def _any(session: Session, span: TimeSpan) -> Hit:

@@ -8,13 +8,13 @@ import numpy as np
 
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, shorten, times
-from world_api.operations.declaring.inspected import Transcript, TranscriptLine
+from world_api.operations.declaring.inspected import MAX_LINES, Transcript, TranscriptLine
 from world_api.world.arrays.items import Positions
-from world_api.world.search.passages import ORDER, Passages, passages_of
+from world_api.world.search.passages import ORDER, Passage, Passages, passages_of
 from world_api.world.sessions.session import Session
 
-#: A page tells at most this many lines, and about this many characters; of one line at most so many.
-MAX_LINES, MAX_CHARACTERS, LONGEST_LINE = 120, 12_000, 2_000
+#: A page tells about this many characters, of one line at most so many.
+MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
@@ -26,17 +26,17 @@ def transcript(session: Session, span: TimeSpan) -> Transcript:
     goes_on = _goes_on(passages, lines, told, span)
     if goes_on is not None:
         # What begins together is told together, by the next page, unless it fills this one.
-        told = int(np.searchsorted(passages.starts[lines], goes_on)) or told
-    shown = [_line(passages, position) for position in lines[:told].tolist()]
+        told = min(told, int(np.searchsorted(passages.starts[lines], goes_on))) or told
+    page = [passages[position] for position in lines[:told].tolist()]
     left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
     return Transcript(
-        lines=shown,
+        lines=[_line(passage) for passage in page],
         spoken=spoken,
         shown=len(lines) - spoken,
         told_until=round_time(span.end) if goes_on is None else goes_on,
         next_start_time=goes_on,
-        evidence=cite_passages(session, [passages[position] for position in lines[:told].tolist()]),
-        truncated=left > 0 or any(len(line.text) == LONGEST_LINE for line in shown),
+        evidence=cite_passages(session, page),
+        truncated=left > 0 or any(len(passage.text) > LONGEST_LINE for passage in page),
         hint=_hint(session, left, goes_on, spoken),
     )
 
@@ -67,13 +67,12 @@ def _as_many_as_fit(passages: Passages, lines: Positions) -> int:
     return max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
 
 
-def _line(passages: Passages, position: int) -> TranscriptLine:
-    passage = passages[position]
+def _line(passage: Passage) -> TranscriptLine:
     return TranscriptLine(
         **times(passage.span),
         text=shorten(passage.text, LONGEST_LINE),
         source="speech" if passage.source == "speech" else "screen_text",
-        speaker=passages.speaker(position) or None,
+        speaker=passage.speaker or None,
         confidence=passage.confidence,
     )
 

@@ -5,6 +5,7 @@ Words come from measured boxes alone; nothing is guessed that the tracks do not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,11 +138,16 @@ def _more(count: int, most: int, what: str) -> list[str]:
     return [f"{left} more {what}{'s' * (left != 1)}"] if left > 0 else []
 
 
-def brief(view: View, span: TimeSpan) -> str:
-    """A scene in one short line: what is seen, else what is written, else what is said."""
+def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
+    """A scene in one short line: what is seen, else what is written, else what is said.
+
+    ``said`` is what somebody who looked says of it, which says more than what was followed.
+    """
     passages = passages_of(view)
     parts = []
-    if seen := passages.first_texts(span, "caption", 1) or passages.first_texts(span, "tracker", 3):
+    if said:
+        parts.append(shorten(said[0], 70))
+    elif seen := passages.first_texts(span, "caption", 1) or passages.first_texts(span, "tracker", 3):
         parts.append(", ".join(seen))
     if written := passages.first_texts(span, "screen_text", 3):
         parts.append("text: " + " / ".join(written))

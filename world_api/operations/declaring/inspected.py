@@ -9,6 +9,9 @@ from pydantic import ConfigDict, Field
 from world_api.operations.declaring.arguments import Time
 from world_api.operations.declaring.results import Confidence, Hit, Result, Stretch
 
+#: What one page holds at most: lines of a transcript, and segments of a scan.
+MAX_LINES, MAX_MATCHES = 120, 20
+
 
 class Inspection(Result):
     """What a model answers that looked at some frames; ``evidence`` says which, ``hint`` what it could not see."""
@@ -34,7 +37,7 @@ class TranscriptLine(Stretch):
 class Transcript(Result):
     """Lines in time order."""
 
-    lines: list[TranscriptLine]
+    lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]
     spoken: Annotated[int, Field(description="How many lines are said in the whole stretch.", ge=0)]
     shown: Annotated[int, Field(description="How many texts stand on the screen in the whole stretch.", ge=0)]
     told_until: Annotated[Time, Field(description="Up to when (seconds) all lines are told.")]
@@ -44,7 +47,7 @@ class Transcript(Result):
 class ScannedSegments(Result):
     """One page of a scan. ``matches`` are in time order."""
 
-    matches: list[Hit]
+    matches: Annotated[list[Hit], Field(max_length=MAX_MATCHES)]
     matched_in_all: Annotated[int, Field(description="How many segments match in the whole range.", ge=0)]
     segments_in_all: Annotated[int, Field(description="How many segments the whole range has.", ge=0)]
     matched: Annotated[int, Field(description="How many of them match, up to the end of this page.", ge=0)]

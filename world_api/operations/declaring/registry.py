@@ -31,8 +31,9 @@ class Operation:
     """One operation of the video's world.
 
     ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
-    results must key them by the session's ``session_key``. ``group`` is the optional group it belongs to, ``""`` for the
-    sixteen, which are always there.
+    results must key them by the session's ``session_key``. ``price`` is that of answering from rows; where a session has a model
+    that looks, ``looks`` says how many requests to it a call makes at most beside; what those take is charged as it is spent.
+    ``group`` is the optional group it belongs to, ``""`` for the sixteen, which are always there.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Operation:
     category: Category
     state: State
     price: Cost
+    looks: int
     depends_on_session: bool
     description: str
     parameters: type[BaseModel]
@@ -137,6 +139,7 @@ def operation(
     category: Category,
     state: State = "reads",
     price: Cost,
+    looks: int = 0,
     depends_on_session: bool = False,
     group: str = ALWAYS,
 ) -> Callable[[Implementation], Implementation]:
@@ -159,6 +162,7 @@ def operation(
             category=category,
             state=state,
             price=price,
+            looks=looks,
             depends_on_session=depends_on_session,
             description=" ".join((function.__doc__ or "").split()),
             parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
@@ -189,7 +193,8 @@ def _switched_on(session: Session, name: str) -> Operation:
     offered = {ALWAYS, *session.groups}
     if operation_ is not None and operation_.group in offered:
         return operation_
-    there = ", ".join(item.name for item in declared() if item.group in offered)
+    in_order = sorted(declared(), key=lambda item: (item.group != ALWAYS, CATEGORIES.index(item.category)))
+    there = ", ".join(item.name for item in in_order if item.group in offered)
     if operation_ is None:
         raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
     raise OperationFault(

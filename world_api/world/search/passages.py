@@ -26,7 +26,10 @@ _SPEECH, _SCREEN, _CAPTION, _TRACKER = range(4)
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A citable piece of content. ``terms`` are further words it is found by (another language)."""
+    """A citable piece of content.
+
+    ``terms`` are further words it is found by (another language); ``speaker`` says it, where that is known.
+    """
 
     span: TimeSpan
     text: str
@@ -34,6 +37,7 @@ class Passage:
     confidence: float | None
     frame_time: float
     terms: str = ""
+    speaker: str = ""
 
 
 class Passages(Items[Passage]):
@@ -128,12 +132,6 @@ class Passages(Items[Passage]):
         """What a number of ``texts`` stands for."""
         return self._known.text(number) if number >= 0 else self._anew[-1 - number]
 
-    def speaker(self, position: int) -> str:
-        """Who says the passage at a position; empty where that is not known, or nobody does."""
-        if self.sources[position] != _SPEECH:
-            return ""
-        return self._view.speech[int(self._place[position])].speaker
-
     def quoted(self, position: int) -> str:
         """What the passage at a position says, as it is quoted."""
         number = int(self.texts[position])
@@ -203,6 +201,7 @@ class Passages(Items[Passage]):
                 source=ORDER[int(self.sources[position])],
                 confidence=item.confidence,
                 frame_time=item.frame_time if isinstance(item, ScreenText) else item.span.center,
+                speaker=item.speaker if isinstance(item, Spoken) else "",
             )
         track = self._view.tracks[place]
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))

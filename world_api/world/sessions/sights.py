@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
 from world_api.core.faults import StoreFault
 from world_api.core.ports import LookTask
@@ -71,15 +71,21 @@ class KeptSight(BaseModel):
     request: str
     producer: str
     task: LookTask
-    start: float = Field(ge=0)
-    end: float
+    start: FiniteFloat = Field(ge=0)
+    end: FiniteFloat
     asked: dict[str, Any]
-    frame_times: tuple[float, ...]
+    frame_times: tuple[FiniteFloat, ...] = Field(min_length=1)
     text: str
     confidence: float | None = Field(ge=0, le=1)
     uncertain: str
     actions: tuple[KeptAction, ...]
     cost: KeptCost
+
+    @model_validator(mode="after")
+    def _runs_forwards(self) -> KeptSight:
+        if self.end < self.start:
+            raise ValueError("a look at a stretch that runs backwards")
+        return self
 
 
 class SightFolder:

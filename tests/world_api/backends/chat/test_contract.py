@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.wires.responses import ResponsesWire
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel
 
@@ -25,13 +28,18 @@ REQUEST: dict[str, Any] = {
 }
 REPLY = completion(model="m", content="now", usage=(3, 1))
 
-MODELS = ["scripted", "rule_based", "openai", "recording", "replay"]
+MODELS = ["scripted", "rule_based", "openai", "responses", "recording", "replay", "caching", "cached"]
 
 
 @pytest.fixture
-def make(chat_server: Any, stepping_clock: Any) -> Callable[[str], ChatModel]:
+def make(chat_server: Any, stepping_clock: Any, tmp_path: Path) -> Callable[[str], ChatModel]:
     """Makes a model by name, ready to answer the request once."""
-    chat_server.play(REPLY)
+    message = {"type": "message", "content": [{"type": "output_text", "text": "now"}]}
+    chat_server.respond(lambda asked: {"output": [message]} if asked.path.endswith("/responses") else REPLY)
+
+    def cached() -> ChatModel:
+        CachingChatModel(ScriptedChatModel([REPLY]), tmp_path).complete(REQUEST)
+        return CachingChatModel(ScriptedChatModel([]), tmp_path)
 
     def made(name: str) -> ChatModel:
         clock = stepping_clock()
@@ -41,6 +49,9 @@ def make(chat_server: Any, stepping_clock: Any) -> Callable[[str], ChatModel]:
             "scripted": lambda: ScriptedChatModel([REPLY]),
             "rule_based": RuleBasedChatModel,
             "openai": lambda: OpenAIChatModel(endpoint, "m", clock=clock, sleep=clock.sleep),
+            "responses": lambda: OpenAIChatModel(endpoint, "m", clock=clock, sleep=clock.sleep, wire=ResponsesWire()),
+            "caching": lambda: CachingChatModel(ScriptedChatModel([REPLY]), tmp_path),
+            "cached": cached,
             "recording": lambda: RecordingChatModel(ScriptedChatModel([REPLY]), clock=clock, keep=lambda _: None),
             "replay": lambda: ReplayChatModel([exchange], name="m"),
         }

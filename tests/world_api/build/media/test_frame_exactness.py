@@ -33,10 +33,13 @@ def check_random_access(path: Path, *, asked: int) -> None:
     decode = DecodePass(source=probe(path))
     shown = [(frame.time, frame.picture()) for frame in decode]
     frames, draw = FrameFinder(path), random.Random(path.name)
-    for _ in range(asked):
-        time = draw.uniform(0.0, decode.duration + 0.2)
-        number = max(0, sum(start <= time + BEGUN for start, _ in shown) - 1)
+    times = [draw.uniform(0.0, decode.duration + 0.2) for _ in range(asked)]
+    numbers = [max(0, sum(start <= time + BEGUN for start, _ in shown) - 1) for time in times]
+    for time, number in zip(times, numbers, strict=True):
         assert np.array_equal(frames.frame_played_at(time), shown[number][1]), (path.name, time, number)
+    together = frames.pictures_played_at(sorted(times), None)
+    for time, number, picture in zip(sorted(times), sorted(numbers), together, strict=True):
+        assert np.array_equal(picture, shown[number][1]), (path.name, time, number)
 
 
 # Real files: rotated, variable rate, late start, ten and twelve bits, odd sizes, no duration, a hidden first key frame.

@@ -23,6 +23,8 @@ from world_api.backends.chat.rules.results import (
 from world_api.backends.chat.rules.tools import Facts
 from world_api.core.spans import TimeSpan
 
+#: By words first, then by meaning.
+SEARCHES = ("search_segments_by_text", "search_segments_by_semantics")
 _CANDIDATES = 20
 _LOOKS = 12
 _SCENES_DESCRIBED = 3
@@ -104,9 +106,19 @@ def stretches(facts: Facts) -> Generator[Sequence[Call], Sequence[_Result], list
 
 def _with_library(library: Call) -> _Search:
     """One tool that does the whole search."""
-    result = yield from _one(library)
+    return first_found((yield from _one(library)))
+
+
+def first_found(result: _Result) -> Found | None:
+    """The first stretch of a result."""
     spans = spans_in(result)
     return Found(span=spans[0], detail=sentence_in(result)) if spans else None
+
+
+def search(facts: Facts, *, tool: str) -> Call:
+    """A search for the target."""
+    query = {"video_id": facts.video_id, "query": facts.question.target, "top_k": _CANDIDATES}
+    return Call(tool=tool, arguments=query)
 
 
 def _with_operations(facts: Facts) -> _Search:
@@ -120,10 +132,9 @@ def _with_operations(facts: Facts) -> _Search:
 
 def _candidates(facts: Facts) -> _Finds:
     """What a search by words finds, the best first; by meaning, where there are no words to be found."""
-    query = {"video_id": facts.video_id, "query": facts.question.target, "top_k": _CANDIDATES}
-    hits = records_in((yield from _one(Call(tool="search_segments_by_text", arguments=query))))
-    if not hits:
-        hits = records_in((yield from _one(Call(tool="search_segments_by_semantics", arguments=query))))
+    hits: list[_Result] = []
+    for tool in SEARCHES:
+        hits = hits or records_in((yield from _one(search(facts, tool=tool))))
     return [Found(span=span, detail=sentence_in(hit)) for hit in hits if (span := span_of(hit)) is not None]
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from world_api.backends.chat.completions import Call
 from world_api.backends.chat.rules import wording
 from world_api.backends.chat.rules.asked import Asked
-from world_api.backends.chat.rules.plans import Conclusion, Found, Plan, find, plan_for, stretches
+from world_api.backends.chat.rules.plans import (
+    SEARCHES,
+    Conclusion,
+    Found,
+    Plan,
+    first_found,
+    plan_for,
+    search,
+    stretches,
+)
 from world_api.backends.chat.rules.questions import Question, read_question
 from world_api.backends.chat.rules.results import records_in, span_of
 from world_api.backends.chat.rules.tools import Facts
@@ -104,11 +114,18 @@ def _choose(facts: Facts, options: Mapping[str, str], library_for: LibraryFor) -
 def _each(
     facts: Facts, options: Mapping[str, str], library_for: LibraryFor
 ) -> Generator[Sequence[Call], Sequence[Mapping[str, Any]], dict[str, Found | None]]:
-    """Where each option is found, if it is."""
-    found: dict[str, Found | None] = {}
-    for letter, option in options.items():
-        sought = _about(facts, replace(read_question(option), target=option, intent="search"))
-        found[letter] = yield from find(sought, library_for(sought))
+    """Where each option is found, if it is: by a tool that fits, else by words, else by meaning; all options at once."""
+    sought = {
+        letter: _about(facts, replace(read_question(option), target=option, intent="search"))
+        for letter, option in options.items()
+    }
+    found: dict[str, Found | None] = dict.fromkeys(options)
+    ways: list[LibraryFor] = [library_for, *(partial(search, tool=tool) for tool in SEARCHES)]
+    for ask in ways:
+        calls = {letter: call for letter in options if found[letter] is None and (call := ask(sought[letter]))}
+        results = (yield list(calls.values())) if calls else []
+        for letter, result in zip(calls, results, strict=True):
+            found[letter] = first_found(result)
     return found
 
 

@@ -18,7 +18,7 @@ from world_api.backends.chat.wires.port import Answering
 from world_api.backends.chat.wires.waiting import asked_wait, own_wait, spread
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
-from world_api.core.patience import at_most
+from world_api.core.patience import at_most, patience
 from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Transport:
         while True:
             outcome = self._try(send, left=deadline - self._clock.monotonic())
             if isinstance(outcome, Heard):
-                understood = understand(outcome)
+                with patience(deadline - self._clock.monotonic()):  # understanding may ask the server something, too
+                    understood = understand(outcome)
                 if not isinstance(understood, Failure):
                     return understood
                 outcome = understood

@@ -132,3 +132,85 @@ def test_wrong_usage_ends_with_status_2(ask: Ask) -> None:
 def test_what_is_written_in_a_session_is_there_for_the_next_question(ask: Ask, make_world: Any) -> None:
     ask("made", QUESTION, "--session", "notes")
     assert list((make_world.store / "made" / "sessions").glob("notes*"))
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        (("--kind", "interval"), {"start_time": 32.0, "end_time": 38.0}),
+        (("--kind", "choice", "--option", "black", "--option", "red"), "B"),
+        (("--kind", "count"), 3),
+        (("--kind", "order", "--option", "a person in red", "--option", "THE LONG WALK"), ["B", "A"]),
+    ],
+    ids=["interval", "choice", "count", "order"],
+)
+def test_an_answer_comes_in_the_type_that_is_asked_for(ask: Ask, more: tuple[str, ...], value: Any) -> None:
+    told = ask("made", QUESTION, *more, "--json").json
+    assert (told["kind"], told["outcome"]) == (more[1], "submitted")
+    assert told["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (("--kind", "choice"), "bad_question"),
+        (("--option", "a"), "bad_question"),
+        (("--kind", "order", "--option", "a", "--option", "a"), "bad_question"),
+        (("--money", "1"), "no_price"),
+        (("--prices", "nowhere.json"), "bad_prices"),
+        (("--with", "magic"), "unknown_group"),
+        (("--set", "colour=red"), "bad_option"),
+        (("--set", "colour"), "bad_arguments"),
+        (("--domain", "nowhere"), "no_such_domain"),
+        (("--system", "direct"), "model_takes_no_images"),
+        (("--vision-model", "eyes"), "perception_not_chosen"),
+        (("--rounds", "0", "--system", "blind"), ""),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_by_name(ask: Ask, more: tuple[str, ...], code: str) -> None:
+    outcome = ask("made", QUESTION, *more, "--json")
+    if not code:
+        assert outcome.status == 0
+        return
+    assert (outcome.status, outcome.json["error"]["code"]) == (1, code)
+
+
+def test_budgets_of_the_command_line_hold(ask: Ask) -> None:
+    told = ask("made", QUESTION, "--rounds", "1", "--calls", "1", "--json").json
+    assert (told["outcome"], told["rounds"]) == ("forced", 2)
+    assert len(told["tool_calls"]) == 1
+
+
+def test_a_chinese_question_is_asked_with_chinese_prompts(ask: Ask, tmp_path: Path) -> None:
+    for question, language in (("红衣服的人什么时候出现？", "zh"), (QUESTION, "en")):
+        ask("made", question, "--record", str(tmp_path / language))
+        [entry] = Journal(tmp_path / language).entries()
+        assert entry.episode.language == language
+    ask("made", QUESTION, "--language", "zh", "--record", str(tmp_path / "told"))
+    [entry] = Journal(tmp_path / "told").entries()
+    assert entry.episode.language == "zh"
+
+
+def test_commit_makes_what_was_remembered_the_worlds(ask: Ask, cli: Cli) -> None:
+    told = ask("made", QUESTION, "--commit", "--session", "notes", "--json").json
+    assert (told["committed"]["memories"], told["committed"]["session"]) == (1, "notes")
+    read = cli("call", "read_memory", "--video", "made", "level=event", "query=red", "top_k=5", "--session", "other")
+    assert "was found at" in read.out
+    again = ask("made", "What is the frame rate?", "--commit", "--session", "empty")
+    assert "committed 0 memories and 0 entities" in again.out
+
+
+def test_nothing_is_committed_without_an_answer(ask: Ask, chat_server: Any, cli: Cli) -> None:
+    chat_server.play((401, {"error": {"message": "no"}}))
+    outcome = ask("made", QUESTION, "--commit", "--model", "m", OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k")
+    assert outcome.status == 1
+    assert "committed" not in outcome.out
+
+
+def test_money_is_told_where_prices_are_given(ask: Ask, chat_server: Any, replies: Any, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {prompt: 100, completion: 1000}\n")
+    for given in ((), ("--prices", str(prices))):
+        chat_server.play(replies.submits("At 12 s.") | {"usage": {"prompt_tokens": 1000, "completion_tokens": 10}})
+        outcome = ask("made", QUESTION, "--model", "m", *given, OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k")
+        assert ("money     $0.1100" in outcome.out) == bool(given)

@@ -1,0 +1,112 @@
+"""``videoworld ask --record``, ``replay`` and ``show`` on the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import Cli
+from world_api.core.canonical import json_line, parse_json
+
+QUESTION = "When does the person in red first appear?"
+
+
+@pytest.fixture
+def records(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an episode of ``flat`` and one of ``hier``; the world is gone."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    folder = tmp_path / "records"
+    for more in ((), ("--tools", "hand_A")):
+        assert cli("ask", "made", QUESTION, "--record", str(folder), *more).status == 0
+    shutil.rmtree(tmp_path / "worlds")
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.stem for path in (folder / "recordings").iterdir())
+
+
+def edit(folder: Path, change: Any) -> None:
+    path = folder / "episodes.jsonl"
+    lines = [parse_json(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        change(line["episode"])
+    path.write_text("".join(json_line(line) + "\n" for line in lines))
+
+
+def test_a_folder_is_replayed_whole_offline(cli: Cli, records: Path, offline: None) -> None:
+    outcome = cli("replay", str(records), store=None)
+    assert (outcome.status, outcome.out.count("identical")) == (0, 2)
+
+
+def test_an_episode_is_named_in_its_folder_or_by_its_file(cli: Cli, records: Path) -> None:
+    first, _ = names(records)
+    for place in (records / first, records / "recordings" / f"{first}.jsonl"):
+        outcome = cli("replay", str(place), store=None)
+        assert (outcome.status, outcome.out) == (0, f"{first}  identical\n")
+
+
+def test_a_difference_ends_with_status_1_and_is_named(cli: Cli, records: Path) -> None:
+    edit(records, lambda episode: episode.update(answer="Never."))
+    outcome = cli("replay", str(records), "--json", store=None)
+    assert outcome.status == 1
+    assert [item["difference"] for item in outcome.json["episodes"]] == ["$.answer", "$.answer"]
+    assert "differs at $.answer" in cli("replay", str(records), store=None).out
+
+
+def test_a_refusal_is_told_beside_the_others(cli: Cli, records: Path) -> None:
+    def change(episode: dict[str, Any]) -> None:
+        if episode["task"]["system"] == "flat":
+            episode["calls"][0]["arguments"]["query"] = "something else"
+
+    edit(records, change)
+    outcome = cli("replay", str(records), store=None)
+    assert outcome.status == 1
+    assert "[replay_mismatch]" in outcome.out
+    assert outcome.out.count("identical") == 1
+
+
+@pytest.mark.parametrize("command", ["replay", "show"])
+def test_what_is_no_record_is_named(cli: Cli, records: Path, tmp_path: Path, command: str) -> None:
+    for place in (tmp_path, tmp_path / "nowhere", tmp_path / ("x" * 300)):
+        outcome = cli(command, str(place), "--json", store=None)
+        assert (outcome.status, outcome.json["error"]["code"]) == (1, "recording_missing")
+    outcome = cli("show", str(records / "nobody"), "--json", store=None)
+    assert outcome.json["error"]["code"] == "unknown_episode"
+
+
+def test_a_folder_of_several_is_listed(cli: Cli, records: Path) -> None:
+    outcome = cli("show", str(records), store=None)
+    assert [line.split("  ")[0] for line in outcome.out.splitlines()] == sorted(names(records), key=lambda n: n[:14])
+    listed = cli("show", str(records), "--json", store=None).json
+    assert {item["system"] for item in listed["episodes"]} == {"flat", "hier"}
+
+
+def test_an_episode_is_shown_and_as_json_it_is_whole(cli: Cli, records: Path) -> None:
+    hier = next(name for name in names(records) if "hier" in name)
+    told = cli("show", str(records / hier), store=None)
+    assert told.status == 0
+    assert "locate_first_appearance" in told.out
+    assert f"recorded  {hier}" in told.out
+    whole = cli("show", str(records / hier), "--json", store=None).json
+    assert whole["summary"]["cost"]["logical"]["total"]["total"] == 0
+    assert whole["episode"]["schema_version"] == 3
+    assert whole["conditions"]["system"] == "hier"
+    assert whole["timings"]["rounds"]
+
+
+def test_one_round_and_full_results_are_shown(cli: Cli, records: Path) -> None:
+    flat = next(name for name in names(records) if "flat" in name)
+    alone = cli("show", str(records / flat), "--round", "1", "--full", store=None).out
+    assert alone.startswith("round 1")
+    assert '"candidates": [' in alone
+    assert cli("show", str(records / flat), "--round", "99", store=None).status == 1
+
+
+def test_an_episode_that_is_not_finished_is_listed_as_such(cli: Cli, records: Path) -> None:
+    (records / "recordings" / "20260101-flat-1.jsonl").touch()
+    assert "20260101-flat-1  not finished" in cli("show", str(records), store=None).out
+    assert cli("replay", str(records), store=None).status == 0

@@ -1,0 +1,72 @@
+"""Optional groups: off by default, switched on by name, refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from world_api.core.faults import OperationFault
+from world_api.operations import (
+    EVERY_OPERATION,
+    OPERATIONS,
+    check_groups,
+    group_names,
+    operations_for,
+    operations_of,
+    run,
+)
+from world_api.world.sessions.session import Session
+
+Opened = Callable[..., Session]
+INSPECT = ["inspect_segment", "read_transcript", "scan_segments"]
+
+
+def test_the_sixteen_alone_are_offered_where_nothing_is_switched_on(open_made: Opened) -> None:
+    assert list(operations_for(())) == list(OPERATIONS)
+    assert len(OPERATIONS) == 16
+    assert open_made().groups == frozenset()
+
+
+def test_a_group_adds_its_operations_behind_the_sixteen() -> None:
+    assert group_names() == ("inspect",)
+    assert list(operations_of("inspect")) == INSPECT
+    assert list(operations_for({"inspect"})) == [*OPERATIONS, *INSPECT] == list(EVERY_OPERATION)
+
+
+@pytest.mark.parametrize("name", INSPECT)
+def test_an_operation_whose_group_is_off_is_refused_by_name_whatever_its_arguments(
+    open_made: Opened, name: str
+) -> None:
+    with pytest.raises(OperationFault) as caught:
+        run(open_made(), name, {"nothing": "that fits"})
+    assert caught.value.code == "operation_off"
+    assert "'inspect'" in caught.value.message
+    assert "--with inspect" in caught.value.hint
+    assert all(operation in caught.value.hint for operation in OPERATIONS)
+
+
+def test_an_unknown_operation_is_told_apart_from_one_that_is_off(open_made: Opened) -> None:
+    for groups, offered in ((frozenset[str](), False), (frozenset({"inspect"}), True)):
+        with pytest.raises(OperationFault) as caught:
+            run(open_made(groups=groups), "read_transcripts", {})
+        assert caught.value.code == "unknown_operation"
+        assert ("read_transcript" in caught.value.hint) is offered
+
+
+@pytest.mark.parametrize("names", [["inspekt"], ["inspect", ""], ["Inspect"], ["x" * 10_000]])
+def test_a_group_that_is_not_there_is_named_with_those_there_are(open_made: Opened, names: list[str]) -> None:
+    with pytest.raises(OperationFault) as caught:
+        check_groups(names)
+    assert caught.value.code == "unknown_group"
+    assert caught.value.hint == "one of: inspect"
+    assert len(caught.value.message) < 200
+    with pytest.raises(OperationFault):
+        open_made(groups=frozenset(names))
+
+
+def test_the_sixteen_answer_the_same_beside_a_group(open_made: Opened) -> None:
+    call = ("search_segments_by_text", {"video_id": "made", "query": "blue folder", "top_k": 5})
+    alone, beside = open_made(), open_made(groups=frozenset({"inspect"}))
+    assert run(alone, *call) == run(beside, *call)
+    assert alone.memo_key == beside.memo_key

@@ -1,0 +1,308 @@
+"""The group ``inspect`` on a minute of exact rows, and on a model that says what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.conftest import WorldMaker, made_rows
+from world_api.core.faults import BackendFault, OperationFault
+from world_api.core.ports import Image, LookReply, LookRequest
+from world_api.core.spending import Spent, charge, ledger
+from world_api.exposure.schemas import plain_schema
+from world_api.operations import EVERY_OPERATION, run
+from world_api.profiles import open_session
+from world_api.world.sessions.eyes import Eyes
+from world_api.world.sessions.seeing import Seeing
+from world_api.world.sessions.session import Backends, Session
+
+Opened = Callable[..., Session]
+INSPECT = frozenset({"inspect"})
+LINE = {"language": "en", "source": "sidecar", "confidence": 1.0, "producer": "made/1"}
+
+
+def call(session: Session, name: str, **arguments: Any) -> dict[str, Any]:
+    result = run(session, name, {"video_id": session.video_id, **arguments})
+    Draft202012Validator(plain_schema(EVERY_OPERATION[name].result_schema())).validate(result)
+    return result
+
+
+class Frames:
+    """Frames whose brightness is their time."""
+
+    def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
+        return [np.full((4, 4, 3), int(time), dtype=np.uint8) for time in times]
+
+
+class Eye:
+    """Says which frames it was shown and what it was asked."""
+
+    name = producer = "eye"
+    longest_side = 64
+
+    def __init__(self, uncertain: str = "") -> None:
+        self.uncertain = uncertain
+        self.requests: list[LookRequest] = []
+
+    def look(self, request: LookRequest) -> LookReply:
+        self.requests.append(request)
+        spent = Spent(purpose="perception", model="eye", request=request.request, prompt=10, completion=2)
+        charge(spent)
+        times = [int(picture.image[0, 0, 0]) for picture in request.pictures]
+        text = f"{request.question} {times}"
+        return LookReply(text=text, confidence=0.75, uncertain=self.uncertain, actions=(), spent=spent)
+
+
+def with_eye(session: Session, eye: Eye, cache: Path | None = None) -> Session:
+    seeing = Seeing(Eyes(vision=eye), frames=Frames(), world_hash=session.world_hash, cache=cache)
+    backends = Backends(text_embedder=session.backends.text_embedder, looker=session.backends.looker, seeing=seeing)
+    return Session(
+        view=session.view, overlay=session.overlay, backends=backends, name=session.name, groups=session.groups
+    )
+
+
+def test_a_model_looks_at_frames_of_the_stretch_with_the_question(open_made: Opened) -> None:
+    eye = Eye()
+    with ledger() as book:
+        result = call(
+            with_eye(open_made(groups=INSPECT), eye),
+            "inspect_segment",
+            start_time=20.0,
+            end_time=26.0,
+            question="谁在那里? Who?",
+        )
+    assert result["answer"] == "谁在那里? Who? [20, 21, 22, 23, 24, 25]"
+    assert (result["start_time"], result["end_time"], result["center_time"]) == (20.0, 26.0, 23.0)
+    assert result["confidence"] == 0.75
+    assert [item["frame_time"] for item in result["evidence"]] == [20.5, 21.5, 22.5, 23.5, 24.5, 25.5]
+    assert {item["source"] for item in result["evidence"]} == {"look"}
+    assert (result["truncated"], result["hint"]) == (False, "")
+    assert [item.prompt for item in book.items] == [10]
+
+
+def test_a_stretch_too_long_for_its_frames_and_what_the_model_cannot_tell_are_said(open_made: Opened) -> None:
+    session = with_eye(open_made(groups=INSPECT), Eye(uncertain="who it is"))
+    result = call(session, "inspect_segment", start_time=0.0, end_time=60.0, question="who?")
+    assert result["truncated"]
+    assert "who it is" in result["hint"]
+    assert "10.0 s apart" in result["hint"]
+
+
+def test_without_a_model_that_looks_the_fault_says_what_to_do(open_made: Opened) -> None:
+    with pytest.raises(BackendFault) as caught:
+        call(open_made(groups=INSPECT), "inspect_segment", start_time=0.0, end_time=9.0, question="who?")
+    assert caught.value.code == "no_vision_model"
+    assert "--profile endpoint" in caught.value.hint
+    assert "describe_segment" in caught.value.hint
+
+
+@pytest.mark.parametrize("question", ["", "  \n", "x" * 2001, "\ud800"])
+def test_a_question_that_is_none_is_refused_before_anything_is_looked_at(open_made: Opened, question: str) -> None:
+    eye = Eye()
+    with pytest.raises(OperationFault) as caught:
+        call(
+            with_eye(open_made(groups=INSPECT), eye), "inspect_segment", start_time=0.0, end_time=9.0, question=question
+        )
+    assert caught.value.code == "bad_arguments"
+    assert eye.requests == []
+
+
+def test_no_frame_after_the_causal_cut_is_looked_at(open_made: Opened) -> None:
+    session = with_eye(open_made(groups=INSPECT, as_of=22.0), Eye())
+    result = call(session, "inspect_segment", start_time=20.0, end_time=40.0, question="who?")
+    assert result["answer"] == "who? [20, 21]"
+    assert result["end_time"] == 22.0
+    with pytest.raises(OperationFault) as caught:
+        call(session, "inspect_segment", start_time=30.0, end_time=40.0, question="who?")
+    assert caught.value.code == "not_yet"
+
+
+def test_what_is_said_and_shown_is_read_in_time_order_with_its_source(open_made: Opened) -> None:
+    result = call(open_made(groups=INSPECT), "read_transcript", start_time=0.0, end_time=60.0)
+    assert [(line["source"], line["text"], line["start_time"], line["speaker"]) for line in result["lines"]] == [
+        ("screen_text", "THE LONG WALK", 2.0, None),
+        ("speech", "Where did you put the blue folder?", 22.0, None),
+        ("speech", "今天的花园很安静", 45.0, None),
+    ]
+    assert (result["spoken"], result["shown"]) == (2, 1)
+    assert (result["told_until"], result["next_start_time"], result["truncated"]) == (60.0, None, False)
+    assert [item["source"] for item in result["evidence"]] == ["screen_text", "speech", "speech"]
+
+
+def test_a_line_is_read_wherever_it_shares_time_with_the_stretch(open_made: Opened) -> None:
+    session = open_made(groups=INSPECT)
+    spoken = [
+        call(session, "read_transcript", start_time=a, end_time=b)["spoken"]
+        for a, b in ((24.9, 26.0), (25.0, 26.0), (21.0, 22.0), (21.0, 22.1))
+    ]
+    assert spoken == [1, 0, 0, 1]
+
+
+def test_only_what_was_said_before_the_cut_is_read(open_made: Opened) -> None:
+    texts = {
+        cut: [
+            line["text"]
+            for line in call(open_made(groups=INSPECT, as_of=cut), "read_transcript", start_time=0.0, end_time=60.0)[
+                "lines"
+            ]
+        ]
+        for cut in (24.9, 25.0)
+    }
+    assert texts == {24.9: ["THE LONG WALK"], 25.0: ["THE LONG WALK", "Where did you put the blue folder?"]}
+
+
+def test_speakers_are_told_and_a_text_that_was_read_twice_is_told_once(make_world: WorldMaker) -> None:
+    rows = made_rows()
+    rows["speech"] = [
+        {"start": 5.0, "end": 6.0, "text": "Hello.", "speaker": "ANNA", "known_at": 6.0, **LINE},
+        {"start": 5.0, "end": 7.0, "text": "你好。", "speaker": "", "known_at": 7.0, **LINE},
+    ]
+    rows["screen_texts"] = [{**row, "x1": x} for row in rows["screen_texts"] for x in (10, 11)]
+    make_world(rows)
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    lines = call(session, "read_transcript", start_time=0.0, end_time=60.0)["lines"]
+    assert [(line["text"], line["speaker"]) for line in lines] == [
+        ("THE LONG WALK", None),
+        ("Hello.", "ANNA"),
+        ("你好。", None),
+    ]
+
+
+@pytest.mark.parametrize("length", [10, 900])
+def test_reading_on_tells_every_line_and_ends(make_world: WorldMaker, length: int) -> None:
+    starts = [round(0.15 * number + 0.0004 * (number % 3), 4) for number in range(390)]
+    texts = [f"{number} " + "word " * (length // 5) for number in range(390)]
+    rows = made_rows() | {
+        "screen_texts": [],
+        "speech": [
+            {"start": start, "end": start + 0.1, "text": text, "speaker": "", "known_at": start + 0.1, **LINE}
+            for start, text in zip(starts, texts, strict=True)
+        ],
+    }
+    make_world(rows)
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    told: list[str] = []
+    at: float | None = 0.0
+    pages = 0
+    while at is not None:
+        page = call(session, "read_transcript", start_time=at, end_time=60.0)
+        assert page["spoken"] == len(page["lines"]) + (int(page["hint"].split()[0]) if page["truncated"] else 0)
+        assert sum(len(line["text"]) for line in page["lines"]) <= 12_000
+        assert page["next_start_time"] is None or page["next_start_time"] > at
+        told += [line["text"].split()[0] for line in page["lines"]]
+        at, pages = page["next_start_time"], pages + 1
+    assert told == [str(number) for number in range(390)]
+    assert pages > 1
+
+
+def test_lines_that_all_begin_at_once_do_not_hold_the_reader_up(make_world: WorldMaker) -> None:
+    rows = made_rows() | {
+        "screen_texts": [],
+        "speech": [
+            {"start": 5.0, "end": 9.0, "text": f"line {number}", "speaker": "", "known_at": 9.0, **LINE}
+            for number in range(200)
+        ]
+        + [{"start": 20.0, "end": 21.0, "text": "the last", "speaker": "", "known_at": 21.0, **LINE}],
+    }
+    make_world(rows)
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    first = call(session, "read_transcript", start_time=5.0, end_time=60.0)
+    assert (len(first["lines"]), first["next_start_time"], first["truncated"]) == (120, 20.0, True)
+    last = call(session, "read_transcript", start_time=20.0, end_time=60.0)
+    assert [line["text"] for line in last["lines"]] == ["the last"]
+    only = call(session, "read_transcript", start_time=5.0, end_time=6.0)
+    assert (len(only["lines"]), only["next_start_time"]) == (120, None)
+    assert "80 more lines" in only["hint"]
+
+
+def test_silence_is_told_apart_from_speech_that_nobody_wrote_down(make_world: WorldMaker) -> None:
+    make_world(made_rows() | {"speech": []})
+    unheard = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    hint = call(unheard, "read_transcript", start_time=0.0, end_time=60.0)["hint"]
+    assert hint in ("no speech of this video was transcribed so far", "the video has no sound")
+    make_world(video_id="heard")
+    heard = open_session(make_world.store, "heard", name=None, groups=INSPECT)
+    assert call(heard, "read_transcript", start_time=50.0, end_time=60.0)["hint"] == "nothing is said here"
+
+
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        ("blue folder", [22.0]),
+        ("the FOLDER, blue?", [22.0]),
+        ("folder elephant", []),
+        ("花园", [45.0]),
+        ("在花园里", []),
+        ("安静的花园", [45.0]),
+        ("the garden", []),
+        ("person in red", [30.0]),
+        ("穿红衣服的人", [30.0]),
+        ("a red person, not in white", [30.0]),
+        ("person in green", []),
+        ("long walk", [0.0]),
+        ("？！", []),
+    ],
+)
+def test_a_segment_matches_where_one_thing_in_it_has_all_the_words(
+    open_made: Opened, query: str, times: list[float]
+) -> None:
+    result = call(open_made(groups=INSPECT), "scan_segments", query=query)
+    found = [match["start_time"] for match in result["matches"]]
+    assert [any(match <= time < match + 10 for match in found) for time in times] == [True] * len(times)
+    assert bool(found) == bool(times)
+    assert result["matched_in_all"] == result["matched"] == len(found)
+    assert result["looked_at"] == result["segments_in_all"]
+    assert result["next_cursor"] is None
+    assert len(result["evidence"]) >= bool(found)
+
+
+def test_a_match_tells_the_lines_that_match_and_how_sure_their_source_is(open_made: Opened) -> None:
+    [match] = call(open_made(groups=INSPECT), "scan_segments", query="blue folder")["matches"]
+    assert match["snippet"] == "Where did you put the blue folder?"
+    assert (match["source"], match["confidence"]) == ("speech", 1.0)
+    [line] = match["matching_lines"]
+    assert (line["start_time"], line["end_time"], line["as_given"]) == (22.0, 25.0, True)
+    assert line["evidence"][0]["source"] == "speech"
+
+
+def test_nothing_found_says_where_was_looked_and_what_does_not_follow(open_made: Opened) -> None:
+    result = call(open_made(groups=INSPECT), "scan_segments", query="elephant")
+    assert "speech, screen_text, tracker" in result["hint"]
+    assert "does not follow" in result["hint"]
+    empty = call(
+        open_made(groups=INSPECT), "scan_segments", query="elephant", time_range={"start_time": 0.5, "end_time": 1.0}
+    )
+    assert "nothing is known" in empty["hint"]
+
+
+def test_words_that_made_no_difference_are_told(open_made: Opened) -> None:
+    result = call(open_made(groups=INSPECT), "scan_segments", query="a woman with a folder, not blue")
+    assert result["unused_words"] == ["woman", "not", "blue"]
+    assert call(open_made(groups=INSPECT), "scan_segments", query="blue folder")["unused_words"] == []
+
+
+@pytest.mark.parametrize(("least", "found"), [(None, True), (0.0, True), (0.8, True), (0.81, False), (1.0, False)])
+def test_min_confidence_leaves_out_what_its_source_is_less_sure_of(
+    open_made: Opened, least: float | None, found: bool
+) -> None:
+    result = call(open_made(groups=INSPECT), "scan_segments", query="person", min_confidence=least)
+    assert bool(result["matched_in_all"]) is found
+    assert all(match["confidence"] >= (least or 0.0) for match in result["matches"])
+
+
+def test_what_has_no_confidence_passes(open_made: Opened) -> None:
+    result = call(open_made(groups=INSPECT), "scan_segments", min_confidence=1.0)
+    assert result["matched_in_all"] == result["segments_in_all"] > 0
+    assert {match["confidence"] for match in result["matches"]} == {None}
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.5", True])
+def test_a_confidence_that_is_none_is_refused(open_made: Opened, least: Any) -> None:
+    with pytest.raises(OperationFault) as caught:
+        call(open_made(groups=INSPECT), "scan_segments", query="person", min_confidence=least)
+    assert caught.value.code == "bad_arguments"

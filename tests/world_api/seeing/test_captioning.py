@@ -1,0 +1,142 @@
+"""Captions of a whole video: what they will take, several at a time, and going on after a break."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.vision_server import VisionServer
+from tests.world_api.seeing.conftest import numbers_sent
+from world_api.core.faults import BackendFault, VideoWorldError
+from world_api.core.spending import ledger
+from world_api.world.sessions.captioning import Captioned, Estimate, caption_segments, estimate_captions
+from world_api.world.sessions.eyes import Eyes
+from world_api.world.sessions.session import Session
+
+pytestmark = pytest.mark.media
+Open = Callable[..., Session]
+
+
+def estimated(session: Session, eyes: Eyes) -> Estimate:
+    assert session.backends.seeing is not None
+    return estimate_captions(session.view, session.backends.seeing, eyes)
+
+
+def captioned(session: Session, eyes: Eyes, told: list[tuple[float, float]] | None = None) -> Captioned:
+    assert session.backends.seeing is not None
+    note = (told if told is not None else []).append
+    return caption_segments(
+        session.view, session.backends.seeing, eyes, progress=lambda done, total: note((done, total))
+    )  # fmt: skip
+
+
+def test_what_is_sent_is_what_was_estimated(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes()
+    session = open_film(eyes=eyes)
+    before = estimated(session, eyes)
+    assert before.kept == 0
+    assert before.requests == len(session.view.segments) > 3
+    told: list[tuple[float, float]] = []
+    with ledger() as book:
+        done = captioned(session, eyes, told)
+    assert (done.made, done.failed) == (before.requests, ())
+    assert len(vision_server.requests) == before.requests
+    assert sum(len(numbers) for numbers in numbers_sent(vision_server)) == before.frames
+    assert len(book.items) == before.requests
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == pytest.approx((60.0, 60.0))
+    after = estimated(open_film(eyes=eyes), eyes)
+    assert (after.requests, after.frames, after.prompt, after.kept) == (0, 0, 0, before.requests)
+
+
+def test_a_second_run_sends_nothing(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes()
+    captioned(open_film(eyes=eyes), eyes)
+    sent = len(vision_server.requests)
+    again = captioned(open_film(eyes=eyes), eyes)
+    assert (again.made, again.kept) == (0, sent)
+    assert len(vision_server.requests) == sent
+
+
+def test_a_server_that_dies_midway_leaves_what_it_said(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=2)
+    vision_server.refuse = lambda body: (503, "gone") if len(vision_server.requests) > 3 else None
+    session = open_film(eyes=eyes)
+    wanted = estimated(session, eyes).requests
+    with pytest.raises(BackendFault) as caught:
+        captioned(session, eyes)
+    assert caught.value.code == "endpoint_error"
+    assert f"3 of {wanted} captions were made and are kept" in caught.value.hint
+    vision_server.refuse = lambda body: None
+    vision_server.requests.clear()
+    done = captioned(open_film(eyes=eyes), eyes)
+    assert (done.made, done.kept) == (wanted - 3, 3)
+    assert len(vision_server.requests) == wanted - 3
+
+
+def test_a_key_that_is_refused_ends_the_run_at_once(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=1)
+    vision_server.refuse = lambda body: (401, "no")
+    with pytest.raises(BackendFault) as caught:
+        captioned(open_film(eyes=eyes), eyes)
+    assert caught.value.code == "endpoint_refused_key"
+    assert len(vision_server.requests) == 1
+
+
+def test_one_stretch_of_which_nothing_usable_is_said_does_not_end_the_run(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=1)
+    usual = vision_server.say
+    vision_server.say = lambda body, pictures: "{" if len(vision_server.requests) == 2 else usual(body, pictures)
+    session = open_film(eyes=eyes)
+    done = captioned(session, eyes)
+    [(span, fault)] = done.failed
+    assert (span, fault.code) == (session.view.segments[1], "sight_unreadable")
+    assert done.made == len(session.view.segments) - 1
+    assert captioned(open_film(eyes=eyes), eyes).made == 1
+
+
+def test_a_model_that_never_says_anything_usable_is_not_paid_to_the_end(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=1)
+    vision_server.say = lambda body, pictures: ""
+    with pytest.raises(VideoWorldError) as caught:
+        captioned(open_film(eyes=eyes), eyes)
+    assert caught.value.code == "sight_unreadable"
+    assert len(vision_server.requests) == 5
+
+
+def test_captions_are_asked_for_side_by_side(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    both = threading.Barrier(2, timeout=10)
+    broken = threading.Event()
+
+    def before() -> None:
+        if not broken.is_set():
+            both.wait()  # ends only where two are under way together
+            broken.set()
+
+    vision_server.before = before
+    eyes = make_eyes(at_once=2)
+    assert captioned(open_film(eyes=eyes), eyes).failed == ()
+
+
+def test_behind_a_cut_only_the_visible_part_is_captioned(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes()
+    captioned(open_film(eyes=eyes, as_of=25.0), eyes)
+    assert max(number for numbers in numbers_sent(vision_server) for number in numbers) < 250

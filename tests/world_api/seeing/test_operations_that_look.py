@@ -1,0 +1,248 @@
+"""The operations where a session has a model that looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.vision_server import VisionServer, words_of
+from tests.world_api.seeing.conftest import numbers_sent
+from world_api.core.faults import BackendFault
+from world_api.core.spending import ledger
+from world_api.operations import OPERATIONS, run
+from world_api.world.sessions.captioning import caption_segments
+from world_api.world.sessions.eyes import Eyes
+from world_api.world.sessions.session import Session
+
+pytestmark = pytest.mark.media
+Open = Callable[..., Session]
+
+
+def ask(session: Session, operation: str, **arguments: Any) -> dict[str, Any]:
+    return run(session, operation, {"video_id": session.video_id, **arguments})
+
+
+def test_a_description_says_what_is_seen_by_whom_and_when(open_film: Open, vision_server: VisionServer) -> None:
+    found = ask(open_film(), "describe_segment", start_time=12.0, end_time=15.0)
+    assert found["caption"] == "frame 125 is green; frame 135 is green; frame 145 is green."
+    assert found["evidence"][0] == {
+        "video_id": "film", "start_time": 12.0, "end_time": 15.0, "source": "caption", "confidence": 0.5, "frame_time": 13.5,
+    }  # fmt: skip
+    assert "endpoint:eye-1/" in found["hint"]
+    assert "3 frames from 12.5 to 14.5 s" in found["hint"]
+
+
+def test_what_the_model_cannot_tell_is_said(open_film: Open, vision_server: VisionServer) -> None:
+    vision_server.say = lambda body, pictures: {"caption": "A hall.", "uncertain": "whether anybody is there"}
+    found = ask(open_film(), "describe_segment", start_time=12.0, end_time=15.0)
+    assert found["caption"] == "A hall."
+    assert "not certain: whether anybody is there" in found["hint"]
+
+
+def test_without_a_model_nothing_is_sent_whatever_the_environment_says(
+    film_store: Any, vision_server: VisionServer
+) -> None:
+    from world_api.profiles import open_session
+
+    session = open_session(film_store, "film", name=None)
+    for operation, arguments in (
+        ("describe_segment", {"start_time": 1.0, "end_time": 5.0}),
+        ("recognize_actions", {"start_time": 1.0, "end_time": 5.0}),
+        ("search_segments_by_semantics", {"query": "green", "top_k": 3}),
+        ("search_similar_to_example", {"example_segment": {"start_time": 1.0, "end_time": 5.0}, "top_k": 3}),
+        ("list_scenes", {}),
+    ):
+        ask(session, operation, **arguments)
+    assert (vision_server.requests, vision_server.embedded) == ([], [])
+    assert session.perception is None
+
+
+def test_actions_are_those_that_are_seen_and_those_that_were_measured(open_film: Open) -> None:
+    found = ask(open_film(), "recognize_actions", start_time=12.0, end_time=14.0)
+    first = found["actions"][0]
+    assert (first["label"], first["confidence"]) == ("frame 125 is green; frame 135 is green", None)
+    assert (first["start_time"], first["end_time"], first["entity_id"]) == (12.0, 14.0, None)
+    assert found["evidence"][0]["source"] == "caption"
+
+
+def test_a_fault_of_the_endpoint_is_the_calls_own(open_film: Open, vision_server: VisionServer) -> None:
+    vision_server.refuse = lambda body: (400, "image input is not supported by this model")
+    with pytest.raises(BackendFault) as caught:
+        ask(open_film(), "describe_segment", start_time=12.0, end_time=14.0)
+    assert caught.value.code == "endpoint_takes_no_images"
+
+
+def test_no_call_looks_more_often_than_it_declares(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(embeds=True)
+    ask(open_film(eyes=eyes), "describe_segment", start_time=20.0, end_time=25.0)
+    vision_server.requests.clear()
+    arguments: dict[str, dict[str, Any]] = {
+        "list_scenes": {},
+        "get_segment": {"start_time": 1.0, "end_time": 5.0},
+        "search_segments_by_text": {"query": "green", "top_k": 3},
+        "describe_segment": {"start_time": 1.0, "end_time": 5.0},
+        "detect_objects": {"timestamp": 3.0, "category": "person"},
+        "recognize_actions": {"start_time": 1.0, "end_time": 5.0},
+        "search_segments_by_semantics": {"query": "green", "top_k": 3},
+        "search_similar_to_example": {"example_segment": {"start_time": 2.0, "end_time": 7.0}, "top_k": 3},
+        "list_entities": {},
+        "get_video_metadata": {},
+    }
+    for name, given in arguments.items():
+        ask(open_film(eyes=eyes), name, **given)
+        assert len(vision_server.requests) <= OPERATIONS[name].looks, name
+        vision_server.requests.clear()
+
+
+# Search.
+
+
+def caption_all(session: Session, eyes: Eyes) -> None:
+    assert session.backends.seeing is not None
+    caption_segments(session.view, session.backends.seeing, eyes, progress=lambda done, total: None)
+
+
+def test_captions_are_found_by_their_words_once_they_exist(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+    eyes = make_eyes()
+    session = open_film(eyes=eyes)
+    assert ask(session, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
+    ask(session, "describe_segment", start_time=31.0, end_time=39.0)
+    hits = ask(open_film(eyes=eyes), "search_segments_by_text", query="yellow", top_k=5)["candidates"]
+    assert hits
+    assert all(hit["source"] == "caption" and "yellow" in hit["snippet"] for hit in hits)
+    assert all(hit["end_time"] > 31.0 and hit["start_time"] < 39.0 for hit in hits)
+    # A session that was open before searches what it knew then, so its answers do not depend on what else it asks.
+    assert ask(session, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
+
+
+def test_a_caption_is_searched_only_by_sessions_that_can_have_seen_all_of_it(
+    open_film: Open, make_eyes: Callable[..., Eyes]
+) -> None:
+    eyes = make_eyes()
+    ask(open_film(eyes=eyes), "describe_segment", start_time=31.0, end_time=39.0)
+    query = {"query": "yellow", "top_k": 5}
+    assert ask(open_film(eyes=eyes, as_of=38.9), "search_segments_by_text", **query)["candidates"] == []
+    assert ask(open_film(eyes=eyes, as_of=39.0), "search_segments_by_text", **query)["candidates"] != []
+
+
+def test_captions_of_another_model_are_not_searched(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+    ask(open_film(eyes=make_eyes()), "describe_segment", start_time=31.0, end_time=39.0)
+    other = open_film(eyes=make_eyes(model="eye-2"))
+    assert ask(other, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
+
+
+def test_what_is_remembered_is_known_by_the_captions_that_were_searched(
+    open_film: Open, make_eyes: Callable[..., Eyes]
+) -> None:
+    eyes = make_eyes()
+    before, plain = open_film(eyes=eyes), before_key(open_film(eyes=make_eyes(model="eye-2")))
+    key = before.memo_key
+    ask(before, "describe_segment", start_time=31.0, end_time=39.0)
+    assert before.memo_key == key
+    assert len({key, plain, open_film(eyes=eyes).memo_key}) == 3
+
+
+def before_key(session: Session) -> str:
+    return session.memo_key
+
+
+def test_meaning_is_searched_with_the_endpoints_vectors(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(embeds=True)
+    caption_all(open_film(eyes=eyes), eyes)
+    session = open_film(eyes=eyes)
+    query = {"query": "crimson", "top_k": 2}  # no caption has that word; the vectors know what it means
+    assert ask(open_film(eyes=make_eyes()), "search_segments_by_semantics", **query)["candidates"] == []
+    hits = ask(session, "search_segments_by_semantics", **query)["candidates"]
+    assert hits[0]["start_time"] < 10.0
+    assert "is red" in hits[0]["snippet"]
+    within = {"start_time": 30.0, "end_time": 60.0}
+    confined = ask(session, "search_segments_by_semantics", **query, time_range=within)["candidates"]
+    assert all(hit["center_time"] >= 30.0 for hit in confined)
+
+
+def test_vectors_are_made_once_and_a_query_is_charged_logically_each_time(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(embeds=True)
+    caption_all(open_film(eyes=eyes), eyes)
+    books = []
+    for _ in range(2):
+        with ledger() as book:
+            ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2)
+        books.append(book.items)
+    assert [item.physical for item in books[1]] == [False]
+    assert {item.request for item in books[1]} <= {item.request for item in books[0]}
+    assert len(vision_server.embedded) == 2  # the captions, the query
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{}", b'{"schema_version":1,"text":"x","tokens":1,"estimated":false,"vector":"!"}']
+)
+def test_a_damaged_vector_is_asked_again(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any, damage: bytes
+) -> None:
+    eyes = make_eyes(embeds=True)
+    caption_all(open_film(eyes=eyes), eyes)
+    first = ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2)
+    for path in (film_store / ".on-demand" / "meanings").rglob("*.json"):
+        path.write_bytes(damage)
+    sent = len(vision_server.embedded)
+    assert ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2) == first
+    assert len(vision_server.embedded) == sent + 2
+
+
+def test_what_looks_alike_is_also_found_by_what_captions_say(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(embeds=True)
+    caption_all(open_film(eyes=eyes), eyes)
+    sent = len(vision_server.requests)
+    example = {"start_time": 1.0, "end_time": 4.0}
+    found = ask(open_film(eyes=eyes), "search_similar_to_example", example_segment=example, top_k=3)
+    assert found["similar_segments"]
+    assert all(hit["start_time"] >= 4.0 for hit in found["similar_segments"])
+    assert found["similar_segments"][0]["snippet"]
+    assert len(vision_server.requests) == sent
+
+
+# Entities.
+
+
+def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vision_server: VisionServer) -> None:
+    from world_api.world.sessions.session import SEEN, Registration
+
+    session = open_film()
+    box = (100.0, 80.0, 200.0, 140.0)
+    session.register(
+        Registration(
+            entity_id=f"{SEEN}abc", hint="a box", category="object", time=35.0, box=box, confidence=0.5, committed=False
+        )
+    )
+    found = ask(session, "query_entity_state", entity_id=f"{SEEN}abc", time=35.0, query="what colour is it?")
+    assert found["answer"].startswith("frame ")
+    assert "is yellow" in found["answer"]
+    assert found["confidence"] == 0.5
+    assert [item["source"] for item in found["evidence"]] == ["caption", "detector"]
+    record = json.loads(words_of(vision_server.requests[0])[0])
+    assert (record["question"], record["subject"]) == ("what colour is it?", "a box")
+
+
+def test_where_something_is_was_measured_and_nobody_is_asked(open_film: Open, vision_server: VisionServer) -> None:
+    session = open_film()
+    tracked = ask(session, "list_entities")["entities"]
+    assert tracked
+    ask(
+        session,
+        "query_entity_state",
+        entity_id=tracked[0]["entity_id"],
+        time=tracked[0]["first_time"],
+        query="where is it?",
+    )
+    assert numbers_sent(vision_server) == []
