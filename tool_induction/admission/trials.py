@@ -11,6 +11,7 @@ from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.asking import VIDEO
+from tool_induction.admission.made_up_judge import MadeUpJudge
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
@@ -202,7 +203,7 @@ def tried(
     *,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> TrialRun:
-    """Make one run."""
+    """Make one run. Judge steps are answered by a made-up judge."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
     watched, clock = _Watched(trial.call), _Clock(monotonic)
@@ -216,6 +217,7 @@ def tried(
             memo=Memo(),
             limits=LIMITS,
             monotonic=clock,
+            judge=MadeUpJudge(),
         )
     except VideoWorldError as fault:
         return TrialRun(

@@ -8,6 +8,7 @@ document is a list of ``{name, value}``, and ``document_from_emission`` makes th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -37,16 +38,26 @@ _BLOCKS = ("do", "then", "else")
 _ENTRY_KEYS = ("params", "fields")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """What may stand in a tool beside what always may: operations by name, and which types of steps."""
+
+    operations: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
 @lru_cache(maxsize=8)
-def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset()) -> Schema:
+def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
     """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
 
     ``groups`` are the optional groups of operations that tools may call.
 
-    Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out.
+    Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out where it is not
+    allowed.
     """
-    operations = list(operations_for(groups))
-    made: Schema = _typed(strict_schema(_entries_form(operations)) if strict else _loose_form(operations))
+    kinds = tuple(kind for kind in STEP_MODELS if allow_judge or kind != "judge")
+    allowed = Allowed(operations=tuple(operations_for(groups)), kinds=kinds)
+    made: Schema = _typed(strict_schema(_entries_form(allowed)) if strict else _loose_form(allowed))
     return made
 
 
@@ -57,15 +68,11 @@ def document_from_emission(emission: Any) -> Any:
     return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
 
 
-def _kinds() -> list[str]:
-    return [kind for kind in STEP_MODELS if kind != "judge"]
-
-
-def _loose_form(operations: Sequence[str]) -> Schema:
+def _loose_form(allowed: Allowed) -> Schema:
     whole = language_schema()["$defs"]
-    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind, operations) for kind in _kinds()}
+    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind, allowed) for kind in allowed.kinds}
     parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
-    parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in _kinds()]}
+    parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in allowed.kinds]}
     file = {
         "type": "object",
         "required": ["tools"],
@@ -76,11 +83,11 @@ def _loose_form(operations: Sequence[str]) -> Schema:
     return made
 
 
-def _named(step: Schema, kind: str, operations: Sequence[str]) -> Schema:
+def _named(step: Schema, kind: str, allowed: Allowed) -> Schema:
     """A step that says its type, and calls only what there is."""
     properties = dict(step["properties"])
     properties["type"] = {"description": properties["type"]["description"], "enum": [kind]}
-    for key, words in (("api", list(operations)), ("operation", list(AGGREGATES))):
+    for key, words in (("api", list(allowed.operations)), ("operation", list(AGGREGATES))):
         if key in properties:
             properties[key] = {"description": properties[key]["description"], "enum": words}
     return {**step, "required": ["type", *step["required"]], "properties": properties}
@@ -115,11 +122,11 @@ def _typed(node: Any) -> Any:
     return {"type": "string", **typed} if is_bare else typed
 
 
-def _entries_form(operations: Sequence[str]) -> Schema:
+def _entries_form(allowed: Allowed) -> Schema:
     tool = tool_schema()
-    plain = [_closed(kind, tool["$defs"], operations, inner=None) for kind in _kinds() if kind not in ("loop", "if")]
+    plain = [_closed(kind, tool["$defs"], allowed, inner=None) for kind in allowed.kinds if kind not in ("loop", "if")]
     inner = {"type": "array", "items": {"anyOf": plain}}
-    every = [_closed(kind, tool["$defs"], operations, inner=inner) for kind in _kinds()]
+    every = [_closed(kind, tool["$defs"], allowed, inner=inner) for kind in allowed.kinds]
     words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
     properties = words | {
         "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
@@ -141,8 +148,8 @@ def _declared(declaration: Schema, description: str) -> Schema:
     return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
 
 
-def _closed(kind: str, definitions: Schema, operations: Sequence[str], *, inner: Schema | None) -> Schema:
-    step = _named(definitions[f"{kind}_step"], kind, operations)
+def _closed(kind: str, definitions: Schema, allowed: Allowed, *, inner: Schema | None) -> Schema:
+    step = _named(definitions[f"{kind}_step"], kind, allowed)
     properties: Schema = {}
     for key, part in step["properties"].items():
         described = {"description": part["description"]} if "description" in part else {}
@@ -155,7 +162,7 @@ def _closed(kind: str, definitions: Schema, operations: Sequence[str], *, inner:
             pair = _record({"a": {"type": "string"}, "b": {"type": "string"}})
             names = {"type": "array", "items": {"type": "string"}}
             properties[key] = {**described, "anyOf": [{"type": "string"}, names, pair]}
-        elif "enum" in part or part.get("type") == "integer":
+        elif "enum" in part or part.get("type") in ("integer", "array"):
             properties[key] = _decodable(part)
         else:
             properties[key] = {**described, **(_SCALAR if key == "value" else {"type": "string"})}

@@ -73,7 +73,7 @@ def carry_out(
     chat = _model(order, replayed, clock=clock, environment=environment)
     price = price_of(chat.name, order.prices) if chat is not None else None
     document = None if order.document is None else _read(order.document)
-    domain, prompts = order.domain, InducerPrompts(groups=order.settings.groups)
+    domain, prompts = order.domain, InducerPrompts(groups=order.settings.groups, allow_judge=order.settings.allow_judge)
     tried_on = (
         NO_WORLDS
         if order.worlds is None
@@ -107,6 +107,7 @@ def carry_out(
                 entities=domain.entities.examples,
                 others=domain.entities.others,
                 groups=order.settings.groups,
+                allow_judge=order.settings.allow_judge,
             ),
             document=document,
             tell=tell,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tool_induction.judging.options import AllowJudgeOption
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, WithOption, command_app, note, show
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def induce(
         float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
     ] = 900,
     groups: WithOption = None,
+    allow_judge: AllowJudgeOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,8 +83,15 @@ def induce(
 
     loaded = load_domain(domain)
     switched_on = check_groups(groups or ())
-    prompts = InducerPrompts(groups=switched_on)
-    settings = Settings(mode=mode, seed=seed, temperature=temperature, max_tokens=max_tokens, groups=switched_on)
+    prompts = InducerPrompts(groups=switched_on, allow_judge=allow_judge)
+    settings = Settings(
+        mode=mode,
+        seed=seed,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        groups=switched_on,
+        allow_judge=allow_judge,
+    )
     if dry_run:
         record = _dry(prompts, loaded, settings, count)
         show(record, as_json=as_json, text=lambda: _dry_text(record))

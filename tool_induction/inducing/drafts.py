@@ -135,6 +135,7 @@ class Trying:
     entities: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     groups: frozenset[str] = frozenset()  #: optional groups of operations that they may call
+    allow_judge: bool = False  #: whether they may have judge steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +200,12 @@ class Draft:
     def _examine(self, versions: Sequence[Version]) -> Examined:
         readable = [place for place, item in enumerate(versions) if item.written.value is not None]
         values: list[Any] = [versions[place].written.value for place in readable]
-        compilation = compile_document({"tools": values}, entities=self._trying.entities, groups=self._trying.groups)
+        compilation = compile_document(
+            {"tools": values},
+            entities=self._trying.entities,
+            groups=self._trying.groups,
+            allow_judge=self._trying.allow_judge,
+        )
         admission = admit(
             compilation.tools,
             examples=self._trying.worlds(),

@@ -61,14 +61,15 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
         yield f"{key.capitalize()}: {' | '.join(values)}"
 
 
-def step_lines() -> Iterator[str]:
+def step_lines(*, allow_judge: bool = False) -> Iterator[str]:
     """Each step type with its keys, optional ones marked with ``?``, and what it does."""
     for kind, model in STEP_MODELS.items():
-        if kind != "judge":
+        if allow_judge or kind != "judge":
             keys = [key + ("" if needed else "?") for key, needed in step_keys(kind).items()]
             loop = " + loop keys" if kind in LOOPING else ""
             what = " ".join((model.__doc__ or "").split("\n\n")[0].split())
-            yield f"{kind}: {', '.join(keys)}{loop}. {what}"
+            given = " Gives the items, each with its `answer`." if kind == "judge" else ""
+            yield f"{kind}: {', '.join(keys)}{loop}. {what}{given}"
 
 
 def loop_keys() -> tuple[str, ...]:

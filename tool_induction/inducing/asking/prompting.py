@@ -38,8 +38,11 @@ class FailingTool:
 class InducerPrompts:
     """The inducer's prompts, filled in. ``groups``: optional groups of operations that tools may call beside the sixteen."""
 
-    def __init__(self, folder: str = "prompts", *, groups: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, folder: str = "prompts", *, groups: frozenset[str] = frozenset(), allow_judge: bool = False
+    ) -> None:
         self._groups = groups
+        self._allow_judge = allow_judge
         self._files = PromptFiles("tool_induction.inducing", folder)
         self._worked = (
             (files("tool_induction.inducing") / folder / "worked_tool.json").read_text(encoding="utf-8").strip()
@@ -53,12 +56,15 @@ class InducerPrompts:
     def system(self, mode: Mode) -> str:
         """What stays the same in every request."""
         return self._files.render(
-            "system", reply_form=self._reply_form(mode), worked_tool=self._worked, **_language_tables(self._groups)
+            "system",
+            reply_form=self._reply_form(mode),
+            worked_tool=self._worked,
+            **_language_tables(self._groups, allow_judge=self._allow_judge),
         )
 
     def language(self) -> str:
         """The operations and the tool language alone, with an example of a tool: for whoever writes one that is not kept."""
-        told = self._files.render("language", **_language_tables(self._groups))
+        told = self._files.render("language", **_language_tables(self._groups, allow_judge=self._allow_judge))
         return f"{told}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
@@ -95,12 +101,12 @@ class InducerPrompts:
         return self._files.render("reply_form", mode=mode)
 
 
-def _language_tables(groups: frozenset[str]) -> dict[str, Any]:
+def _language_tables(groups: frozenset[str], *, allow_judge: bool) -> dict[str, Any]:
     return {
         "operations": list(card.operation_lines(groups)),
         "records": list(card.record_lines(groups)),
         "types": known_types(),
-        "steps": list(card.step_lines()),
+        "steps": list(card.step_lines(allow_judge=allow_judge)),
         "loop_keys": card.loop_keys(),
         "limits": limits,
         "filters": sorted(FILTERS),

@@ -74,15 +74,17 @@ class Settings:
     temperature: float | None = None  #: None leaves it to the server
     max_tokens: int | None = None  #: of a reply; None leaves it to the server
     groups: frozenset[str] = frozenset()  #: optional groups of operations that tools may call
+    allow_judge: bool = False  #: whether tools may have judge steps
 
     def record(self) -> dict[str, Any]:
-        """The wire form; groups stand there where there are any."""
+        """The wire form; groups and judging stand there where they are switched on."""
         return {
             "mode": self.mode,
             "seed": self.seed,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
             **({"groups": sorted(self.groups)} if self.groups else {}),
+            **({"allow_judge": True} if self.allow_judge else {}),
         }
 
 
@@ -143,7 +145,7 @@ class Asker:
             if value is not None and (key not in self._without or name != key):
                 request[name] = value
         if self.mode != "plain":
-            request["response_format"] = response_format(self.mode, settings.groups)
+            request["response_format"] = response_format(self.mode, settings.groups, allow_judge=settings.allow_judge)
         return request
 
     def _fallen_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
@@ -166,10 +168,11 @@ class Asker:
         return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
 
 
-def response_format(mode: Mode, groups: frozenset[str] = frozenset()) -> dict[str, Any]:
+def response_format(mode: Mode, groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> dict[str, Any]:
     """What a mode asks of a server: one object that holds tools."""
     strict = mode == "strict"
-    schema = {"name": "tool_documents", "strict": strict, "schema": emission_schema(strict=strict, groups=groups)}
+    written = emission_schema(strict=strict, groups=groups, allow_judge=allow_judge)
+    schema = {"name": "tool_documents", "strict": strict, "schema": written}
     return {"type": "json_schema", "json_schema": schema}
 
 

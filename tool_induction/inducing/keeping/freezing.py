@@ -84,7 +84,7 @@ def freeze_induction(
         ToolFault: ``nothing_admitted``: log and report are then in the work folder, and no library is frozen;
             ``library_exists``, ``out_not_writable``.
     """
-    work, groups = checkpoint.folder, asked.settings.groups
+    work, settings = checkpoint.folder, asked.settings
     try:
         log = "".join(json_line(line) + "\n" for line in log_lines(induction)).encode()
         (work / LOG).write_bytes(log)
@@ -100,7 +100,7 @@ def freeze_induction(
             shutil.rmtree(made)
         name = checkpoint.out.name
         details = _details(induction, asked, cost, log)
-        unpruned = _tools(induction, induction.unpruned, groups)
+        unpruned = _tools(induction, induction.unpruned, settings)
         arm = {"arm": "unpruned", "of": name, "duplicates": _duplicates(induction)}
         origin = Origin(
             how=asked.how(induction), date=date, domain=asked.domain.name, details={"induction": details | arm}
@@ -110,15 +110,17 @@ def freeze_induction(
         beside = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
         details = details | {"arm": "pruned", "unpruned_hash": spare.hash} | beside
         origin = Origin(how=asked.how(induction), date=date, domain=asked.domain.name, details={"induction": details})
-        freeze_library(_tools(induction, induction.admitted, groups), made / "library", name=name, origin=origin)
+        freeze_library(_tools(induction, induction.admitted, settings), made / "library", name=name, origin=origin)
         for file in (made / "library").iterdir():
             file.replace(made / file.name)
         (made / "library").rmdir()
         for kept in (LOG, REPORT, RECORDING):
             if (work / kept).exists():
                 shutil.copyfile(work / kept, made / kept)
-        load_library(made, groups=groups)  # what cannot be loaded is not put in its place
-        load_library(made / UNPRUNED, groups=groups)
+        load_library(
+            made, groups=settings.groups, allow_judge=settings.allow_judge
+        )  # what cannot be loaded is not put in its place
+        load_library(made / UNPRUNED, groups=settings.groups, allow_judge=settings.allow_judge)
         if checkpoint.out.exists():
             raise ToolFault("library_exists", f"{checkpoint.out} is there already", hint="choose another --out")
         made.rename(checkpoint.out)
@@ -127,7 +129,7 @@ def freeze_induction(
             "out_not_writable", f"{checkpoint.out} cannot be written: {error.strerror or error}", hint="free some space"
         ) from None
     shutil.rmtree(work, ignore_errors=True)
-    return load_library(checkpoint.out, groups=groups)
+    return load_library(checkpoint.out, groups=settings.groups, allow_judge=settings.allow_judge)
 
 
 def _report(induction: Induction, asked: Asked, cost: Spent) -> str:
@@ -165,7 +167,7 @@ def _duplicates(induction: Induction) -> dict[str, str]:
     return {item.tool: item.kept for item in verdicts if item.reason == "duplicate"}
 
 
-def _tools(induction: Induction, names: Sequence[str], groups: frozenset[str]) -> Mapping[str, CompiledTool]:
+def _tools(induction: Induction, names: Sequence[str], settings: Settings) -> Mapping[str, CompiledTool]:
     """The named tools, compiled by themselves: what they call is among them."""
     wanted = set(names)
     values = [
@@ -173,4 +175,4 @@ def _tools(induction: Induction, names: Sequence[str], groups: frozenset[str]) -
         for slot in induction.draft.slots
         if slot.current.standing in ("admitted", "duplicate") and slot.current.name in wanted
     ]
-    return compile_document({"tools": values}, groups=groups).require()
+    return compile_document({"tools": values}, groups=settings.groups, allow_judge=settings.allow_judge).require()
