@@ -112,6 +112,22 @@ def test_a_build_that_broke_off_goes_on(run: Run, vision_server: VisionServer, b
     assert "2 from before" in outcome.out
 
 
+def test_captions_are_embedded_with_them_where_a_model_for_that_is_named(
+    run: Run, vision_server: VisionServer, built_film: tuple[Path, Path]
+) -> None:
+    run("build", str(built_film[0]), *PROFILE, "--yes")
+    embedding = ("--embedding-model", "emb")
+    refused = run("build", str(built_film[0]), *PROFILE, *embedding)
+    assert (refused.status, vision_server.embedded) == (1, [])
+    outcome = run("build", str(built_film[0]), *PROFILE, *embedding, "--yes", "--json")
+    captions = outcome.json["worlds"][0]["captions"]
+    texts = {text for body in vision_server.embedded for text in body["input"]}
+    assert (captions["made"], captions["embedded"]) == (0, len(texts))
+    run("call", "search_segments_by_semantics", "query=crimson", "top_k=1", "--video", "film", *PROFILE, *embedding)
+    assert [body["input"] for body in vision_server.embedded[1:]] == [["crimson"]]
+    assert run("build", str(built_film[0]), *PROFILE, *embedding).status == 0  # all is there
+
+
 # One call, and questions.
 
 
