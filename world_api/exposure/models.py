@@ -35,7 +35,8 @@ def chat_model(
     what was asked of this endpoint before is answered from there.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``cache_not_writable``.
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
     """
     from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
 
@@ -78,11 +79,16 @@ def endpoint_model(
     may take twice as long. ``cache`` is a folder of replies.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``cache_not_writable``.
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
     """
     from world_api.backends.chat.caching import CachingChatModel
     from world_api.backends.chat.endpoint import Endpoint
 
+    if not name.strip():
+        raise BackendFault(
+            "bad_model_name", "the model's name is empty", hint="give --model the name of a model, or leave it out"
+        )
     endpoint = Endpoint.from_environment(environment)
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)

@@ -18,6 +18,7 @@ from tests.support.systems import (
     entry_points_of,
     pictures_in,
     seconds_shown,
+    text_of,
     times_in,
     words_beside_data,
 )
@@ -53,6 +54,15 @@ def test_an_answer_comes_with_a_named_outcome_and_reads_back(play: Any, name: st
     assert episode.answer == "In the room."
     assert episode.task.system == name
     assert episode_from_record(episode.record()).record() == episode.record()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_instructions_are_given_in_chinese_too(play: Any, name: str) -> None:
+    told = {language: text_of(play(name, language=language).requests[0]["messages"][0]) for language in ("en", "zh")}
+    assert "video" in told["en"].splitlines()[0]
+    assert "视频" in told["zh"].splitlines()[0]
+    with pytest.raises(EpisodeFault, match="unknown_language"):
+        play(name, language="fr")
 
 
 @every_system
