@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from world_api.build.apart.helpers import Helpers
     from world_api.build.builder import BuildReport, Progress
     from world_api.build.recipe import Recipe
-    from world_api.world.captions import Meanings
     from world_api.world.disk.stored import World
+    from world_api.world.search.captions import Meanings
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.on_demand import FrameLooker
     from world_api.world.sessions.seeing import Seeing
@@ -230,7 +230,7 @@ def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
 
 
 def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
-    from world_api.world.captions import Meanings
+    from world_api.world.search.captions import Meanings
     from world_api.world.sessions.on_demand import FOLDER
 
     return None if eyes.embedder is None else Meanings(eyes.embedder, store / FOLDER / "meanings")

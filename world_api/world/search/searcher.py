@@ -17,8 +17,8 @@ from world_api.core.lexicon import concepts, words
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions
-from world_api.world.captions import Captions, Meanings, by_meaning
 from world_api.world.once import made_once
+from world_api.world.search.captions import Captions, Meanings, by_meaning
 from world_api.world.search.documents import WholeDocuments, document_texts
 from world_api.world.search.lexical import LexicalIndex, Part, TextPostings, query_terms
 from world_api.world.search.looks import Looks, unit

@@ -12,8 +12,8 @@ from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
-from world_api.world.captions import Captions, Meanings
 from world_api.world.once import made_once
+from world_api.world.search.captions import Captions, Meanings
 from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
