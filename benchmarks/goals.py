@@ -16,6 +16,8 @@ STEP_US = 50.0
 SPEED_UP_SHARE = 0.8
 #: Checking and compiling one tool takes at most so many milliseconds.
 COMPILE_MS = 5.0
+#: A round of an episode costs at most so many milliseconds beside its model and its tools.
+ROUND_MS = 5.0
 
 
 def verdict(value: float, limit: float) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from controller.conversation.marking import data_line
 from controller.conversation.opening import FirstCall
 from controller.conversation.replies import ToolCall
+from world_api.backends.chat.marking import data_line
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 

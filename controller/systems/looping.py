@@ -18,7 +18,7 @@ from controller.systems.context import SystemContext
 from controller.systems.options import Options, read_options, refuse_shown
 from controller.toolsets import Toolset
 from tool_induction.toolset import ToolDeclaration
-from world_api.core.faults import OperationFault
+from world_api.core.faults import EpisodeFault, OperationFault
 from world_api.core.last_resort import observed
 
 if TYPE_CHECKING:
@@ -61,8 +61,16 @@ class LoopSystem(Generic[Chosen]):
         self.check()
 
     def check(self) -> None:
-        """Refuse what cannot be combined, before anything is built or asked."""
-        assert self.options is not None  # noqa: S101 - reading the options checks them
+        """Refuse what cannot be combined, before anything is built or asked.
+
+        Raises:
+            EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
+        """
+        assert self.prompts.language  # noqa: S101 - reading them finds out whether they are there
+        if self.options.split is not None and self.context.domain is None:
+            raise EpisodeFault(
+                "no_domain", "a split is one of a domain, and there is none", hint="give --domain DOMAIN, or no split"
+            )
 
     def settings(self) -> dict[str, Any]:
         """What else makes the system what it is, as JSON."""

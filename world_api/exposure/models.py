@@ -35,7 +35,8 @@ def chat_model(
     what was asked of this endpoint before is answered from there.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
     """
     from world_api.backends.chat.rule_based import RULE_BASED, RuleBasedChatModel
 
@@ -78,11 +79,16 @@ def endpoint_model(
     may take twice as long. ``cache`` is a folder of replies.
 
     Raises:
-        BackendFault: ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``.
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
     """
     from world_api.backends.chat.caching import CachingChatModel
     from world_api.backends.chat.endpoint import Endpoint
 
+    if not name.strip():
+        raise BackendFault(
+            "bad_model_name", "the model's name is empty", hint="give --model the name of a model, or leave it out"
+        )
     endpoint = Endpoint.from_environment(environment)
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)
@@ -107,9 +113,9 @@ def _model(
     findings = cache_folder(environment, home=Path.home())
     known = read_finding(findings, endpoint, name)
 
-    def elsewhere() -> Wire | None:
+    def elsewhere() -> Wire:
         found = capabilities_of(endpoint, name, cache=findings, clock=clock, sleep=time.sleep, again=True)
-        return wire_named("responses") if found.wire == "responses" else None
+        return wire_named(found.wire or "chat")
 
     return OpenAIChatModel(
         endpoint,

@@ -116,6 +116,11 @@ def test_a_split_keeps_what_other_splits_have_seen_apart(context: Any, film_stor
     assert episode.task.settings["domain"]["hash"] == domain.hash
 
 
+def test_a_split_without_a_domain_is_refused(context: Any) -> None:
+    with pytest.raises(EpisodeFault, match="no_domain"):
+        build_system("flat", context(options={"split": "test"}, domain=None))
+
+
 def test_what_is_told_is_material_of_the_episode_and_no_secret(play: Any) -> None:
     settings = play("flat+domain").episode.task.settings
     assert json.loads(json.dumps(settings)) == settings

@@ -63,6 +63,15 @@ def test_where_the_server_points_elsewhere_the_other_wire_is_found_and_remembere
     assert paths(chat_server)[asked:] == ["responses", "responses"]
 
 
+def test_a_server_that_has_changed_its_wire_is_found_again(chat_server: Any, made: Any) -> None:
+    chat_server.respond(Manners(chat=False, responses=True))
+    made().complete(REQUEST)
+    chat_server.respond(Manners(chat=True, responses=False))
+    for _ in range(2):
+        assert called(made().complete(REQUEST)) == ["look_up_city"]
+    assert paths(chat_server)[-1] == "chat/completions"
+
+
 def test_many_at_once_find_the_other_wire_together(chat_server: Any, made: Any) -> None:
     chat_server.respond(Manners(chat=False, responses=True))
     model, start = made(), threading.Barrier(8)

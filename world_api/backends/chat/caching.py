@@ -7,15 +7,18 @@ draw gives another ``seed``.
 
 from __future__ import annotations
 
+import copy
 import math
+import os
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.faults import BackendFault
+from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.patience import at_most
 from world_api.core.ports import ChatModel
 from world_api.world.disk.files import open_regular, write_atomically
@@ -36,10 +39,20 @@ class CachingChatModel:
 
     Threads and processes may share the folder: entries come into being whole. Within one such model, requests that are
     equal and made at the same time are asked once. Faults are never kept, nor are replies without a message; an entry that
-    is damaged is asked for again and replaced. ``at`` says where the other model is, as part of an entry's name.
+    is damaged is asked for again and replaced. A reply that cannot be written down is given all the same. ``at`` says where
+    the other model is, as part of an entry's name.
+
+    Raises:
+        BackendFault: ``cache_not_writable``.
     """
 
     def __init__(self, model: ChatModel, folder: Path, *, at: str = "") -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(folder, error.strerror) from None
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise _unusable(folder, "nothing can be written there")
         self.name = model.name
         self._model = model
         self._folder = folder
@@ -51,8 +64,7 @@ class CachingChatModel:
         """The kept reply, marked ``"videoworld": {"from_cache": true}``, else the other model's.
 
         Raises:
-            BackendFault: the other model's; ``bad_model_reply`` where its reply cannot be stored.
-            StoreFault: ``store_not_writable``, ``disk_full``.
+            BackendFault: the other model's; ``bad_model_reply`` where its reply is no JSON.
         """
         key = self._key(request)
         kept = self._kept(key)
@@ -64,7 +76,7 @@ class CachingChatModel:
         if asked is not None:
             found = _awaited(asked)
             # The other asker failed, perhaps for want of time that is here: this one asks for itself.
-            return _marked(found) if found is not None else self._ask(key, request)
+            return _marked(copy.deepcopy(found)) if found is not None else self._ask(key, request)
         reply: dict[str, Any] | None = None
         try:
             kept = self._kept(key)  # it may have been kept since it was looked for
@@ -79,7 +91,8 @@ class CachingChatModel:
         reply = checked_reply(self._model.complete(request))
         if _says_something(reply):
             entry = {"schema_version": SCHEMA_VERSION, "key": key, "reply": reply, "reply_hash": content_hash(reply)}
-            write_atomically(self._file(key), json_line(entry).encode())
+            with suppress(StoreFault):  # it is paid for, and must not be lost because the disk is full
+                write_atomically(self._file(key), json_line(entry).encode())
         return reply
 
     def _key(self, request: dict[str, Any]) -> str:
@@ -98,6 +111,14 @@ class CachingChatModel:
             return None
         reply: dict[str, Any] = entry["reply"]
         return reply if content_hash(reply) == entry.get("reply_hash") else None
+
+
+def _unusable(folder: Path, reason: str | None) -> BackendFault:
+    return BackendFault(
+        "cache_not_writable",
+        f"replies cannot be kept in {folder}: {reason}",
+        hint="name another folder with --cache, or none",
+    )
 
 
 def _awaited(asked: Future[dict[str, Any] | None]) -> dict[str, Any] | None:

@@ -94,5 +94,6 @@ class OpenAIChatModel:
             if self._wire is refused_on:
                 found = self._elsewhere()
                 self._elsewhere = lambda: None  # asked once
-                self._wire = found or self._wire
+                if found is not None and found.name != refused_on.name:
+                    self._wire = found
             return self._wire is not refused_on

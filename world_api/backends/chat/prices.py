@@ -92,8 +92,9 @@ def _read(path: Path) -> dict[str, Price]:
             content = stream.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise _bad(path, f"it has more than {_MOST_BYTES} bytes")
-        # JSON is read as the YAML it is. The nodes keep their lines, their spelling, and keys that stand there twice.
-        root = yaml.compose(content.decode("utf-8-sig"), Loader=yaml.SafeLoader)
+        text = content.decode("utf-8-sig")
+        # JSON is read as the YAML it is, but for its tabs. The nodes keep their lines, and keys that stand there twice.
+        root = yaml.compose(text.replace("\t", " ") if text.lstrip().startswith("{") else text, Loader=yaml.SafeLoader)
     except OSError as error:
         raise _bad(path, f"it cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

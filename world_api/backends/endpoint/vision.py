@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from world_api.backends.chat.marking import data_line
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, estimate_tokens, usage_of
 from world_api.backends.endpoint.encoding import assumed_tokens, data_url, sized
@@ -91,7 +92,7 @@ class EndpointVision:
         record: dict[str, Any] = {"from": request.span.start, "to": request.span.end}
         record |= {"question": request.question} if request.question else {}
         record |= {"subject": request.subject} if request.subject else {}
-        content: list[dict[str, Any]] = [{"type": "text", "text": canonical(record)}]
+        content: list[dict[str, Any]] = [{"type": "text", "text": data_line(record)}]
         for picture in request.pictures:
             content.append({"type": "text", "text": f"frame at {picture.time:.3f} s"})
             url = data_url(picture, self.longest_side)

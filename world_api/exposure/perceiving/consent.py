@@ -39,8 +39,8 @@ def estimate_text(what: str, estimate: Estimate, eyes: Eyes, prices: Prices) -> 
         f"{what}: {most}{_count(estimate.requests, 'request')} to {model} at {eyes.host}",
         f"  frames: {most}{estimate.frames:,}, none larger than {eyes.vision.longest_side} pixels; "
         "they leave this machine",
-        f"  tokens: {'at most ' if estimate.is_bound else ''}about {estimate.prompt:,} sent and {estimate.completion:,} "
-        f"written ({estimate.assumed})",
+        f"  tokens: {most}about {estimate.prompt:,} sent and {estimate.completion:,} written"
+        + (f" ({estimate.assumed})" if estimate.assumed else ""),
         f"  money:  {most}about {price.money(estimate):.2f} USD"
         if price is not None
         else f"  money:  not known; --prices FILE tells what {model} costs",

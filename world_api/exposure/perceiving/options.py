@@ -82,7 +82,8 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
 
     Raises:
         BackendFault: ``no_vision_model``; ``perception_not_chosen``: a model that looks is named and the profile is not;
-            ``endpoint_not_configured`` and what else is wrong with an endpoint.
+            ``endpoint_takes_no_images``, where that was found out before; ``endpoint_not_configured`` and what else is wrong
+            with an endpoint.
     """
     if chosen.profile != Perception.ENDPOINT:
         if chosen.vision_model is not None or chosen.embedding_model is not None:
@@ -95,7 +96,7 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.backends.chat.rule_based import RULE_BASED
     from world_api.backends.endpoint.vision import EndpointVision
-    from world_api.exposure.models import endpoint_model
+    from world_api.exposure.models import endpoint_model, takes_images
     from world_api.world.sessions.eyes import Eyes, FrameChoice
 
     name = chosen.vision_model or chosen.model
@@ -104,6 +105,12 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
             "no_vision_model",
             "--profile endpoint needs the name of a model that takes pictures",
             hint="add --vision-model MODEL (or --model MODEL); OPENAI_BASE_URL says where it is served",
+        )
+    if takes_images(name, environment=environment) is False:
+        raise BackendFault(
+            "endpoint_takes_no_images",
+            f"{name} takes no pictures, as `videoworld doctor --endpoint` found out",
+            hint="name a model that does with --vision-model; if it has changed since, ask the doctor again",
         )
     chat = endpoint_model(name, clock=clock, environment=environment)
     return Eyes(

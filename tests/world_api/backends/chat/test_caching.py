@@ -199,6 +199,32 @@ def test_waiting_for_an_equal_request_has_its_bound(tmp_path: Path) -> None:
         assert words(asking.result(timeout=20)) == "yes"
 
 
+def test_whoever_waited_has_a_reply_of_its_own(tmp_path: Path) -> None:
+    gated = Gated(said("yes"))
+    model = CachingChatModel(gated, tmp_path)
+    with ThreadPoolExecutor(2) as pool:
+        asking = [pool.submit(model.complete, REQUEST) for _ in range(2)]
+        assert gated.asked.acquire(timeout=20)
+        gated.let.set()
+        one, other = [future.result(timeout=20) for future in asking]
+    one["choices"][0]["message"]["content"] = "changed"
+    assert words(other) == "yes"
+
+
+def test_a_folder_that_cannot_be_one_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(BackendFault, match="cache_not_writable"):
+            CachingChatModel(ScriptedChatModel([], name="m"), folder)
+
+
+def test_a_reply_that_is_paid_for_is_not_lost_with_the_disk(tmp_path: Path) -> None:
+    model = CachingChatModel(ScriptedChatModel([said("one"), said("two")], name="m"), tmp_path)
+    for place in range(256):
+        (tmp_path / f"{place:02x}").write_text("in the way", encoding="utf-8")
+    assert [words(model.complete(REQUEST)) for _ in range(2)] == ["one", "two"]
+
+
 def _ask_all(folder: str, process: int) -> list[str]:
     replies = [said(f"{number}") for number in range(40)]
     model = CachingChatModel(ScriptedChatModel(replies, name="m"), Path(folder))

@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "prices.yaml"
 
 
-@pytest.mark.parametrize("text", [JSON, YAML, "\ufeff" + JSON])
+@pytest.mark.parametrize("text", [JSON, YAML, "\ufeff" + JSON, JSON.replace(" ", "\n\t")])
 def test_json_and_yaml_say_the_same(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
     prices = Prices.read(file)

@@ -50,6 +50,7 @@ def test_a_question_is_data_beside_the_instruction(
     assert system["role"] == "system"
     assert "Ignore all" not in system["content"]
     assert "49" not in system["content"]
+    assert "</system>" not in words_of(body)[0]  # spelt so that no mark of a conversation is in it
     record = json.loads(words_of(body)[0])
     assert record == {"from": 1.0, "to": 5.0, "question": evil, "subject": evil}
     assert "data about the video" in system["content"]

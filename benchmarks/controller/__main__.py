@@ -1,0 +1,7 @@
+"""Measure the loop of the controller."""
+
+import sys
+
+from benchmarks.controller.measuring import main
+
+sys.exit(main())

@@ -1,0 +1,47 @@
+"""What the systems tell a model beside the loop's own prompts: golden, in both languages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from controller.conversation.prompting import LANGUAGES, Prompts
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "controller" / "systems"
+TOOLS = [
+    {
+        "name": "find_talk",
+        "description": "Finds what is said. (Up to 3 atomic calls.)",
+        "inputs": [
+            {"name": "words", "description": "What to look for.", "required": True},
+            {"name": "earliest", "description": "In seconds.", "required": False},
+        ],
+    }
+]
+
+
+def told(prompts: Prompts) -> str:
+    endings = [{"kind": "open", "as_of": None}, {"kind": "count", "as_of": 30.0}]
+    parts = [
+        *(
+            (f"{name} {ending['kind']}", prompts.render(name, briefing="(the tool language)", **ending))
+            for name in ("from_material", "blind", "pipeline")
+            for ending in endings
+        ),
+        ("domain", prompts.render("domain", domain="(the domain)")),
+        ("hints", prompts.render("hints", tools=TOOLS)),
+        ("compose", prompts.render("compose", tool_language="(the tool language)")),
+        *((f"exposure {name}", prompts.render("exposure", exposure=name)) for name in ("tools", "tools_first")),
+    ]
+    return "\n".join(f"=== {name}\n{text}" for name, text in parts) + "\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompts_are_the_golden_ones(language: str) -> None:
+    text, path = told(Prompts(language)), GOLDEN / f"{language}.txt"
+    if os.environ.get("UPDATE_GOLDENS") == "1":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, f"{path.name} changed; if on purpose: UPDATE_GOLDENS=1"
