@@ -11,11 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
+from controller.toolsets import AtomicTools
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
+from world_api.core.last_resort import as_stored
 from world_api.core.spending import Spent, charge
+from world_api.operations import run
 
 _ANY = {"type": "object"}
 #: Seconds after which a test gives up waiting for a thread; it is never waited for where all is well.
@@ -233,3 +236,26 @@ def test_no_thread_is_left_when_the_episode_is_over(hold: Any, replies: Any) -> 
     for thread in set(threading.enumerate()) - before:
         thread.join(_GIVE_UP)
         assert not thread.is_alive()
+
+
+def test_operations_side_by_side_give_what_they_give_alone(hold: Any, replies: Any, open_made: Any) -> None:
+    """On sessions that nothing has been asked of, so that all that is made once is wanted by several at a time."""
+    video = {"video_id": "made"}
+    made = [
+        ("list_scenes", {}),
+        ("search_segments_by_text", {"query": "person in red", "top_k": 5}),
+        ("search_segments_by_semantics", {"query": "a person", "top_k": 5}),
+        ("describe_segment", {"start_time": 0, "end_time": 30}),
+        ("detect_objects", {"timestamp": 35.0, "category": "person"}),
+        ("list_entities", {}),
+        ("recognize_actions", {"start_time": 0, "end_time": 60}),
+        ("get_video_metadata", {}),
+    ]
+    calls = [Call(tool=name, arguments={**video, **more}, id=f"c{n}") for n, (name, more) in enumerate(made)]
+    together = [
+        hold(replies.calls(*calls), replies.submits(), tools=AtomicTools(open_made())).episode for _ in range(5)
+    ]
+    session = open_made()
+    alone = [run(session, name, {**video, **more}) for name, more in made]
+    for episode in together:
+        assert [call.result for call in episode.tool_calls] == [as_stored(result) for result in alone]

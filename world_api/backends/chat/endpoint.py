@@ -140,7 +140,9 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
         )
     if status >= 500:
         return BackendFault("endpoint_error", f"{where}: {told}", hint="the server failed; ask again later")
-    hint = "the server does not take this request as it is"
+    hint = (
+        "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes"
+    )
     if status in (400, 422):
         return BackendFault("endpoint_refused_request", f"{where}: {told}", hint=hint)
     return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
