@@ -22,6 +22,9 @@ _FOLD_TO = 0.8
 _FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
 MAX_RESULT_CHARACTERS = 16_000
 _MAX_ROUND_CHARACTERS = 120_000
+#: Of what is left beside all that cannot be folded: what the results of one reply may take.
+_ROUND_SHARE = 0.6
+_CHARACTERS_A_TOKEN = 2.5  #: of results, which are mostly English words and numbers, and sometimes Chinese
 _MIN_RESULT_CHARACTERS = 400
 
 _TOO_LONG_CODES = frozenset({"endpoint_refused_request", "endpoint_unknown_model", "endpoint_error"})
@@ -108,9 +111,11 @@ class Transcript:
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """How long each of so many results of one reply may be: together they leave room for what comes after."""
-        most = _MAX_ROUND_CHARACTERS if self._window is None else min(_MAX_ROUND_CHARACTERS, self._window)
-        return min(MAX_RESULT_CHARACTERS, max(_MIN_RESULT_CHARACTERS, most // max(results, 1)))
+        """How long each of so many results of one reply may be, so that they fit together once older ones are folded."""
+        fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
+        free = _ROUND_SHARE * (self._room() / self._factor - fixed)
+        together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)
+        return min(MAX_RESULT_CHARACTERS, max(_MIN_RESULT_CHARACTERS, int(together) // max(results, 1)))
 
     def _scaled(self, with_tools: bool) -> int:
         return round(self.estimate(with_tools=with_tools) * self._factor)

@@ -4,10 +4,9 @@ from controller.systems.context import System, SystemBuilder, SystemContext
 from controller.systems.looping import LoopSystem, OwnCalls, Setup
 from controller.systems.options import Options
 from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
-from controller.systems.tool_users import BUILDERS, SystemName, ToolUser, flat, hier
+from controller.systems.tool_users import flat, hier
 
 __all__ = [
-    "BUILDERS",
     "ENTRY_POINT_GROUP",
     "LoopSystem",
     "Options",
@@ -16,8 +15,6 @@ __all__ = [
     "System",
     "SystemBuilder",
     "SystemContext",
-    "SystemName",
-    "ToolUser",
     "build_system",
     "flat",
     "hier",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from controller.budgets import Budget
 from controller.conversation.digest import digest_of
 from controller.conversation.gathering import Pictures, no_pictures
 from controller.conversation.opening import NOTHING_MORE, Opening
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from controller.questions import Question
-    from world_api.core.ports import ChatModel
     from world_api.world.sessions.session import Session
 
 Chosen = TypeVar("Chosen", bound=Options)
@@ -89,16 +87,6 @@ class LoopSystem(Generic[Chosen]):
     def prompts(self) -> Prompts:
         """The prompts in the context's language."""
         return Prompts(language=self.context.language)
-
-    @property
-    def model(self) -> ChatModel:
-        """The model that answers."""
-        return self.context.model
-
-    @property
-    def budget(self) -> Budget:
-        """What an episode may spend."""
-        return self.context.budget
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """A JSON value taken from the session, the library or the domain; in a replay the recorded one."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -199,10 +198,6 @@ def _described(library: ToolLibrary) -> list[dict[str, Any]]:
     return described
 
 
-SystemName = Literal["flat", "hier"]
-ToolUser = LoopSystem
-
-
 def flat(
     *,
     model: ChatModel,
@@ -229,22 +224,3 @@ def hier(
         EpisodeFault: ``no_library``.
     """
     return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
-
-
-class ToolUserBuilder(Protocol):
-    """Makes a system from what an experiment chooses."""
-
-    def __call__(
-        self,
-        *,
-        model: ChatModel,
-        clock: Clock,
-        library: ToolLibrary | None = None,
-        budget: Budget | None = None,
-        judge: Judge | None = None,
-    ) -> LoopSystem[Any]:
-        """The system; it may refuse a combination that makes no sense."""
-        ...
-
-
-BUILDERS: Mapping[SystemName, ToolUserBuilder] = {"flat": flat, "hier": hier}

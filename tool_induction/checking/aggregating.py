@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
-from tool_induction.checking.conditions import as_condition
-from tool_induction.checking.hints import own_lists
-from tool_induction.checking.inference import Inference
-from tool_induction.checking.narrowing import KEPT, Environment, Fact
-from tool_induction.checking.ranges import check_limits
-from tool_induction.checking.typed import Typed
-from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.expressions.conditions import as_condition
+from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.known.hints import own_lists
+from tool_induction.checking.known.narrowing import KEPT, Environment, Fact
+from tool_induction.checking.known.ranges import check_limits
 from tool_induction.checking.wanting import Wanted, want, want_list
 from tool_induction.language.diagnostics import Findings, did_you_mean
 from tool_induction.language.model import Aggregate

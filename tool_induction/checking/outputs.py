@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tool_induction.checking.conditions import Demand, implicit_require, null_not_handled, optional_root
-from tool_induction.checking.inference import Inference
-from tool_induction.checking.narrowing import Environment, facts_of
-from tool_induction.checking.typed import Typed
+from tool_induction.checking.expressions.conditions import Demand, implicit_require, null_not_handled, optional_root
+from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.narrowing import Environment, facts_of
 from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
 from tool_induction.language.diagnostics import Findings, did_you_mean
 from tool_induction.language.model import Output, Step, Tool, binds

@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction.checking.aggregating import check_aggregate
-from tool_induction.checking.conditions import as_condition, base_name, implicit_require
-from tool_induction.checking.inference import Inference
-from tool_induction.checking.narrowing import Environment, facts_of, is_path
-from tool_induction.checking.ranges import check_stretch, from_the_start, may_be_empty, may_be_negative, within_range
+from tool_induction.checking.expressions.conditions import as_condition, base_name, implicit_require
+from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.narrowing import Environment, facts_of, is_path
+from tool_induction.checking.known.ranges import (
+    check_stretch,
+    from_the_start,
+    may_be_empty,
+    may_be_negative,
+    within_range,
+)
 from tool_induction.checking.results import (
     TIMES,
     bounded,
@@ -19,7 +26,6 @@ from tool_induction.checking.results import (
     operation_result,
     tool_result,
 )
-from tool_induction.checking.typed import Typed
 from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
 from tool_induction.judging.checking import check_judge
 from tool_induction.language import limits

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from tool_induction.aggregates import AGGREGATES, ALIASES
-from tool_induction.checking.inference import constant_type
+from tool_induction.checking.expressions.inference import constant_type
+from tool_induction.language.converting import ExpressionFault
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import (
     Aggregate,
@@ -27,7 +28,7 @@ from tool_induction.language.model import (
     StopStatus,
     Tool,
 )
-from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
+from tool_induction.language.parsing import parse_expression, parse_value
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord
 from tool_induction.language.typenames import UnknownType, known_types, parse_type
 from tool_induction.language.types import ANY, STRING, EnumType, Type, fit, show

@@ -72,6 +72,8 @@ class StageSpec:
     rows_ahead: float = 0.0
     #: Whether it reads the whole file, not frames or rows: of a video that grows it works on nothing before the end.
     whole_file: bool = False
+    #: Whether it looks at a frame in less time than handing the frame to another thread takes: such stages share one.
+    quick: bool = False
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
     #: Names of the modules whose code makes the rows; a package stands for all its modules.
     modules: tuple[str, ...] = ()

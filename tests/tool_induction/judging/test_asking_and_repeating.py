@@ -14,6 +14,8 @@ from tool_induction.judging.recorded import RecordedJudge
 from tool_induction.judging.remembered import RememberedJudge
 from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
+from world_api.backends.chat.endpoint import Endpoint
+from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 from world_api.core.spending import Ledger, ledger
@@ -46,6 +48,21 @@ def test_a_setting_that_the_server_refuses_by_name_is_left_out_from_then_on() ->
         {"max_completion_tokens"},
     ]
     assert model.requests[-1]["max_completion_tokens"] == model.requests[0]["max_tokens"]
+
+
+def test_a_real_client_is_refused_and_asks_again(chat_server: Any, stepping_clock: Any) -> None:
+    clock = stepping_clock()
+    endpoint = Endpoint(base_url=chat_server.url, api_key="sk-some-key-or-other")
+    model = OpenAIChatModel(endpoint, "m", clock=clock, sleep=clock.sleep)
+    told = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    chat_server.play(chat_server.refusal(400, told), said("yes"))
+
+    assert ChatJudge(model).answer("?", YES_NO, ["a"]) == ["yes"]
+
+    assert [set(asked.body) - {"model", "messages"} for asked in chat_server.received] == [
+        {"temperature", "max_tokens"},
+        {"temperature", "max_completion_tokens"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from jsonschema import Draft202012Validator
 from tests.conftest import WorldMaker, made_rows
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Image, LookReply, LookRequest
+from world_api.core.spans import TimeSpan
 from world_api.core.spending import Spent, charge, ledger
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
 from world_api.profiles import open_session
+from world_api.world.search.captions import Captions
 from world_api.world.sessions.eyes import Eyes
 from world_api.world.sessions.seeing import Seeing
 from world_api.world.sessions.session import Backends, Session
@@ -301,8 +303,29 @@ def test_what_has_no_confidence_passes(open_made: Opened) -> None:
     assert {match["confidence"] for match in result["matches"]} == {None}
 
 
+@pytest.mark.parametrize("query", ["", " \n", "x" * 2001, 7])
+def test_a_query_that_says_nothing_is_refused_and_is_not_taken_for_none(open_made: Opened, query: Any) -> None:
+    with pytest.raises(OperationFault) as caught:
+        call(open_made(groups=INSPECT), "scan_segments", query=query)
+    assert caught.value.code == "bad_arguments"
+
+
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.5", True])
 def test_a_confidence_that_is_none_is_refused(open_made: Opened, least: Any) -> None:
     with pytest.raises(OperationFault) as caught:
         call(open_made(groups=INSPECT), "scan_segments", query="person", min_confidence=least)
     assert caught.value.code == "bad_arguments"
+
+
+def test_captions_that_a_model_gave_are_looked_through_too(open_made: Opened) -> None:
+    session = with_eye(open_made(groups=INSPECT), Eye())
+    session.captions = Captions([(TimeSpan(start=30.0, end=40.0), "A giraffe stands beside a red car.", 35.0)])
+    for query, least in (("giraffe", None), ("长颈鹿 giraffe", None), ("red car", 1.0)):
+        found = call(session, "scan_segments", query=query, min_confidence=least)
+        starts = [match["start_time"] for match in found["matches"]]
+        assert starts == ([30.0] if "长" not in query else []), query
+        assert all(match["source"] == "caption" and match["confidence"] is None for match in found["matches"])
+    assert "caption" in call(session, "scan_segments", query="elephant")["hint"]
+    early = call(session, "scan_segments", query="giraffe", time_range={"start_time": 0.0, "end_time": 30.0})
+    assert early["matched_in_all"] == 0
+    assert call(open_made(groups=INSPECT), "scan_segments", query="giraffe")["matched_in_all"] == 0

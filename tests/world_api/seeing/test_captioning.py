@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.support.vision_server import VisionServer
+from tests.support.numbered_film import number_in
+from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.seeing.conftest import numbers_sent
 from world_api.core.faults import BackendFault, VideoWorldError
 from world_api.core.spending import ledger
@@ -53,6 +55,24 @@ def test_what_is_sent_is_what_was_estimated(
     assert (after.requests, after.frames, after.prompt, after.kept) == (0, 0, 0, before.requests)
 
 
+def test_an_estimate_learns_from_the_captions_that_were_made(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=1)
+    vision_server.refuse = lambda body: (401, "no more") if len(vision_server.requests) > 3 else None
+    session = open_film(eyes=eyes)
+    assert "is taken for" in estimated(session, eyes).assumed
+    with pytest.raises(BackendFault):
+        captioned(session, eyes)
+    learnt = estimated(open_film(eyes=eyes), eyes)
+    assert learnt.assumed == "as 3 captions of this video have taken"
+    assert learnt.completion == 20 * learnt.requests
+    vision_server.refuse = lambda body: None
+    with ledger() as book:
+        captioned(open_film(eyes=eyes), eyes)
+    assert sum(item.prompt for item in book.items) == pytest.approx(learnt.prompt, rel=0.1)
+
+
 def test_a_second_run_sends_nothing(
     open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
 ) -> None:
@@ -91,6 +111,22 @@ def test_a_key_that_is_refused_ends_the_run_at_once(
         captioned(open_film(eyes=eyes), eyes)
     assert caught.value.code == "endpoint_refused_key"
     assert len(vision_server.requests) == 1
+
+
+def test_a_picture_that_a_server_objects_to_does_not_end_the_run(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+) -> None:
+    eyes = make_eyes(at_once=1)
+    objected = [(400, "your input was flagged by our safety system")]
+    vision_server.refuse = lambda body: objected[0] if 2 in {number // 100 for number in numbers(body)} else None
+    session = open_film(eyes=eyes)
+    done = captioned(session, eyes)
+    assert {fault.code for _, fault in done.failed} == {"endpoint_refused_request"}
+    assert done.made == len(session.view.segments) - len(done.failed) > 0
+
+
+def numbers(body: dict[str, Any]) -> list[int]:
+    return [number_in(picture) for picture in pictures_of(body)]
 
 
 def test_one_stretch_of_which_nothing_usable_is_said_does_not_end_the_run(

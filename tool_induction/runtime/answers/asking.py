@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.items import span_of
-from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.types import INT, RecordType, plain

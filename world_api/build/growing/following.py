@@ -118,11 +118,14 @@ def _memorise(job: Job, following: Following, source: Probe, worker: MediaWorker
     shelf = Shelf(folder, source, keys, reuse=not job.force, hear=no_sound, most=growth.clips)
     log = DecodeLog(folder / DECODE_LOG, source_hash=token, limits=job.limits, reuse=False)
     publishes = old.is_same_growing or not old.is_there  # another world stays until this one is complete
+    published = 0
 
     def publish(clips: int) -> None:
-        seconds = clips * CLIP_SECONDS
-        if not publishes or decode.last_time < seconds:
+        nonlocal published
+        clips = min(clips, int(decode.last_time // CLIP_SECONDS))  # more of the last one may yet come
+        if not publishes or clips <= published:
             return
+        published, seconds = clips, clips * CLIP_SECONDS
         manifest = describe(
             folder, job.name, job.recipe.profile, _standing_at(source, seconds, frames=decode.told),
             files=shelf.files(clips) + old.committed(stages, token), lost=(), stages=stages, keys=keys,

@@ -1,4 +1,8 @@
-"""Lanes: each stage works on a thread of its own, clip after clip."""
+"""Lanes: each stage works clip after clip, those that take long on a thread of their own.
+
+Quick stages share one thread, since handing a frame on takes longer than they look at it; and all rows are stored from one,
+so that nobody waits for the disk.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from world_api.build.media.apart.passes import let_go
 from world_api.build.media.frames import Frame
 from world_api.build.media.wants import Want
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span
+from world_api.build.stage import Records, Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span
 
 Closed = Callable[[str, int], None]  #: told the name of a stage and a clip of which its rows are stored
 
@@ -33,7 +37,7 @@ class Shown:
             let_go(self.frame)
 
 
-class _Thread:
+class WorkThread:
     """Does one thing after another, and nothing more once one has failed or it is told to stop.
 
     An executor would do, if it did not take longer over handing on a frame than some stages over looking at it.
@@ -54,9 +58,9 @@ class _Thread:
         with self._lock:
             self._left += 1
             self._rests.clear()
+            if self._thread.ident is None:
+                self._thread.start()
         self._work.put((work, instead))
-        if self._thread.ident is None:
-            self._thread.start()
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
@@ -66,6 +70,7 @@ class _Thread:
         return is_done
 
     def stop(self) -> None:
+        """Do nothing more, and wait for what is being done."""
         self._is_stopped = True
         self._work.put(None)
         if self._thread.ident is not None:
@@ -91,19 +96,48 @@ class _Thread:
             self._failure = failure
 
 
+class Keeper:
+    """Stores the rows of clips, and works on those of the stages that need no frames, one after another."""
+
+    def __init__(self, shelf: Shelf, *, closed: Closed) -> None:
+        self._shelf = shelf
+        self._closed = closed
+        self._thread = WorkThread("rows")
+
+    def keep(self, stage: Stage, number: int, rows: Records) -> None:
+        """Store the rows of a clip, after what was given before."""
+        self._thread.give(lambda: self._store(stage, number, rows))
+
+    def work(self, stage: Stage, number: int) -> None:
+        """Work on a clip of a stage that needs no frames, after what was given before."""
+        self._thread.give(lambda: self._store(stage, number, stage.open(self._shelf.clip(number)).finish()))
+
+    def check(self, *, patience: float = 0.0) -> bool:
+        """Whether all is done by now, waiting so many seconds; raises what a stage or storing raised."""
+        return self._thread.check(patience=patience)
+
+    def stop(self) -> None:
+        """Do nothing more."""
+        self._thread.stop()
+
+    def _store(self, stage: Stage, number: int, rows: Records) -> None:
+        self._shelf.add(stage, number, rows)
+        self._closed(stage.spec.name, number)
+
+
 class Lane:
     """A stage in the decode pass: opens a worker for each clip whose window holds the frame, and closes it after."""
 
-    def __init__(self, stage: Stage, sampling: Sampling, shelf: Shelf, *, closed: Closed) -> None:
+    def __init__(self, stage: Stage, sampling: Sampling, shelf: Shelf, *, thread: WorkThread, keeper: Keeper) -> None:
         self.stage = stage
         self.sampling = sampling
         self.time = 0.0
         self._shelf = shelf
-        self._closed = closed
+        self._keeper = keeper
         self._there = shelf.clips_of(stage)
         self._open: dict[int, Worker] = {}
         self._next = 0
-        self._thread = _Thread(stage.spec.name)
+        self._thread = thread
         # Found out once: to ask it of every frame takes longer than some stages look.
         self._show = stage.show if isinstance(stage, ShowsTogether) else _show_each
 
@@ -167,37 +201,11 @@ class Lane:
         self._store(number, self._open.pop(number))
 
     def _store(self, number: int, worker: Worker) -> None:
-        self._shelf.add(self.stage, number, worker.finish())
-        self._closed(self.stage.spec.name, number)
+        self._keeper.keep(self.stage, number, worker.finish())
 
     def _window(self, number: int) -> tuple[float, float]:
         span = clip_span(number)
         return span.start - self.sampling.warm_up, span.end + self.sampling.look_ahead
-
-
-class RowLane:
-    """The stages that need no frames, on one thread; each clip of each is worked on once it is given."""
-
-    def __init__(self, shelf: Shelf, *, closed: Closed) -> None:
-        self._shelf = shelf
-        self._closed = closed
-        self._thread = _Thread("rows")
-
-    def give(self, stage: Stage, number: int) -> None:
-        """Work on a clip of a stage, after what was given before."""
-        self._thread.give(lambda: self._work(stage, number))
-
-    def check(self, *, patience: float = 0.0) -> bool:
-        """Whether all is done by now, waiting so many seconds; raises what a stage raised."""
-        return self._thread.check(patience=patience)
-
-    def stop(self) -> None:
-        """Do nothing more."""
-        self._thread.stop()
-
-    def _work(self, stage: Stage, number: int) -> None:
-        self._shelf.add(stage, number, stage.open(self._shelf.clip(number)).finish())
-        self._closed(stage.spec.name, number)
 
 
 def _show_each(workers: Sequence[Worker], frame: Frame) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from world_api.build.media.apart.passes import VideoPass, has_pixels, let_go
 from world_api.build.media.frames import Frame
-from world_api.build.running.lanes import Lane, RowLane, Shown
+from world_api.build.running.lanes import Keeper, Lane, Shown, WorkThread
 from world_api.build.shelf import Shelf
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count
 
@@ -55,7 +55,7 @@ class Board:
 
 
 class Schedule:
-    """The stages of one build at work: a lane for each that looks at frames, one for all that look at rows.
+    """The stages of one build at work: a lane for each that looks at frames, and a keeper that stores rows and works on them.
 
     ``expected`` is how many seconds the video is said to have; 0 where nobody says. ``clip_done`` is told how many clips
     from the first on all stages have stored. No thread starts before there is something to do; :meth:`stop` ends all.
@@ -75,14 +75,21 @@ class Schedule:
         self._expected = expected
         self._clip_done = clip_done
         self._board = Board(stages, shelf)
+        self._keeper = Keeper(shelf, closed=self._board.close)
+        quick = WorkThread("quick stages")
         self.lanes = [
-            Lane(stage, stage.spec.sampling, shelf, closed=self._board.close)
+            Lane(
+                stage,
+                stage.spec.sampling,
+                shelf,
+                thread=quick if stage.spec.quick else WorkThread(stage.spec.name),
+                keeper=self._keeper,
+            )
             for stage in stages
             if stage.spec.sampling is not None
         ]
         self._row_stages = [stage for stage in stages if stage.spec.sampling is None]
-        self._rows = RowLane(shelf, closed=self._board.close)
-        self._workers: list[Lane | RowLane] = [*self.lanes, self._rows]
+        self._workers: list[Lane | Keeper] = [*self.lanes, self._keeper]
         self._given = dict.fromkeys((stage.spec.name for stage in self._row_stages), 0)
         self._complete = 0
 
@@ -111,7 +118,7 @@ class Schedule:
                 if not worker.check(patience=_TURN):
                     break
             self._look_after(duration)
-        self._tell(duration)
+        self._look_after(duration)
 
     def stop(self) -> None:
         """Do nothing more; what is stored stays."""
@@ -153,7 +160,7 @@ class Schedule:
                 return
             self._given[name] += 1
             if not self._board.has(name, number):
-                self._rows.give(stage, number)
+                self._keeper.work(stage, number)
 
     def _before(self, stage: Stage) -> list[str]:
         """The stages whose rows must be there first: all that look at frames, and those it names."""

@@ -82,6 +82,7 @@ class Cuts:
             "comes_back": _COMES_BACK,
             "fade_bias": FADE_BIAS,
         },
+        quick=True,
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
         modules=(
             "world_api.build.stages.cuts",

@@ -50,6 +50,7 @@ class KeyFrames:
             "side": _KEPT_SIDE,
             "quality": _JPEG_QUALITY,
         },
+        quick=True,
         libraries=("opencv-python-headless", "av", "numpy"),
         modules=(
             "world_api.build.stages.key_frames",

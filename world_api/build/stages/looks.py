@@ -36,6 +36,7 @@ class Looks:
         tables=("looks",),
         sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
         parameters={"max_side": LOOK_SIDE},
+        quick=True,
         libraries=("opencv-python-headless", "av", "numpy"),
         modules=("world_api.build.stages.looks",),
     )

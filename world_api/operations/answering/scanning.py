@@ -18,9 +18,9 @@ from world_api.operations.answering.citing import cite_passages, evidence, short
 from world_api.operations.answering.wording import brief
 from world_api.operations.declaring.inspected import MAX_MATCHES, ScannedSegments
 from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
+from world_api.world.scanning import Scan, scanner_of
 from world_api.world.search.passages import ORDER, Passage, passages_of
 from world_api.world.search.quoting import holds_words
-from world_api.world.search.scanning import Scan, scanner_of
 from world_api.world.sessions.session import Session
 
 #: So many of its lines are told of each match.
@@ -39,7 +39,7 @@ class _Asked:
     def seal(self, session: Session, place: int) -> str:
         """What only a cursor of this scan of this world says of a place."""
         bounds = None if self.within is None else [self.within.start, self.within.end]
-        return content_hash([session.world_hash, session.as_of, self.query, bounds, self.least, place])[:16]
+        return content_hash([session.memo_key, self.query, bounds, self.least, place])[:16]
 
 
 def scanned(
@@ -51,7 +51,7 @@ def scanned(
         OperationFault: ``bad_cursor``.
     """
     asked = _Asked(query=query, within=within, least=least)
-    scan = scanner_of(session.view).scan(query, within=within, least=least)
+    scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
     begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
     before = int(np.searchsorted(scan.matching, begin))
     listed = scan.matching[before : before + MAX_MATCHES]
@@ -106,7 +106,7 @@ def _hits(
     hits: list[Hit] = []
     chosen: list[Passage] = []
     for segment in listed:
-        found = [passages_of(session.view)[place] for place in scan.passages_of(segment).tolist()]
+        found = scan.found_in(segment, passages_of(session.view))
         best = min(found, key=lambda passage: len(passage.text))
         hits.append(_hit(session, query, session.view.segments[segment], float(scores[segment]), found, best))
         chosen.append(best)
@@ -152,7 +152,10 @@ def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
     """The kinds of content that there are in a stretch."""
     passages = passages_of(session.view)
     near = passages.touching(within) if within else slice(None)
-    return [ORDER[int(number)] for number in np.unique(passages.sources[near])]
+    found = {ORDER[int(number)] for number in np.unique(passages.sources[near])}
+    if (within is None and session.captions.passages) or (within is not None and session.captions.inside(within)):
+        found.add("caption")
+    return [source for source in ORDER if source in found]
 
 
 def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> str:

@@ -19,6 +19,8 @@ from world_api.core.spending import Spent, charge
 from world_api.world.arrays.items import Items, Positions
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically
+from world_api.world.once import made_once
+from world_api.world.search.lexical import index_terms
 from world_api.world.search.passages import Passage
 from world_api.world.segments import MAX_SECONDS
 
@@ -50,15 +52,31 @@ class Captions:
         """The numbers of the captions that belong to each segment, in order."""
         found: list[list[int]] = [[] for _ in range(len(segments))]
         for number, passage in enumerate(self.passages):
-            for at in segments.touching(passage.span).tolist():
-                shared = segments[at].overlap(passage.span)
-                if shared > 0 and shared >= SHARE * min(segments[at].duration, passage.span.duration):
-                    found[at].append(number)
+            for at in segments_of(passage, segments):
+                found[at].append(number)
         return found
+
+    def holding(self, terms: frozenset[str]) -> list[Passage]:
+        """Those that have all of some terms, in order."""
+        return [passage for passage, own in zip(self.passages, self._terms, strict=True) if terms and terms <= own]
+
+    @made_once
+    def _terms(self) -> list[frozenset[str]]:
+        return [frozenset(index_terms(passage.text)) for passage in self.passages]
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """Those that share time with a stretch, in order."""
         return [passage for passage in self.passages if passage.span.overlap(span) > 0]
+
+
+def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
+    """The segments that a caption belongs to, by their positions."""
+    found = []
+    for at in segments.touching(caption.span).tolist():
+        shared = segments[at].overlap(caption.span)
+        if shared > 0 and shared >= SHARE * min(segments[at].duration, caption.span.duration):
+            found.append(at)
+    return found
 
 
 class _KeptVector(BaseModel):

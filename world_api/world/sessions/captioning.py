@@ -9,7 +9,7 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from world_api.core.faults import BackendFault, VideoWorldError
 from world_api.core.spans import TimeSpan
@@ -17,10 +17,22 @@ from world_api.world.sessions.eyes import Eyes
 from world_api.world.sessions.seeing import Seeing
 from world_api.world.view import View
 
-#: Faults about one stretch alone; after any other the rest would fail as well.
-_OF_ONE_STRETCH = frozenset({"sight_unreadable", "sight_refused", "undecodable", "picture_unusable"})
+#: Faults about one stretch alone (a moderated picture is a refused request); after any other the rest would fail as well.
+_OF_ONE_STRETCH = frozenset(
+    {
+        "sight_unreadable",
+        "sight_refused",
+        "endpoint_refused_request",
+        "undecodable",
+        "decoder_died",
+        "decoder_stalled",
+        "picture_unusable",
+    }
+)
 #: So many failures before the first caption end the run: it would go on like that, and each is paid for.
 _HOPELESS = 5
+#: So many captions that a server counted tell what the others will take.
+_ENOUGH = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +53,36 @@ class Estimate:
 
 
 def estimate_captions(view: View, seeing: Seeing, eyes: Eyes) -> Estimate:
-    """What captioning every segment of the visible part sends, beside what is kept."""
+    """What captioning every segment of the visible part sends, beside what is kept.
+
+    Tokens are those that earlier captions of this video took, where a server counted enough of them; else assumed.
+    """
     missing = _missing(view, seeing)
     counts = [eyes.choice.count(span.duration) for span in missing]
-    video = view.world.manifest.video
-    each = [eyes.vision.expects("caption", count, video.width, video.height) for count in sorted(set(counts))]
-    by_count = dict(zip(sorted(set(counts)), each, strict=True))
-    return Estimate(
+    estimate = Estimate(
         requests=len(missing),
         frames=sum(counts),
-        prompt=sum(by_count[count].prompt for count in counts),
-        completion=sum(by_count[count].completion for count in counts),
-        assumed=each[0].assumed if each else "",
+        prompt=0,
+        completion=0,
+        assumed="",
         kept=len(view.segments) - len(missing),
+    )
+    costs = [kept.cost for kept in seeing.kept.all() if kept.task == "caption" and not kept.cost.estimated]
+    shown = sum(cost.images for cost in costs)
+    if len(costs) >= _ENOUGH and shown:
+        return replace(
+            estimate,
+            prompt=round(sum(cost.prompt for cost in costs) / shown * sum(counts)),
+            completion=round(sum(cost.completion for cost in costs) / len(costs) * len(missing)),
+            assumed=f"as {len(costs)} captions of this video have taken",
+        )
+    video = view.world.manifest.video
+    each = {count: eyes.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
+    return replace(
+        estimate,
+        prompt=sum(each[count].prompt for count in counts),
+        completion=sum(each[count].completion for count in counts),
+        assumed=next((expected.assumed for expected in each.values()), ""),
     )
 
 

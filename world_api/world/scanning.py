@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import required_terms
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Positions
+from world_api.world.search.captions import Captions, segments_of
 from world_api.world.search.lexical import index_terms
-from world_api.world.search.passages import passages_of
+from world_api.world.search.passages import Passage, Passages, passages_of
 from world_api.world.search.texts import Texts
 from world_api.world.view import View
 
@@ -21,7 +23,8 @@ class Scan:
     """What looking at the segments ``first`` to ``end`` (positions, half-open) gave.
 
     ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched in
-    which segment, segment after segment; none where every segment was asked for.
+    which segment, segment after segment; ``captions``: which of those that a model gave. None where every segment was asked
+    for.
     """
 
     first: int
@@ -29,11 +32,12 @@ class Scan:
     matching: Positions
     segments: Positions
     passages: Positions
+    captions: Mapping[int, Sequence[Passage]]
 
-    def passages_of(self, segment: int) -> Positions:
-        """The positions of the passages that matched in a segment."""
+    def found_in(self, segment: int, passages: Passages) -> list[Passage]:
+        """What matched in a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1]).tolist()
-        return self.passages[first:end]
+        return [*(passages[place] for place in self.passages[first:end].tolist()), *self.captions.get(segment, ())]
 
 
 class Scanner:
@@ -45,10 +49,11 @@ class Scanner:
         self._texts = view.world.once(Texts)
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
-    def scan(self, query: str | None, *, within: TimeSpan | None, least: float | None) -> Scan:
+    def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
         """The segments that share time with a stretch and in which one passage holds every required term of the query.
 
-        ``least`` is a confidence that the passage must have, where its source tells any. Without a query all match.
+        ``captions`` are passages too, those that a model gave. ``least`` is a confidence that a passage must have, where its
+        source tells any. Without a query all match.
         """
         segments = self._view.segments
         touched = segments.touching(within) if within else np.arange(len(segments))
@@ -57,12 +62,20 @@ class Scanner:
         first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
         none = np.zeros(0, dtype=np.int64)
         if query is None:
-            return Scan(first=first, end=end, matching=np.arange(first, end), segments=none, passages=none)
+            return Scan(first=first, end=end, matching=np.arange(first, end), segments=none, passages=none, captions={})
         low, high = np.searchsorted(self._in_segment, [first, end]).tolist()
         inside = self._inside[low:high]
-        chosen = self._fits(inside, required_terms(query), within, least)
+        terms = required_terms(query)
+        chosen = self._fits(inside, terms, within, least)
         matched, passages = self._in_segment[low:high][chosen], inside[chosen]
-        return Scan(first=first, end=end, matching=np.unique(matched), segments=matched, passages=passages)
+        said: dict[int, list[Passage]] = {}
+        for caption in captions.holding(frozenset(terms)):
+            if within is None or caption.span.overlap(within) > 0:
+                for segment in segments_of(caption, segments):
+                    if first <= segment < end:
+                        said.setdefault(segment, []).append(caption)
+        matching = np.union1d(matched, np.array(sorted(said), dtype=np.int64))
+        return Scan(first=first, end=end, matching=matching, segments=matched, passages=passages, captions=said)
 
     def _fits(
         self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.hints import ask_for, instead_of_null
-from tool_induction.checking.typed import Typed
-from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.known.hints import ask_for, instead_of_null
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import Require
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, Index, IsNone, Name, to_text
 from tool_induction.language.types import BOOL, AnyType, ListType, OptionalType, RecordType, is_numeric, plain, show
 
 if TYPE_CHECKING:
-    from tool_induction.checking.inference import Inference
+    from tool_induction.checking.expressions.inference import Inference
 
 
 def as_condition(at: Inference, expr: Expr) -> Expr:

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.checking.conditions import missing
-from tool_induction.checking.hints import ask_for
-from tool_induction.checking.narrowing import KEPT, facts_of
+from tool_induction.checking.expressions.conditions import missing
+from tool_induction.checking.known.hints import ask_for
+from tool_induction.checking.known.narrowing import KEPT, facts_of
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -35,7 +35,7 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import TIME, ListType, OptionalType, plain
 
 if TYPE_CHECKING:
-    from tool_induction.checking.inference import Inference
+    from tool_induction.checking.expressions.inference import Inference
 
 _ANY = float("inf")
 

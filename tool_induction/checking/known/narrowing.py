@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from tool_induction.checking.lengths import known_length, least_length, reached, reaches, shifted
+from tool_induction.checking.known.lengths import known_length, least_length, reached, reaches, shifted
 from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.arithmetic import as_number
-from tool_induction.checking.conditions import null_not_handled
-from tool_induction.checking.narrowing import is_path
-from tool_induction.checking.typed import Typed
+from tool_induction.checking.expressions.arithmetic import as_number
+from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.narrowing import is_path
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, IsNone, Logic, to_text
 from tool_induction.language.types import (
@@ -29,7 +29,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.inference import Inference
+    from tool_induction.checking.expressions.inference import Inference
 
 
 def compare(at: Inference, expr: Compare) -> Expr:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.conditions import null_not_handled
-from tool_induction.checking.ranges import check_divisor
-from tool_induction.checking.typed import Typed
+from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.ranges import check_divisor
 from tool_induction.language.syntax import Arithmetic, Expr, to_text
 from tool_induction.language.types import (
     ANY,
@@ -25,7 +25,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.inference import Inference
+    from tool_induction.checking.expressions.inference import Inference
 
 
 def as_number(at: Inference, expr: Expr) -> Typed:

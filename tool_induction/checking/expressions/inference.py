@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from tool_induction.checking.arithmetic import arithmetic, as_number
-from tool_induction.checking.comparing import compare, filtered
-from tool_induction.checking.conditions import Demand, as_condition
-from tool_induction.checking.narrowing import Environment, Fact, facts_of
-from tool_induction.checking.typed import Typed
-from tool_induction.checking.unwrapping import list_field
+from tool_induction.checking.expressions.arithmetic import arithmetic, as_number
+from tool_induction.checking.expressions.comparing import compare, filtered
+from tool_induction.checking.expressions.conditions import Demand, as_condition
+from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
 from tool_induction.language.diagnostics import Code, Findings, Path
 from tool_induction.language.syntax import (
     Arithmetic,

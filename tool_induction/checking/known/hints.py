@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.lengths import PLACES
+from tool_induction.checking.known.lengths import PLACES
 from tool_induction.language.syntax import (
     Compare,
     Const,
@@ -40,7 +40,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.inference import Inference
+    from tool_induction.checking.expressions.inference import Inference
 
 
 def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:

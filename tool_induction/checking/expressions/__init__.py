@@ -1,0 +1,1 @@
+"""The type of an expression, and the expression with everything implicit written out."""
