@@ -45,9 +45,8 @@ Question = Annotated[
     ),
 ]
 Sought = Annotated[
-    str | None,
+    Annotated[str, AfterValidator(not_blank), Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)] | None,
     Field(
-        max_length=MAX_QUERY_CHARACTERS,
         description="Words all of which one line, text, caption or thing must have (English or Chinese); null for every segment.",
     ),
 ]

@@ -12,7 +12,7 @@ from mcp import Client, types
 from world_api.core.faults import OperationFault
 from world_api.exposure.faces import mcp_tools
 from world_api.exposure.mcp_server import mcp_server
-from world_api.operations import OPERATIONS
+from world_api.operations import OPERATIONS, operations_of
 
 T = TypeVar("T")
 METADATA = {
@@ -53,6 +53,14 @@ def text_of(result: types.CallToolResult) -> str:
 def test_the_server_lists_the_sixteen_with_their_schemas_and_annotations() -> None:
     listed = with_client(lambda client: client.list_tools())
     assert [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools] == mcp_tools()
+
+
+def test_the_operations_of_a_group_are_listed_behind_them_where_it_is_on() -> None:
+    async def use() -> list[str]:
+        async with Client(mcp_server(call, groups={"inspect"})) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert asyncio.run(use()) == [*OPERATIONS, *operations_of("inspect")]
 
 
 def test_a_result_comes_back_structured_and_as_text() -> None:

@@ -162,9 +162,46 @@ def test_many_threads_read_the_same_pages(store: Path, sessions: Any, as_of: flo
     def read(session: Session, query: str | None) -> list[dict[str, Any]]:
         return list(pages(session, query=query, time_range={"start_time": 9000.0, "end_time": 12_000.0}))
 
-    expected = [read(sessions(as_of), query) for query in QUERIES]
+    def lines(session: Session) -> list[dict[str, Any]]:
+        stretch = {"start_time": 9000.0, "end_time": 9600.0}
+        return [run(session, "read_transcript", {"video_id": "day", **stretch})]
+
+    expected = [*(read(sessions(as_of), query) for query in QUERIES), lines(sessions(as_of))]
     fresh = open_session(store, "day", as_of=as_of, name=None, groups=INSPECT)
-    assert all(found == expected for found in hammered([partial(read, fresh, query) for query in QUERIES]))
+    acts = [*(partial(read, fresh, query) for query in QUERIES), partial(lines, fresh)]
+    assert all(found == expected for found in hammered(acts))
+
+
+@pytest.mark.parametrize("as_of", CUTS)
+def test_reading_on_tells_every_line_of_ten_hours(sessions: Any, as_of: float | None) -> None:
+    session = sessions(as_of)
+    end = session.view.duration
+    told: list[tuple[float, str, str]] = []
+    at: float | None = 0.0
+    while at is not None:
+        page = run(session, "read_transcript", {"video_id": "day", "start_time": at, "end_time": end})
+        told += [(line["start_time"], line["source"], line["text"]) for line in page["lines"]]
+        at = page["next_start_time"]
+    expected = {(round(line.span.start, 3), "speech", line.text) for line in session.view.speech}
+    expected |= {(round(text.span.start, 3), "screen_text", text.text) for text in session.view.screen_texts}
+    assert expected - set(told) == set()
+    assert set(told) - expected == set()
+    assert len(told) < 1.1 * len(set(told))  # only what goes on where a page begins is told again
+
+
+@given(query=st.text(min_size=1, max_size=60))
+@example(query="\U0001f98a\u200d")
+@example(query="人" * 60)
+@example(query="not")
+@example(query="*")
+def test_any_words_are_scanned_for_without_a_failure(sessions: Any, query: str) -> None:
+    try:
+        page = run(sessions(None), "scan_segments", {"video_id": "day", "query": query})
+    except OperationFault as fault:
+        assert fault.code == "bad_arguments"
+        return
+    assert page["matched_in_all"] <= page["segments_in_all"]
+    assert page["matches"] or page["hint"]
 
 
 def _cursor(session: Session, **asked: Any) -> str:

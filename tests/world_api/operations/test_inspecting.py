@@ -303,6 +303,13 @@ def test_what_has_no_confidence_passes(open_made: Opened) -> None:
     assert {match["confidence"] for match in result["matches"]} == {None}
 
 
+@pytest.mark.parametrize("query", ["", " \n", "x" * 2001, 7])
+def test_a_query_that_says_nothing_is_refused_and_is_not_taken_for_none(open_made: Opened, query: Any) -> None:
+    with pytest.raises(OperationFault) as caught:
+        call(open_made(groups=INSPECT), "scan_segments", query=query)
+    assert caught.value.code == "bad_arguments"
+
+
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.5", True])
 def test_a_confidence_that_is_none_is_refused(open_made: Opened, least: Any) -> None:
     with pytest.raises(OperationFault) as caught:
