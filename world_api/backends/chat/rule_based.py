@@ -48,7 +48,7 @@ class RuleBasedChatModel:
         asked = read_asked(messages, _answer_schema(tools))
         step = _next_step(asked, tools, done)
         if isinstance(step, Conclusion):
-            return _conclude(step, asked, tools)
+            return _conclude(step, asked, tools, number=len(done) + 1)
         return _reply(calls=[replace(call, id=f"call_{len(done) + place}") for place, call in enumerate(step, start=1)])
 
 
@@ -121,13 +121,13 @@ def _material(messages: list[Mapping[str, Any]]) -> list[_Done]:
     return [_Done(tool="search_segments_by_text", result={"candidates": hits})] if hits else []
 
 
-def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool]) -> dict[str, Any]:
+def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool], *, number: int) -> dict[str, Any]:
     is_open = asked.kind == "open"
     if _ANSWER_TOOL not in tools:
         return _reply(content=conclusion.text if is_open else words_of(conclusion.value))
     answer = conclusion.text if is_open else conclusion.value
     spans = [{"start_time": span.start, "end_time": span.end} for span in conclusion.spans]
-    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id="call_end")])
+    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id=f"call_{number}")])
 
 
 def _reply(*, content: str | None = None, calls: list[Call] | None = None) -> dict[str, Any]:
