@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from controller.episode import Episode, RoundRecord
 from world_api.backends.chat.prices import Price
-from world_api.core.spending import Spent
+from world_api.core.ambient.spending import Spent
 
 Part = Literal["controller", "perception", "judge"]
 PARTS: tuple[Part, ...] = ("controller", "perception", "judge")

@@ -8,9 +8,9 @@ from typing import Literal
 
 from world_api.backends.chat.prices import Price, Prices
 from world_api.backends.chat.usage import Usage
+from world_api.core.ambient.spending import Spent
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import Clock
-from world_api.core.spending import Spent
 
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from controller.conversation.replies import ToolCall
 from controller.toolsets import Toolset
+from world_api.core.ambient.patience import patience
+from world_api.core.ambient.spending import Spent, ledger
 from world_api.core.last_resort import as_stored, observed
-from world_api.core.patience import patience
 from world_api.core.ports import Clock
-from world_api.core.spending import Spent, ledger
 
 SIDE_BY_SIDE = 8
 #: Seconds for which a call is waited for at least, however little time the episode has left.

@@ -170,7 +170,7 @@ def run(
     from tool_induction.runtime.trace import Trace
     from tool_induction.runtime.tree import tree_lines
     from world_api.backends.clocks import SystemClock
-    from world_api.core.spending import ledger
+    from world_api.core.ambient.spending import ledger
     from world_api.exposure.perceiving.consent import spent_text
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session

@@ -12,8 +12,8 @@ from controller.conversation.transcript import Transcript, is_too_long
 from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.completions import checked_reply
 from world_api.backends.chat.usage import Usage, usage_of
+from world_api.core.ambient.patience import patience
 from world_api.core.faults import BackendFault
-from world_api.core.patience import patience
 from world_api.core.ports import ChatModel, Clock
 
 #: Seconds for the last request, which comes on top of a budget that may be spent.

@@ -11,9 +11,9 @@ from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, Task
 from controller.toolsets import TRACE, Toolset
 from tool_induction.toolset import ToolDeclaration
+from world_api.core.ambient.spending import charge
 from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault
-from world_api.core.spending import charge
 from world_api.world.sessions.session import Session
 
 

@@ -10,8 +10,8 @@ import pytest
 from controller.budgets import Budget
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prices import Price, Prices
+from world_api.core.ambient.spending import Spent, charge
 from world_api.core.faults import EpisodeFault
-from world_api.core.spending import Spent, charge
 
 MILLION = 1_000_000
 PRICES = Prices(models={"scripted": Price(prompt=10.0, cached=1.0, completion=20.0)})

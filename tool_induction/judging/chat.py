@@ -10,10 +10,10 @@ from tool_induction.judging.answers import asked_item, asked_question, chosen
 from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, usage_of
+from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.ports import ChatModel
-from world_api.core.spending import Spent, charge
 
 #: tokens of a reply; an answer has at most forty characters
 _REPLY_TOKENS = 40
@@ -22,7 +22,7 @@ _REPLY_TOKENS = 40
 class ChatJudge:
     """Judges with a chat model. ``name`` says which, and with which prompt.
 
-    Each request is charged (see ``world_api.core.spending``), with the tokens the server counted where it counts.
+    Each request is charged (see ``world_api.core.ambient.spending``), with the tokens the server counted where it counts.
     """
 
     def __init__(self, model: ChatModel) -> None:

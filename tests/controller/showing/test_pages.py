@@ -22,9 +22,9 @@ from controller.systems import flat, hier
 from tool_induction.library import load_library
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RuleBasedChatModel
+from world_api.core.ambient.spending import Spent
 from world_api.core.faults import EpisodeFault
 from world_api.core.printable import columns
-from world_api.core.spending import Spent
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\nrecorded  forged\u2028" + "很" * 90
 

@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.conftest import WorldMaker, made_rows
+from world_api.core.ambient.spending import Spent, charge, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Image, LookReply, LookRequest
 from world_api.core.spans import TimeSpan
-from world_api.core.spending import Spent, charge, ledger
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
 from world_api.profiles import open_session

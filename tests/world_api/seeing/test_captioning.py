@@ -11,8 +11,8 @@ import pytest
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.seeing.conftest import numbers_sent
+from world_api.core.ambient.spending import ledger
 from world_api.core.faults import BackendFault, VideoWorldError
-from world_api.core.spending import ledger
 from world_api.world.sessions.captioning import Captioned, Estimate, caption_segments, estimate_captions
 from world_api.world.sessions.eyes import Eyes
 from world_api.world.sessions.session import Session

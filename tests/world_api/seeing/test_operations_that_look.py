@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, words_of
 from tests.world_api.seeing.conftest import numbers_sent
+from world_api.core.ambient.spending import ledger
 from world_api.core.faults import BackendFault
-from world_api.core.spending import ledger
 from world_api.operations import OPERATIONS, run
 from world_api.world.sessions.captioning import caption_segments
 from world_api.world.sessions.eyes import Eyes

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files, numbers_sent
+from world_api.core.ambient.spending import ledger
 from world_api.core.boxes import Box
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.core.spending import ledger
 from world_api.world.sessions.eyes import Eyes, FrameChoice
 from world_api.world.sessions.seeing import Seeing, Spot
 from world_api.world.sessions.session import Session

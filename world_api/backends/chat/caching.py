@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from world_api.backends.chat.completions import checked_reply
+from world_api.core.ambient.patience import at_most
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, StoreFault
-from world_api.core.patience import at_most
 from world_api.core.ports import ChatModel
 from world_api.world.disk.files import open_regular, write_atomically
 

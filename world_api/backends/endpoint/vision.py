@@ -16,10 +16,10 @@ from world_api.backends.endpoint.encoding import assumed_tokens, data_url, sized
 from world_api.backends.endpoint.reading import read_reply
 from world_api.backends.endpoint.refusals import Settings, takes_no_images
 from world_api.backends.endpoint.schemas import reply_schema, response_format
+from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import canonical
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Expected, LookReply, LookRequest, LookTask, Picture
-from world_api.core.spending import Spent, charge
 
 LONGEST_SIDE = 512
 #: Tokens of a reply: three sentences and room for a model that thinks a little.

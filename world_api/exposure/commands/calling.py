@@ -65,7 +65,7 @@ def call(
     import os
 
     from world_api.backends.clocks import SystemClock
-    from world_api.core.spending import ledger
+    from world_api.core.ambient.spending import ledger
     from world_api.operations import EVERY_OPERATION, run
     from world_api.profiles import open_session
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from world_api.core.spending import ledger
+from world_api.core.ambient.spending import ledger
 from world_api.exposure.cli import clock_text, note
 from world_api.exposure.perceiving.consent import agree, estimate_text
 

@@ -12,7 +12,7 @@ from world_api.exposure.cli import note
 
 if TYPE_CHECKING:
     from world_api.backends.chat.prices import Prices
-    from world_api.core.spending import Spent
+    from world_api.core.ambient.spending import Spent
     from world_api.world.sessions.captioning import Estimate
     from world_api.world.sessions.eyes import Eyes
 

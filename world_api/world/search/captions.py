@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.ports import EmbeddingModel, Vectors
 from world_api.core.spans import TimeSpan
-from world_api.core.spending import Spent, charge
 from world_api.world.arrays.items import Items, Positions
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically

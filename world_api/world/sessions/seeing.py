@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from world_api.core.ambient.spending import charge
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault, OperationFault, VideoWorldError
 from world_api.core.ports import Image, LookRequest, LookTask, Picture, PictureSource, SeenAction
 from world_api.core.spans import TimeSpan, round_time
-from world_api.core.spending import charge
 from world_api.world.sessions.eyes import BEFORE, Allowance, Eyes
 from world_api.world.sessions.sights import KeptAction, KeptCost, KeptSight, SightFolder
 

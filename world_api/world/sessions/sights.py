@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
+from world_api.core.ambient.spending import Spent
 from world_api.core.faults import StoreFault
 from world_api.core.ports import LookTask
-from world_api.core.spending import Spent
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically
 

@@ -7,8 +7,8 @@ from typing import Any
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.running import run_tool
-from world_api.core.patience import at_most, patience
-from world_api.core.spending import Spent, charge, ledger
+from world_api.core.ambient.patience import at_most, patience
+from world_api.core.ambient.spending import Spent, charge, ledger
 
 DETECT = {
     "type": "call_world_api",

@@ -16,8 +16,8 @@ import pytest
 from world_api.backends.chat.caching import CachingChatModel, from_cache
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.core.ambient.patience import patience
 from world_api.core.faults import BackendFault
-from world_api.core.patience import patience
 
 REQUEST: dict[str, Any] = {
     "model": "m",

@@ -16,9 +16,9 @@ from world_api.backends.chat.wires.client import client_for
 from world_api.backends.chat.wires.deadlines import GivenUp, within
 from world_api.backends.chat.wires.port import Answering
 from world_api.backends.chat.wires.waiting import asked_wait, own_wait, spread
+from world_api.core.ambient.patience import at_most, patience
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
-from world_api.core.patience import at_most, patience
 from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Transport:
     def exchange(self, send: Send, understand: Callable[[Heard], T | Failure]) -> T:
         """What is understood of the answer, after as many tries as there is patience for.
 
-        Patience is the endpoint's, or less where the caller has less (see ``world_api.core.patience``); this ends within
+        Patience is the endpoint's, or less where the caller has less (see ``world_api.core.ambient.patience``); this ends within
         that time, whatever comes.
 
         Raises:

@@ -6,7 +6,7 @@ import contextvars
 import math
 import threading
 
-from world_api.core.patience import at_most, patience
+from world_api.core.ambient.patience import at_most, patience
 
 
 def test_without_a_bound_what_is_usual_stays() -> None:
