@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from controller.accounts import Accounts, accounts_of
+    from controller.asking import Answered, Unanswered, answer_many
     from controller.budgets import Budget
     from controller.conversation.opening import FirstCall, Opening
     from controller.episode import Episode, episode_from_record
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
 _HOMES = {
+    "Accounts": "controller.accounts",
+    "accounts_of": "controller.accounts",
+    "Answered": "controller.asking",
+    "Unanswered": "controller.asking",
+    "answer_many": "controller.asking",
     "AtomicTools": "controller.toolsets",
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
@@ -57,6 +64,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Accounts",
+    "Answered",
     "AtomicTools",
     "Budget",
     "CombinedTools",
@@ -72,6 +81,9 @@ __all__ = [
     "System",
     "SystemContext",
     "Toolset",
+    "Unanswered",
+    "accounts_of",
+    "answer_many",
     "answer_recorded",
     "build_system",
     "episode_from_record",

@@ -148,9 +148,11 @@ class _Workers:
         self._most = most
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._idle = threading.Semaphore(0)  #: threads that have nothing to do
 
     def submit(self, work: Callable[[], None]) -> None:
-        if len(self._threads) < self._most:
+        is_served = self._idle.acquire(blocking=False)
+        if not is_served and len(self._threads) < self._most:
             thread = threading.Thread(target=self._serve, name="tool-call", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -163,3 +165,4 @@ class _Workers:
     def _serve(self) -> None:
         while (work := self._work.get()) is not None:
             work()
+            self._idle.release()

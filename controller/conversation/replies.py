@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from world_api.core.canonical import parse_json
+from world_api.core.canonical import is_deep, parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000
 MAX_CALLS_IN_A_REPLY = 64
@@ -227,5 +227,7 @@ def _read_arguments(written: Any) -> tuple[dict[str, Any], Problem | None]:
         value = parse_json(written)
         json.dumps(value, ensure_ascii=False).encode()  # escapes can spell characters that are not Unicode text
     except ValueError:
+        return {}, "arguments_not_json"
+    if is_deep(value):
         return {}, "arguments_not_json"
     return (value, None) if isinstance(value, dict) else ({}, "arguments_not_object")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,11 @@ from controller.showing.costs import cost_lines
 from controller.showing.lines import WIDTH, cut, one_line, plural, value_text, wrapped
 from controller.showing.rounds import round_lines
 from controller.summary import slips_text, span_of_evidence, watermark
+from world_api.backends.chat.rules.asked import text_of
 from world_api.core.faults import EpisodeFault
 
 _LABEL = 10
+_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
 _ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that stand on another line
 _HASH = 12  #: characters of a hash that people compare
 
@@ -77,7 +80,23 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
     bounds += [f"${budget.money:g}"] if budget.money is not None else []
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
     yield from _field("budget", ", ".join(bounds))
+    told = ", ".join(_told_at_the_start(episode.messages))
+    if told:
+        yield from _field("told", f"{told}, before anything was called")
     yield from _field("recorded", f"{name}, by version {conditions.version}")
+
+
+def _told_at_the_start(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the first message gives the model beside the question, by name and size."""
+    first = next((message for message in messages if message.get("role") == "user"), {})
+    for line in text_of(first).splitlines():
+        named = _FOUND_BY.match(line)
+        if named:
+            yield f"{one_line(named[1])} ({len(line):,} characters)"
+    content = first.get("content")
+    pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
+    if pictures:
+        yield plural(pictures, "picture")
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -112,8 +131,10 @@ def _ending(episode: Episode) -> Iterator[str]:
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
     yield from _field("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls
+    own = sum(call.round == 0 for call in calls)
     inside = sum(len(call.inner_calls) for call in calls)
-    work = f"{plural(len(episode.rounds), 'round')}, {plural(len(calls), 'call')} by the model, {inside:,} inside tools"
+    work = f"{plural(len(episode.rounds), 'round')}, {plural(len(calls) - own, 'call')} by the model, "
+    work += f"{own:,} by the system, {inside:,} inside tools" if own else f"{inside:,} inside tools"
     seconds = f", {episode.timings.seconds:.2f} s" if episode.timings is not None else ""
     yield from _field("work", work + seconds)
     if episode.slips:

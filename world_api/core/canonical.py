@@ -7,6 +7,9 @@ import json
 import math
 from typing import Any
 
+#: Lists and objects in one another: what is stored is not deeper, since a record that holds it could not be written.
+MAX_LEVELS = 200
+
 #: By whether keys are sorted, and whether all is written in ASCII. Making one takes longer than most values do.
 _ENCODERS = {
     (sort_keys, ascii_only): json.JSONEncoder(
@@ -50,6 +53,21 @@ def parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:
+    """Whether lists and objects are nested in one another beyond so many levels."""
+    nodes = [value]
+    for _ in range(levels + 1):
+        nodes = [
+            item
+            for node in nodes
+            if isinstance(node, dict | list)
+            for item in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not nodes:
+            return False
+    return True
 
 
 def _dump(value: Any, *, sort_keys: bool) -> str:

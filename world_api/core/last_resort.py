@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from world_api.core.canonical import json_line, parse_json
+from world_api.core.canonical import is_deep, json_line, parse_json
 from world_api.core.faults import EpisodeFault, VideoWorldError
 
 INTERNAL_FAULT = "internal_fault"
@@ -37,9 +37,12 @@ def as_stored(result: Any) -> Any:
     """A result as it reads back from the record, so that a replay goes on from the very same value.
 
     Raises:
-        ValueError, TypeError, RecursionError: it is not JSON.
+        ValueError, TypeError, RecursionError: it is not JSON, or nested too deeply to be stored.
     """
-    return parse_json(json_line(result))
+    stored = parse_json(json_line(result))
+    if is_deep(stored):
+        raise ValueError("nested too deeply")
+    return stored
 
 
 def internal_fault(error: Exception) -> VideoWorldError:

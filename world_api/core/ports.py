@@ -262,6 +262,8 @@ class ChatModel(Protocol):
     ``request`` holds ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
     ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
     Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
+    A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. How long a
+    request may take is said by ``world_api.core.patience`` where it is less than usual.
     """
 
     name: str

@@ -184,3 +184,21 @@ def test_answers_are_asked_for_in_the_type_of_the_question(play: Any, name: str)
     submit = next(tool for tool in request["tools"] if tool["function"]["name"] == "submit_answer")
     assert submit["function"]["parameters"]["properties"]["answer"]["enum"] == ["A", "B"]
     assert "a folder" in text_of(request["messages"][1])
+
+
+# --- the model that needs no endpoint ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "span"),
+    [
+        ("socratic", {"clip_seconds": 10.0}, (20.0, 30.0)),
+        ("blind", {"variant": "transcript"}, (22.0, 25.0)),
+    ],
+)
+def test_the_rule_based_model_answers_from_what_it_was_given(
+    play: Any, name: str, options: dict[str, Any], span: tuple[float, float]
+) -> None:
+    episode = play(name, "What is said about the folder?", model=RuleBasedChatModel(), options=options).episode
+    assert "blue folder" in episode.answer
+    assert [(item.start_time, item.end_time, bool(item.returned_by)) for item in episode.spans] == [(*span, True)]

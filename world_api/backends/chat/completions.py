@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical, is_deep
 from world_api.core.faults import BackendFault
 
 
@@ -57,6 +57,8 @@ def checked_reply(reply: Any) -> dict[str, Any]:
     try:
         canonical(reply)
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
+        if is_deep(reply):
+            reason = "it is nested too deeply"
     except (ValueError, TypeError, RecursionError) as error:
         reason = str(error)
     if reason:

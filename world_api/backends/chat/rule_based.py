@@ -12,15 +12,18 @@ from functools import partial
 from typing import Any
 
 from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.rules.asked import Asked, read_asked
+from world_api.backends.chat.rules.asked import Asked, read_asked, text_of
 from world_api.backends.chat.rules.plans import Conclusion
 from world_api.backends.chat.rules.results import read_result
 from world_api.backends.chat.rules.tools import KNOWN, Facts, OfferedTool, fitting_call, offered_tools
 from world_api.backends.chat.rules.typed import typed_plan, words_of
+from world_api.core.lexicon import words
 
 RULE_BASED = "rule-based"
 _ANSWER_TOOL = "submit_answer"
 _NOTHING: Mapping[str, Any] = {}
+#: Under which keys a system gives what it gathered.
+_MATERIAL = ("captions", "lines")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +44,11 @@ class RuleBasedChatModel:
         """The next calls of the plan, or its conclusion; in words where ``submit_answer`` is not on offer."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = offered_tools(request)
-        done = _calls_made(messages)
+        done = [*_material(messages), *_calls_made(messages)]
         asked = read_asked(messages, _answer_schema(tools))
         step = _next_step(asked, tools, done)
         if isinstance(step, Conclusion):
-            return _conclude(step, asked, tools)
+            return _conclude(step, asked, tools, number=len(done) + 1)
         return _reply(calls=[replace(call, id=f"call_{len(done) + place}") for place, call in enumerate(step, start=1)])
 
 
@@ -104,13 +107,27 @@ def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:
     return done
 
 
-def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool]) -> dict[str, Any]:
+def _material(messages: list[Mapping[str, Any]]) -> list[_Done]:
+    """What the question came with, as if it had been searched for: captions and lines of speech, the fitting ones first."""
+    first = next((text for item in messages if item.get("role") == "user" and (text := text_of(item))), "")
+    given = [line.startswith("{") for line in first.splitlines()]
+    wanted = {word for line, data in zip(first.splitlines(), given, strict=True) if not data for word in words(line)}
+    found = [read_result(line) for line, data in zip(first.splitlines(), given, strict=True) if data]
+    told = [
+        item for result in found for key in _MATERIAL for item in result.get(key) or () if isinstance(item, Mapping)
+    ]
+    hits = [{**item, "snippet": str(item.get("caption") or item.get("text"))} for item in told]
+    hits.sort(key=lambda hit: -len(wanted & set(words(hit["snippet"]))))
+    return [_Done(tool="search_segments_by_text", result={"candidates": hits})] if hits else []
+
+
+def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool], *, number: int) -> dict[str, Any]:
     is_open = asked.kind == "open"
     if _ANSWER_TOOL not in tools:
         return _reply(content=conclusion.text if is_open else words_of(conclusion.value))
     answer = conclusion.text if is_open else conclusion.value
     spans = [{"start_time": span.start, "end_time": span.end} for span in conclusion.spans]
-    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id="call_end")])
+    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id=f"call_{number}")])
 
 
 def _reply(*, content: str | None = None, calls: list[Call] | None = None) -> dict[str, Any]:

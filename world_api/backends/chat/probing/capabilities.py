@@ -89,8 +89,9 @@ class Capabilities:
 
     @property
     def usable(self) -> bool:
-        """Whether the model can be a controller: it can be asked, and nothing speaks against its calling tools."""
-        return self.wire is not None and self.can("tools") is True and self.can("arguments") is not False
+        """Whether the model can be a controller: it calls tools, in a form that can be read, and reads what they found."""
+        spoilt = any(self.can(name) is False for name in ("arguments", "history"))
+        return self.wire is not None and self.can("tools") is True and not spoilt
 
     def check(self, name: CheckName) -> Check:
         """What came of looking at this."""

@@ -99,6 +99,21 @@ def test_a_fault_of_the_server_is_found_where_it_is_and_nowhere_else(
     assert {name: outcome for name, outcome in found.items() if outcome != "ok"} == FAULTS[fault]
 
 
+@pytest.mark.parametrize(
+    ("fault", "usable"),
+    [
+        *((fault, False) for fault in ("drops_tools", "refuses_tools", "text_calls", "empty_arguments")),
+        *((fault, False) for fault in ("object_arguments", "refuses_null", "forgets_results")),
+        *((fault, True) for fault in ("no_ids", "ignores_choice", "one_call", "blind", "no_usage", "ignores_schema")),
+    ],
+)
+def test_what_a_controller_cannot_do_without_decides_whether_a_model_can_be_one(
+    chat_server: Any, probe: Probe, fault: str, usable: bool
+) -> None:
+    chat_server.respond(Manners(fault))
+    assert probe(thorough=True).usable is usable
+
+
 def test_tools_that_are_dropped_are_told_from_tools_that_are_not_called(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners("drops_tools"))
     assert "dropped on the way" in probe().check("tools").seen
