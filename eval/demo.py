@@ -102,6 +102,8 @@ def steps(subject: Subject, folder: Path) -> list[Step]:
                 *store,
             ),
         ),
+        Step(why="What it did, round by round", arguments=("show", str(folder / "episodes"))),
+        Step(why="Run the episode again, offline: the same bytes", arguments=("replay", str(folder / "episodes"))),
     ]
 
 

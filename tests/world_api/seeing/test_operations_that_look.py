@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.vision_server import VisionServer, words_of
+from tests.support.vision_server import VisionServer, frame_times_of, words_of
 from tests.world_api.seeing.conftest import numbers_sent
 from world_api.core.faults import BackendFault
 from world_api.core.spending import ledger
@@ -232,6 +232,23 @@ def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vi
     assert [item["source"] for item in found["evidence"]] == ["caption", "detector"]
     record = json.loads(words_of(vision_server.requests[0])[0])
     assert (record["question"], record["subject"]) == ("what colour is it?", "a box")
+
+
+def test_a_followed_thing_is_looked_at_where_and_when_it_was_seen(open_film: Open, vision_server: VisionServer) -> None:
+    session = open_film()
+    entity = ask(session, "list_entities")["entities"][0]
+    track = session.view.track_of_entity(entity["entity_id"])
+    assert track is not None
+    at = float(track.times[len(track.times) // 2])
+    found = ask(session, "query_entity_state", entity_id=track.entity_id, time=at, query="what is it made of?")
+    [body] = vision_server.requests
+    sent = frame_times_of(body)
+    assert 1 <= len(sent) <= 3
+    assert any(abs(time - at) < 0.001 for time in sent)
+    assert all(any(abs(time - seen) < 0.001 for seen in track.times) for time in sent)
+    assert json.loads(words_of(body)[0])["subject"] == track.hint
+    assert found["answer"].startswith("frame ")
+    assert f"Measured of {track.entity_id}" in found["answer"]
 
 
 def test_where_something_is_was_measured_and_nobody_is_asked(open_film: Open, vision_server: VisionServer) -> None:
