@@ -56,8 +56,14 @@ COMMANDS: dict[str, Room] = {
         "Have a model write a tool library for a domain.",
     ),
     "ask": Room("controller.commands.ask", "app", "Ask a question about a video."),
-    "replay": Room("controller.commands.replaying", "app", "Run recorded episodes again, offline, and compare."),
-    "show": Room("controller.commands.showing", "app", "Show a recorded episode: rounds, calls, evidence, cost."),
+    "replay": Room(
+        "controller.commands.replaying", "app", "Run recorded episodes again, offline, and compare byte for byte."
+    ),
+    "show": Room(
+        "controller.commands.showing",
+        "app",
+        "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
+    ),
     "serve": Room(
         "tool_induction.serving",
         "app",

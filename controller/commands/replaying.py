@@ -21,9 +21,9 @@ app = command_app()
 
 @app.command()
 def replay(episode: EpisodeArgument, as_json: JsonOption = False) -> None:
-    """Run recorded episodes again, offline, and compare byte for byte; of a folder, all of them.
+    """Run recorded episodes again, offline, and compare byte for byte.
 
-    Neither an endpoint nor the world is needed. Ends with status 1 unless every episode is the same.
+    Of a folder, all of them. Neither an endpoint nor the world is needed. Ends with status 1 unless every episode is the same.
     """
     from controller.records.places import place_of
 

@@ -24,7 +24,10 @@ app = command_app()
 def show_episode(
     episode: EpisodeArgument, only: RoundOption = None, full: FullOption = False, as_json: JsonOption = False
 ) -> None:
-    """Show a recorded episode: question, rounds, calls, answer, evidence, cost. Of a folder with several, their list."""
+    """Show a recorded episode: question, rounds, calls, answer, evidence, cost.
+
+    Of a folder with several, their list.
+    """
     from controller.records.places import place_of
     from controller.showing.pages import episode_page, list_of
 

@@ -214,3 +214,18 @@ def test_money_is_told_where_prices_are_given(ask: Ask, chat_server: Any, replie
         chat_server.play(replies.submits("At 12 s.") | {"usage": {"prompt_tokens": 1000, "completion_tokens": 10}})
         outcome = ask("made", QUESTION, "--model", "m", *given, OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k")
         assert ("money     $0.1100" in outcome.out) == bool(given)
+
+
+def test_a_cached_reply_costs_logically_and_not_physically(
+    ask: Ask, chat_server: Any, replies: Any, tmp_path: Path
+) -> None:
+    chat_server.play(replies.submits("At 12 s.") | {"usage": {"prompt_tokens": 1000, "completion_tokens": 10}})
+    given = ("made", QUESTION, "--model", "m", "--cache", str(tmp_path / "cache"), "--record", str(tmp_path / "r"))
+    costs = []
+    for _ in range(2):
+        told = ask(*given, "--json", OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k").json
+        costs.append([told["cost"][way]["controller"]["total"] for way in ("logical", "physical")])
+    assert costs == [[1010, 1010], [1010, 0]]
+    assert len(chat_server.received) == 1
+    journal = Journal(tmp_path / "r")
+    assert all(replay_recorded(journal, entry.name).identical for entry in journal.entries())
