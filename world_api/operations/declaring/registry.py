@@ -41,7 +41,7 @@ class Operation:
     category: Category
     state: State
     price: Cost
-    looks: int
+    looks: int = 0
     depends_on_session: bool
     description: str
     parameters: type[BaseModel]
