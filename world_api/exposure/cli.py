@@ -115,6 +115,8 @@ def fail(error: VideoWorldError, *, as_json: bool) -> int:
         sys.stdout.write(to_json(error.record()) + "\n")
     else:
         note(f"error: {error.message} [{error.code}]")
+        for said in getattr(error, "__notes__", ()):
+            note(f"  {said}")
         if error.hint:
             note(f"  hint: {error.hint}")
     return 1

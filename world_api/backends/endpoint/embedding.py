@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -11,14 +10,17 @@ import numpy as np
 
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
+from world_api.backends.endpoint.wording import in_our_words, producer_of
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Embedded, Vectors
+from world_api.core.printable import printable
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 MAX_CHARACTERS = 2_000  #: of a text; what is longer is cut
+_LARGEST = 1e30  #: of the numbers of a reply
 
 
 class EmbeddingsWire:
@@ -48,12 +50,15 @@ class EmbeddingsWire:
 
 
 class EndpointEmbedder:
-    """Embeds texts with a model on an endpoint, all in one request. ``model`` speaks over an ``EmbeddingsWire``."""
+    """Embeds texts with a model on an endpoint, all in one request. ``model`` speaks over an ``EmbeddingsWire``.
 
-    def __init__(self, model: ChatModel) -> None:
+    ``at`` says where the model is: two servers may have different models under one name.
+    """
+
+    def __init__(self, model: ChatModel, *, at: str = "") -> None:
         self._model = model
         self.name = model.name
-        self.producer = f"endpoint:{model.name}"
+        self.producer = producer_of(model, at)
 
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
         """One unit vector a text. The cost is charged under the name ``request``.
@@ -61,8 +66,11 @@ class EndpointEmbedder:
         Raises:
             BackendFault: ``embedding_unreadable``, and what the endpoint names.
         """
-        sent = [text[:MAX_CHARACTERS] for text in texts]
-        answer = self._model.complete({"model": self._model.name, "input": sent})
+        sent = [printable(text[:MAX_CHARACTERS]) for text in texts]
+        try:
+            answer = self._model.complete({"model": self._model.name, "input": sent})
+        except BackendFault as fault:
+            raise in_our_words(fault, self.name) from fault
         counted = _counted(answer)
         spent = Spent(
             purpose="perception",
@@ -107,11 +115,12 @@ def _is_vector(value: Any) -> TypeGuard[list[float]]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e30
+    # The comparison holds for whole numbers beyond any float too, and never for NaN.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return unit
 
@@ -119,4 +128,4 @@ def _unit(vectors: Vectors) -> Vectors:
 def _counted(answer: dict[str, Any]) -> int | None:
     usage = answer.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0 else None
+    return tokens if isinstance(tokens, int) and _is_number(tokens) and tokens >= 0 else None

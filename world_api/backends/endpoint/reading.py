@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from world_api.backends.endpoint.schemas import ANSWER
+from world_api.backends.endpoint.wording import noting, one_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
 from world_api.core.ports import LookTask, SeenAction
@@ -16,7 +18,12 @@ MAX_CHARACTERS = 2_000  #: of a text
 MAX_ACTIONS = 40
 _LABEL_CHARACTERS = 200
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>")
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+#: How a list of JSON begins; "[A man in red]" does not.
+_LIST = re.compile(r"\[\s*(?:[\[{\"\]]|-?\d+\s*[,\]])")
+_OBJECT = re.compile(r"\{\s*\"")
+_MOST_TRIES = 64  #: places at which an object may begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,44 +47,57 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> Read:
     message = message if isinstance(message, dict) else {}
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
-        raise BackendFault(
+        fault = BackendFault(
             "sight_refused",
-            f"{model} would not answer: {one_line(refusal, 300)}",
+            f"{model} would not answer about these frames",
             hint="ask about another stretch, or in other words",
         )
-    said = _THOUGHT.sub("", _content(message.get("content"))).strip()
-    is_cut = choice.get("finish_reason") == "length"
+        raise noting(fault, refusal, by=model)
+    content = _content(message.get("content"))
+    try:
+        return _of_content(content, task, is_cut=choice.get("finish_reason") == "length")
+    except _UnreadableError as error:
+        raise noting(_unreadable(model, str(error)), content, by=model) from None
+
+
+class _UnreadableError(Exception):
+    """Why a reply cannot be used, in our words: none of the reply's."""
+
+
+def _of_content(content: str, task: LookTask, *, is_cut: bool) -> Read:
+    said = _without_thoughts(content)
     if not said:
-        raise _unreadable(model, "it was cut off before it said anything" if is_cut else "it is empty")
-    record = _object_in(said)
+        raise _UnreadableError("it was cut off before it said anything" if is_cut else "it is empty")
+    record = _object_in(said, task)
     if record is not None:
-        return _of_record(record, task, model=model)
-    if said[0] in "{[" or "```" in said:
-        raise _unreadable(model, "its JSON was cut off" if is_cut else "its JSON is broken")
+        return _of_record(record, task)
+    if _LIST.match(said) or _OBJECT.search(said) or said[0] == "{" or "```" in said:
+        raise _UnreadableError("its JSON was cut off" if is_cut else "its JSON is broken")
     if task == "actions":
-        raise _unreadable(model, f"it lists no actions: {one_line(said, 100)!r}")
+        raise _UnreadableError("it lists no actions")
     return Read(text=one_line(said, MAX_CHARACTERS), confidence=None, uncertain="", actions=())
 
 
-def one_line(text: str, limit: int) -> str:
-    """A text on one line, cut at a limit."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+def _without_thoughts(content: str) -> str:
+    """What is said after thinking; some servers send the end of a thought without its beginning."""
+    if _parsed(content) is not None:
+        return content.strip()  # a tag in there was read off the pictures
+    return _THOUGHT_ENDS.split(_THOUGHT.sub("", content))[-1].strip()
 
 
-def _of_record(record: dict[str, Any], task: LookTask, *, model: str) -> Read:
+def _of_record(record: dict[str, Any], task: LookTask) -> Read:
     answer = record.get(ANSWER[task])
     uncertain = record.get("uncertain")
     doubt = one_line(uncertain, 500) if isinstance(uncertain, str) else ""
     if task == "actions":
         if not isinstance(answer, list):
-            raise _unreadable(model, "it has no list of actions")
+            raise _UnreadableError("it has no list of actions")
         actions = tuple(action for item in answer[:MAX_ACTIONS] if (action := _action(item)) is not None)
         if answer and not actions:
-            raise _unreadable(model, "none of its actions has a label")
+            raise _UnreadableError("none of its actions has a label")
         return Read(text="; ".join(a.label for a in actions), confidence=None, uncertain=doubt, actions=actions)
     if not isinstance(answer, str) or not answer.strip():
-        raise _unreadable(model, f"it has no {ANSWER[task]}")
+        raise _UnreadableError(f"it has no {ANSWER[task]}")
     text = one_line(answer, MAX_CHARACTERS)
     return Read(text=text, confidence=_sureness(record.get("confidence")), uncertain=doubt, actions=())
 
@@ -110,24 +130,42 @@ def _content(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, or holds."""
-    for candidate in _candidates(text):
-        try:
-            value = parse_json(candidate)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
+def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
+    """The JSON object that a text is, or holds: one that answers, else the one that it is as a whole or between fences."""
+    wholes = [_parsed(text), *(_parsed(match[1]) for match in _FENCED.finditer(text))]
+    if task == "actions" and isinstance(wholes[0], list):
+        return {ANSWER[task]: wholes[0]}
+    found = [value for value in wholes if isinstance(value, dict)]
+    for value in (*found, *_objects_within(text)):
+        if ANSWER[task] in value:
             return value
-    return None
+    return found[0] if found else None
 
 
-def _candidates(text: str) -> Iterator[str]:
-    yield text
-    yield from (match[1] for match in _FENCED.finditer(text))
-    first, last = text.find("{"), text.rfind("}")
-    if 0 <= first < last:
-        yield text[first : last + 1]
+def _objects_within(text: str) -> Iterator[dict[str, Any]]:
+    """The objects that begin at one of the first braces of a text."""
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    for _ in range(_MOST_TRIES):
+        if start < 0:
+            return
+        try:
+            _, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start
+        value = _parsed(text[start:end])
+        if isinstance(value, dict):
+            yield value
+        start = text.find("{", start + 1)
+
+
+def _parsed(text: str) -> Any:
+    """The object or list that a text is as JSON; else None."""
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict | list) else None
 
 
 def _unreadable(model: str, why: str) -> BackendFault:

@@ -16,6 +16,7 @@ from world_api.backends.endpoint.encoding import assumed_tokens, data_url, sized
 from world_api.backends.endpoint.reading import read_reply
 from world_api.backends.endpoint.refusals import Settings, takes_no_images
 from world_api.backends.endpoint.schemas import reply_schema, response_format
+from world_api.backends.endpoint.wording import in_our_words, noting, producer_of
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import canonical
 from world_api.core.faults import BackendFault
@@ -31,16 +32,22 @@ _RECORD_ALLOWED = " " * 400  #: stands for the record of times and question
 
 
 class EndpointVision:
-    """Looks through a chat model. Threads may share it."""
+    """Looks through a chat model. Threads may share it.
 
-    def __init__(self, model: ChatModel, *, longest_side: int = LONGEST_SIDE, language: str = "en") -> None:
+    ``at`` says where the model is: two servers may have different models under one name. ``language`` (``en`` or ``zh``) is
+    that of what it says.
+    """
+
+    def __init__(
+        self, model: ChatModel, *, at: str = "", longest_side: int = LONGEST_SIDE, language: str = "en"
+    ) -> None:
         self._model = model
         self._language = language
         self._prompts = PromptFiles("world_api.backends.endpoint")
         self._settings = Settings(reply_tokens=REPLY_TOKENS)
         self.longest_side = longest_side
         self.name = model.name
-        self.producer = f"endpoint:{model.name}/{self._prompts.hash[:12]}/{longest_side}px/{language}"
+        self.producer = f"{producer_of(model, at)}/{self._prompts.hash[:12]}/{longest_side}px/{language}"
 
     def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
         """What a look at so many frames of that size (pixels) is likely to take."""
@@ -113,7 +120,7 @@ class EndpointVision:
                     raise _no_images(self.name, fault) from fault
                 changed = settings.without_refused(fault)
                 if changed is None:
-                    raise
+                    raise in_our_words(fault, self.name) from fault
                 settings = changed
             else:
                 self._settings = settings  # what was taken once is tried first from now on
@@ -131,8 +138,9 @@ class EndpointVision:
 
 
 def _no_images(model: str, fault: BackendFault) -> BackendFault:
-    return BackendFault(
+    told = BackendFault(
         "endpoint_takes_no_images",
-        f"{model} does not take pictures: {fault.message}",
+        f"{model} does not take pictures, its server says",
         hint="name a model that does with --vision-model, or leave out --profile endpoint",
     )
+    return noting(told, fault.message, by="the endpoint's client")

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
+    from world_api.backends.chat.endpoint import Endpoint
     from world_api.core.ports import Clock, EmbeddingModel
     from world_api.world.sessions.eyes import Eyes
 
@@ -29,6 +30,10 @@ class Perception(StrEnum):
     CLASSICAL = "classical"
     ENDPOINT = "endpoint"
 
+
+#: The languages that a model which looks is asked for.
+LookLanguage = Literal["en", "zh"]
+DEFAULT_LANGUAGE: LookLanguage = "en"
 
 PerceptionOption = Annotated[
     Perception,
@@ -57,6 +62,10 @@ SideOption = Annotated[
 LooksOption = Annotated[
     int, typer.Option("--looks", min=0, help="With --profile endpoint: different looks for one question, at most.")
 ]
+LookLanguageOption = Annotated[
+    LookLanguage | None,
+    typer.Option("--look-language", help="With --profile endpoint: of what the model that looks says."),
+]
 PricesOption = Annotated[
     Path | None,
     typer.Option("--prices", metavar="FILE", help="USD per million tokens, by model, so that costs are told in money."),
@@ -75,6 +84,7 @@ class EyeChoices:
     frames: int = DEFAULT_FRAMES
     side: int = DEFAULT_SIDE
     looks: int | None = None
+    language: str = "en"
 
 
 def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str]) -> Eyes | None:
@@ -113,21 +123,19 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
             hint="name a model that does with --vision-model; if it has changed since, ask the doctor again",
         )
     chat = endpoint_model(name, clock=clock, environment=environment)
+    endpoint = Endpoint.from_environment(environment)
     return Eyes(
-        vision=EndpointVision(chat, longest_side=chosen.side),
-        embedder=None if chosen.embedding_model is None else _embedder(chosen.embedding_model, clock, environment),
+        vision=EndpointVision(chat, at=endpoint.address, longest_side=chosen.side, language=chosen.language),
+        embedder=None if chosen.embedding_model is None else _embedder(chosen.embedding_model, endpoint, clock),
         choice=FrameChoice(most=chosen.frames),
         most_looks=chosen.looks,
-        host=Endpoint.from_environment(environment).host,
+        host=endpoint.host,
     )
 
 
-def _embedder(name: str, clock: Clock, environment: Mapping[str, str]) -> EmbeddingModel:
-    from world_api.backends.chat.endpoint import Endpoint
+def _embedder(name: str, endpoint: Endpoint, clock: Clock) -> EmbeddingModel:
     from world_api.backends.chat.openai_chat import OpenAIChatModel
     from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
 
-    endpoint = Endpoint.from_environment(environment)
-    return EndpointEmbedder(
-        OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random, wire=EmbeddingsWire())
-    )
+    model = OpenAIChatModel(endpoint, name, clock=clock, sleep=time.sleep, chance=random.random, wire=EmbeddingsWire())
+    return EndpointEmbedder(model, at=endpoint.address)

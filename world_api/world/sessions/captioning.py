@@ -205,4 +205,7 @@ def _told(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
     kept = f"{made} of {wanted} captions were made and are kept; run it again to go on"
     hint = f"{fault.hint}; {kept}" if fault.hint else kept
     kind = type(fault) if type(fault) is not VideoWorldError else BackendFault
-    return kind(fault.code, fault.message, hint=hint)
+    told = kind(fault.code, fault.message, hint=hint)
+    for said in getattr(fault, "__notes__", ()):  # what the server said, for people
+        told.add_note(said)
+    return told

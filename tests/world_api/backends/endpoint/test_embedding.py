@@ -32,6 +32,27 @@ def test_texts_become_unit_vectors_in_their_order(embedder: EndpointEmbedder, vi
     assert [(item.request, item.prompt, item.purpose) for item in book.items] == [("name", 9, "perception")]
 
 
+def test_texts_that_no_encoding_can_write_are_embedded(embedder: EndpointEmbedder, vision_server: VisionServer) -> None:
+    embedder.embed_texts(["a \ud800 b"], "name")
+    assert vision_server.embedded[0]["input"] == ["a \ufffd b"]
+
+
+def test_vectors_of_two_servers_are_told_apart(embedder: EndpointEmbedder) -> None:
+    other = EndpointEmbedder(embedder._model, at="https://elsewhere.example/v1")
+    assert other.producer != embedder.producer
+
+
+def test_large_numbers_become_a_unit_vector(chat_server: ChatServer) -> None:
+    clock = SteppingClock()
+    endpoint = Endpoint(base_url=chat_server.url, api_key="k")
+    model = OpenAIChatModel(endpoint, "emb", clock=clock, sleep=clock.sleep, wire=EmbeddingsWire())
+    data, usage = [item(0, [3e29, 4e29])], {"prompt_tokens": 10**400}
+    chat_server.play({"object": "list", "data": data, "usage": usage})
+    found = EndpointEmbedder(model).embed_texts(["a"], "name")
+    assert np.allclose(found.vectors, [[0.6, 0.8]])
+    assert found.spent.estimated
+
+
 def item(index: Any, vector: Any) -> dict[str, Any]:
     return {"object": "embedding", "index": index, "embedding": vector}
 
@@ -48,6 +69,7 @@ def item(index: Any, vector: Any) -> dict[str, Any]:
         [item(0, [1.0]), item(1, [])],
         [item(0, [1.0]), item(1, [None])],
         [item(0, [1.0]), item(1, [1e300])],
+        [item(0, [1.0]), item(1, [10**400])],
         [item(0, [1.0]), "x"],
     ],
 )
