@@ -157,9 +157,13 @@ def run(
     groups: WithOption = None,
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
+    embedding_model: looking.EmbeddingModelOption = None,
     frames: looking.FramesOption = looking.DEFAULT_FRAMES,
     side: looking.SideOption = looking.DEFAULT_SIDE,
+    look_language: looking.LookLanguageOption = None,
     looks: looking.LooksOption = looking.DEFAULT_LOOKS,
+    prices: looking.PricesOption = None,
+    yes: looking.YesOption = False,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.emit import inputs_schema
@@ -171,7 +175,7 @@ def run(
     from tool_induction.runtime.tree import tree_lines
     from world_api.backends.clocks import SystemClock
     from world_api.core.ambient.spending import ledger
-    from world_api.exposure.perceiving.consent import spent_text
+    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in, spent_text
     from world_api.operations import run as run_operation
     from world_api.profiles import open_session
 
@@ -182,15 +186,17 @@ def run(
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
     eyes = looking.eyes_of(
         looking.EyeChoices(
-            profile=profile.value, model=None, vision_model=vision_model, frames=frames, side=side, looks=looks
+            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
+            frames=frames, side=side, looks=looks, language=look_language or looking.DEFAULT_LANGUAGE,
         ),
         clock=clock,
         environment=os.environ,
-    )
+    )  # fmt: skip
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
+    agree_to_looking(store, video, eyes, prices_in(prices), yes=yes, during="for this run of the tool")
     opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     recorded = Trace()
     call = partial(run_operation, opened)

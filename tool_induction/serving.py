@@ -49,8 +49,10 @@ def serve(
     judge_record: JudgeRecordOption = None,
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
+    embedding_model: looking.EmbeddingModelOption = None,
     frames: looking.FramesOption = looking.DEFAULT_FRAMES,
     side: looking.SideOption = looking.DEFAULT_SIDE,
+    look_language: looking.LookLanguageOption = None,
     looks: looking.LooksOption = looking.DEFAULT_LOOKS,
     prices: looking.PricesOption = None,
     yes: looking.YesOption = False,
@@ -70,12 +72,13 @@ def serve(
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
     eyes = looking.eyes_of(
         looking.EyeChoices(
-            profile=profile.value, model=None, vision_model=vision_model, frames=frames, side=side, looks=looks
+            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
+            frames=frames, side=side, looks=looks, language=look_language or looking.DEFAULT_LANGUAGE,
         ),
         clock=clock,
         environment=os.environ,
-    )
-    agree_to_looking(store, video_id, eyes, prices_in(prices), yes=yes)
+    )  # fmt: skip
+    agree_to_looking(store, video_id, eyes, prices_in(prices), yes=yes, during="as long as this serves")
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"

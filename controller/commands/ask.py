@@ -67,6 +67,7 @@ def ask(
     embedding_model: looking.EmbeddingModelOption = None,
     frames: looking.FramesOption = looking.DEFAULT_FRAMES,
     side: looking.SideOption = looking.DEFAULT_SIDE,
+    look_language: looking.LookLanguageOption = None,
     looks: looking.LooksOption = looking.DEFAULT_LOOKS,
     yes: looking.YesOption = False,
     store: StoreOption = DEFAULT_STORE,
@@ -92,10 +93,11 @@ def ask(
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
+    spoken = language_of(asked.text) if language == "auto" else language
     eyes = looking.eyes_of(
         looking.EyeChoices(
             profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks,
+            frames=frames, side=side, looks=looks, language=look_language or spoken,
         ),
         clock=clock,
         environment=environment,
@@ -107,7 +109,7 @@ def ask(
             rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window
         ),
         prices=prices_in(prices),
-        language=language_of(asked.text) if language == "auto" else language,
+        language=spoken,
         library=load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
         judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
         domain=load_domain(domain) if domain is not None else None,
@@ -116,9 +118,9 @@ def ask(
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
+    agree_to_looking(store, video, eyes, context.prices, yes=yes)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
-    agree_to_looking(store, video_id, eyes, context.prices, yes=yes)
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     journal = Journal(record) if record is not None else None

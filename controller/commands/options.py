@@ -28,7 +28,7 @@ HEADINGS = {
     ),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window"),
-    "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "looks", "yes"),
+    "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
     "World": ("store", "session", "commit"),
 }
 

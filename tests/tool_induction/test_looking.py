@@ -60,7 +60,7 @@ def tools(tmp_path: Path) -> Path:
 def test_the_frames_of_the_stretch_are_sent_with_the_question(
     cli: Cli, film_store: Path, vision_server: VisionServer
 ) -> None:
-    outcome = cli(*LOOK, "question=which colour?", *CHOSEN, "--json", store=film_store)
+    outcome = cli(*LOOK, "question=which colour?", *CHOSEN, "--yes", "--json", store=film_store)
     assert outcome.status == 0, outcome.err
     [body] = vision_server.requests
     times = [20.5, 21.5, 22.5, 23.5, 24.5, 25.5]
@@ -90,6 +90,10 @@ def test_a_tool_has_several_stretches_looked_at_and_tells_what_was_sent(
     cli: Cli, film_store: Path, vision_server: VisionServer, tools: Path
 ) -> None:
     run = ("tools", "run", str(tools), "look_everywhere", "question=what?", "--video", "film", *CHOSEN, "--json")
+    refused = cli(*run, store=film_store)
+    assert (refused.json["error"]["code"], vision_server.requests) == ("consent_needed", [])
+    assert "looking, for this run of the tool: at most 60 requests to eye at 127.0.0.1:" in refused.err
+    run = (*run, "--yes")
     first = cli(*run, store=film_store)
     assert first.status == 0, first.err
     assert len(first.json["outputs"]["answers"]) == len(vision_server.requests) == 4

@@ -14,10 +14,12 @@ from world_api.core.faults import VideoWorldError
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
 from world_api.exposure.perceiving.options import (
     DEFAULT_FRAMES,
+    DEFAULT_LANGUAGE,
     DEFAULT_SIDE,
     EmbeddingModelOption,
     EyeChoices,
     FramesOption,
+    LookLanguageOption,
     PricesOption,
     SideOption,
     VisionModelOption,
@@ -107,6 +109,7 @@ def build(
     embedding_model: EmbeddingModelOption = None,
     frames: FramesOption = DEFAULT_FRAMES,
     side: SideOption = DEFAULT_SIDE,
+    look_language: LookLanguageOption = None,
     prices: PricesOption = None,
     yes: YesOption = False,
     as_json: JsonOption = False,
@@ -125,7 +128,7 @@ def build(
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
     chosen = EyeChoices(
         profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-        frames=frames, side=side,
+        frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
     )  # fmt: skip
     job = _caption_job(chosen, prices, yes=yes)
     options = BuildOptions(

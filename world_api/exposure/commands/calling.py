@@ -24,17 +24,23 @@ from world_api.exposure.cli import (
     show,
     to_json,
 )
-from world_api.exposure.perceiving.consent import spent_text
+from world_api.exposure.perceiving.consent import agree_to_looking, prices_in, spent_text
 from world_api.exposure.perceiving.options import (
     DEFAULT_FRAMES,
+    DEFAULT_LANGUAGE,
+    DEFAULT_LOOKS,
     DEFAULT_SIDE,
     EmbeddingModelOption,
     EyeChoices,
     FramesOption,
+    LookLanguageOption,
+    LooksOption,
     Perception,
     PerceptionOption,
+    PricesOption,
     SideOption,
     VisionModelOption,
+    YesOption,
     eyes_of,
 )
 
@@ -58,6 +64,10 @@ def call(
     embedding_model: EmbeddingModelOption = None,
     frames: FramesOption = DEFAULT_FRAMES,
     side: SideOption = DEFAULT_SIDE,
+    look_language: LookLanguageOption = None,
+    looks: LooksOption = DEFAULT_LOOKS,
+    prices: PricesOption = None,
+    yes: YesOption = False,
     groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,18 +76,22 @@ def call(
 
     from world_api.backends.clocks import SystemClock
     from world_api.core.ambient.spending import ledger
-    from world_api.operations import EVERY_OPERATION, run
+    from world_api.operations import EVERY_OPERATION, operations_for, run
     from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
+    declared = EVERY_OPERATION.get(operation)
+    is_on = operation in operations_for(groups or ())
+    most_looks = min(looks, declared.looks + declared.price.model_calls) if declared is not None and is_on else 0
     chosen = EyeChoices(
         profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
-        frames=frames, side=side,
+        frames=frames, side=side, looks=most_looks, language=look_language or DEFAULT_LANGUAGE,
     )  # fmt: skip
     eyes = eyes_of(chosen, clock=SystemClock(), environment=os.environ)
+    if eyes is not None and (most_looks or eyes.embedder is not None):
+        agree_to_looking(store, video, eyes, prices_in(prices), yes=yes, during="for this call")
     opened = open_session(store, video, as_of=as_of, name=session, seeing=eyes, groups=groups or ())
-    declared = EVERY_OPERATION.get(operation)
     properties = declared.parameters_schema()["properties"] if declared else {}
     arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
     with ledger() as book:

@@ -57,7 +57,13 @@ def caption_world(store: Path, video_id: str, job: CaptionJob) -> dict[str, Any]
         "kept": done.kept,
         "embedded": embedded,
         "failed": [
-            {"start_time": span.start, "end_time": span.end, **fault.record()["error"]} for span, fault in done.failed
+            {
+                "start_time": span.start,
+                "end_time": span.end,
+                **fault.record()["error"],
+                "notes": list(getattr(fault, "__notes__", ())),
+            }
+            for span, fault in done.failed
         ],
         "tokens": {
             "prompt": sum(item.prompt for item in book.items),
@@ -91,6 +97,7 @@ def told(record: dict[str, Any]) -> list[str]:
     for item in record["failed"][:_SHOWN]:
         stretch = f"{clock_text(item['start_time'])} to {clock_text(item['end_time'])}"
         lines.append(f"  no caption of {stretch}: {item['message']} [{item['code']}]")
+        lines += [f"    {said}" for said in item["notes"]]
     if len(record["failed"]) > _SHOWN:
         lines.append(f"  and of {len(record['failed']) - _SHOWN} more; run it again to ask for them again")
     return lines

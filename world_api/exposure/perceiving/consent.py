@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,21 +76,40 @@ def agree(text: str, *, yes: bool, answer: Callable[[], str] | None = None) -> N
         raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
 
 
-def agree_to_looking(store: Path, video_id: str, eyes: Eyes | None, prices: Prices, *, yes: bool) -> None:
-    """Show the most that looking for one question may send, and go on only where that is agreed to.
+def agree_to_looking(
+    store: Path, video: str, eyes: Eyes | None, prices: Prices, *, yes: bool, during: str = "for this question"
+) -> None:
+    """Show the most that looking may send, and go on only where that is agreed to.
+
+    ``video`` is the id of a world, or a file that need not have one yet: nothing is built. ``during`` says what the looks
+    are for.
 
     Raises:
         BackendFault: ``consent_needed``, ``consent_refused``.
         StoreFault: as opening a world names it.
+        MediaFault: as probing a file names it.
     """
     if eyes is None:
         return
-    from world_api.world.disk.stored import open_world
     from world_api.world.sessions.captioning import estimate_question
 
-    video = open_world(store, video_id).manifest.video
-    estimate = estimate_question(eyes, video.width, video.height)
-    agree(estimate_text("looking, for this question", estimate, eyes, prices), yes=yes)
+    estimate = estimate_question(eyes, *_frame_size(store, video))
+    agree(estimate_text(f"looking, {during}", estimate, eyes, prices), yes=yes)
+
+
+def _frame_size(store: Path, video: str) -> tuple[int, int]:
+    """Width and height, in pixels, of the frames of a world or of a file."""
+    from world_api.build.media.apart.worker import MediaWorker
+    from world_api.core.identifiers import is_name
+    from world_api.world.disk.stored import open_world
+
+    path = Path(video).expanduser()
+    if is_name(video) and not path.is_file():
+        known = open_world(store, video).manifest.video
+        return known.width, known.height
+    with closing(MediaWorker()) as worker:
+        found = worker.probe(path)
+    return found.width, found.height
 
 
 def spent_text(spent: Sequence[Spent], eyes: Eyes) -> str:
