@@ -222,6 +222,52 @@ def test_lines_that_all_begin_at_once_do_not_hold_the_reader_up(make_world: Worl
     assert "80 more lines" in only["hint"]
 
 
+def speech(start: float, end: float, text: str) -> dict[str, Any]:
+    return {"start": start, "end": end, "text": text, "speaker": "", "known_at": end, **LINE}
+
+
+def test_a_line_that_is_cut_is_named(make_world: WorldMaker) -> None:
+    texts = [speech(5.0, 6.0, "short"), speech(12.5, 20.0, "w" * 2500), speech(30.0, 40.0, "v" * 2100)]
+    make_world(made_rows() | {"screen_texts": [], "speech": texts})
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    result = call(session, "read_transcript", start_time=0.0, end_time=60.0)
+    assert [len(line["text"]) for line in result["lines"]] == [5, 2000, 2000]
+    assert (result["truncated"], result["next_start_time"]) == (True, None)
+    assert result["hint"] == "the line at 12.5 s (and 1 more) is cut at 2000 characters; it has 2500"
+    whole = call(session, "read_transcript", start_time=0.0, end_time=12.0)
+    assert (whole["truncated"], whole["hint"]) == (False, "")
+
+
+def test_lines_that_go_on_over_a_page_are_counted_once_when_reading_on(make_world: WorldMaker) -> None:
+    running = [speech(0.0, 60.0, "r" * 2500), speech(0.1, 59.0, "all the time")]
+    short = [speech(round(1 + 0.2 * n, 3), round(1.3 + 0.2 * n, 3), f"line {n}") for n in range(200)]
+    make_world(made_rows() | {"screen_texts": [], "speech": running + short})
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    first = call(session, "read_transcript", start_time=0.0, end_time=60.0)
+    assert first["spoken"] == 202
+    assert "begins_inside true" in first["hint"]
+    assert "the line at 0 s is cut" in first["hint"]
+    on = {"start_time": first["next_start_time"], "end_time": 60.0}
+    second = call(session, "read_transcript", **on, begins_inside=True)
+    assert second["spoken"] == len(second["lines"]) == 202 - len(first["lines"])
+    assert (second["next_start_time"], second["truncated"], second["hint"]) == (None, False, "")
+    again = call(session, "read_transcript", **on)["lines"]
+    assert {line["text"][:8] for line in again} >= {"r" * 8, "all the "}
+
+
+def test_more_lines_at_one_moment_than_a_page_holds_are_told_once_wherever_the_page_begins(
+    make_world: WorldMaker,
+) -> None:
+    at_once = [speech(5.0, 9.0, f"line {n}") for n in range(200)]
+    make_world(made_rows() | {"screen_texts": [], "speech": [*at_once, speech(20.0, 21.0, "the last")]})
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    for start in (0.0, 5.0):
+        page = call(session, "read_transcript", start_time=start, end_time=60.0)
+        assert (len(page["lines"]), page["next_start_time"]) == (120, 20.0)
+        assert "1 more lines; read on" in page["hint"]
+        assert "80 more lines that begin at once are left out" in page["hint"]
+
+
 def test_silence_is_told_apart_from_speech_that_nobody_wrote_down(make_world: WorldMaker) -> None:
     make_world(made_rows() | {"speech": []})
     unheard = open_session(make_world.store, "made", name=None, groups=INSPECT)
