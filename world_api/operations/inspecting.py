@@ -58,6 +58,13 @@ LeastConfidence = Annotated[
         description="Leave out what its source is less sure of, 0 to 1; what has no confidence passes. Null for all.",
     ),
 ]
+BeginsInside = Annotated[
+    bool,
+    Field(
+        description="Leave out lines that began before start_time. True when reading on at next_start_time: the page "
+        "before told them.",
+    ),
+]
 Cursor = Annotated[
     str | None,
     Field(
@@ -105,12 +112,20 @@ def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
-def read_transcript(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Transcript:
+def read_transcript(
+    session: Session,
+    *,
+    video_id: VideoId,
+    start_time: StartTime,
+    end_time: EndTime,
+    begins_inside: BeginsInside = False,
+) -> Transcript:
     """Read all lines that are said or stand on the screen in a stretch, word for word, in time order.
 
-    Each says its source (speech or screen_text) and who speaks, where that is known. Long ones go on at next_start_time.
+    Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
+    a line of more than 2000 characters is cut, and hint names it.
     """
-    return transcript(session, stretch(session, video_id, start_time, end_time))
+    return transcript(session, stretch(session, video_id, start_time, end_time), begins_inside=begins_inside)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tool_induction.compiler.compiling import CompiledTool, compile_document
-from tool_induction.libraries.arms.composites import composites_like
+from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.placebo import placebo_of
 from tool_induction.libraries.forking import ancestor_of
 from tool_induction.library import Origin, ToolLibrary, freeze_library
@@ -64,12 +64,10 @@ def make_arm(
     tools: Mapping[str, CompiledTool] = library.tools
     how, domain = str(library.manifest.get("origin", "brought")), str(library.manifest.get("domain", ""))
     if kind == "random":
-        tools, how, domain = (
-            compile_document(composites_like(library.tools, seed=seed)).require(),
-            "random composites",
-            "",
-        )
-        details["seed"] = seed
+        drawn = composites_like(library.tools, seed=seed, allow_judge=allow_judge, groups=groups)
+        tools = compile_document(document_of(drawn), allow_judge=allow_judge, groups=groups).require()
+        how, domain = "random composites", ""
+        details |= {"seed": seed, "composites": [item.record() for item in drawn]}
     else:
         details |= {
             key: {name: item for name, item in value.items() if name not in _BESIDE} if key == "induction" else value

@@ -44,7 +44,7 @@ class WorkThread:
     """
 
     def __init__(self, name: str) -> None:
-        self._work: SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Callable[[], None], Callable[[], None], str] | None] = SimpleQueue()
         self._thread = Thread(target=self._do_all, name=name, daemon=True)
         self._lock = Lock()
         self._left = 0
@@ -53,14 +53,17 @@ class WorkThread:
         self._failure: BaseException | None = None
         self._is_stopped = False
 
-    def give(self, work: Callable[[], None], *, instead: Callable[[], None] = lambda: None) -> None:
-        """Something to do after what was given before; ``instead`` is done where nothing more is to be done."""
+    def give(self, work: Callable[[], None], *, stage: str, instead: Callable[[], None] = lambda: None) -> None:
+        """Something to do after what was given before; ``instead`` is done where nothing more is to be done.
+
+        What it raises carries a note of the stage that it was for: others that share the thread raise it, too.
+        """
         with self._lock:
             self._left += 1
             self._rests.clear()
             if self._thread.ident is None:
                 self._thread.start()
-        self._work.put((work, instead))
+        self._work.put((work, instead, stage))
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
@@ -78,21 +81,22 @@ class WorkThread:
 
     def _do_all(self) -> None:
         while (item := self._work.get()) is not None:
-            work, instead = item
+            work, instead, stage = item
             if self._is_stopped or self._failure is not None:
                 instead()
             else:
-                self._do(work)
+                self._do(work, stage)
             with self._lock:
                 self._left -= 1
                 if self._left == 0:
                     self._rests.set()
 
-    def _do(self, work: Callable[[], None]) -> None:
+    def _do(self, work: Callable[[], None], stage: str) -> None:
         try:
             work()
         # Whatever it is, the thread that checks raises it.
         except BaseException as failure:  # noqa: BLE001 - see above
+            failure.add_note(f"raised at work for the stage {stage!r}")
             self._failure = failure
 
 
@@ -106,11 +110,13 @@ class Keeper:
 
     def keep(self, stage: Stage, number: int, rows: Records) -> None:
         """Store the rows of a clip, after what was given before."""
-        self._thread.give(lambda: self._store(stage, number, rows))
+        self._thread.give(lambda: self._store(stage, number, rows), stage=stage.spec.name)
 
     def work(self, stage: Stage, number: int) -> None:
         """Work on a clip of a stage that needs no frames, after what was given before."""
-        self._thread.give(lambda: self._store(stage, number, stage.open(self._shelf.clip(number)).finish()))
+        self._thread.give(
+            lambda: self._store(stage, number, stage.open(self._shelf.clip(number)).finish()), stage=stage.spec.name
+        )
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now, waiting so many seconds; raises what a stage or storing raised."""
@@ -151,11 +157,11 @@ class Lane:
 
     def offer(self, shown: Shown) -> None:
         """Queue a frame that it wants."""
-        self._thread.give(lambda: self._see(shown), instead=shown.done)
+        self._thread.give(lambda: self._see(shown), stage=self.stage.spec.name, instead=shown.done)
 
     def end(self, duration: float) -> None:
         """The video is over after so many seconds: close what is left; clips that it does not reach are dropped."""
-        self._thread.give(lambda: self._finish(duration))
+        self._thread.give(lambda: self._finish(duration), stage=self.stage.spec.name)
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now, waiting so many seconds; raises what the stage raised."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,17 +19,20 @@ MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
-def transcript(session: Session, span: TimeSpan) -> Transcript:
-    """The lines of a stretch in time order, as many as one reads at once."""
+def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
+    """The lines of a stretch in time order, as many as one reads at once.
+
+    With ``begins_inside`` only those that begin in it: what the page before told is not told again.
+    """
     passages = passages_of(session.view)
     lines = _lines(passages, span)
-    told = _as_many_as_fit(passages, lines)
-    goes_on = _goes_on(passages, lines, told, span)
-    if goes_on is not None:
-        # What begins together is told together, by the next page, unless it fills this one.
-        told = min(told, int(np.searchsorted(passages.starts[lines], goes_on))) or told
+    if begins_inside:
+        lines = lines[passages.starts[lines] >= span.start]
+    told, goes_on = _page(passages, lines, span)
     page = [passages[position] for position in lines[:told].tolist()]
     left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
+    cut = [passage for passage in page if len(passage.text) > LONGEST_LINE]
+    before = len(lines) if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on))
     return Transcript(
         lines=[_line(passage) for passage in page],
         spoken=spoken,
@@ -36,8 +40,8 @@ def transcript(session: Session, span: TimeSpan) -> Transcript:
         told_until=round_time(span.end) if goes_on is None else goes_on,
         next_start_time=goes_on,
         evidence=cite_passages(session, page),
-        truncated=left > 0 or any(len(passage.text) > LONGEST_LINE for passage in page),
-        hint=_hint(session, left, goes_on, spoken),
+        truncated=left > 0 or bool(cut),
+        hint="; ".join([*_left(left, before - told, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
     )
 
 
@@ -77,25 +81,41 @@ def _line(passage: Passage) -> TranscriptLine:
     )
 
 
-def _goes_on(passages: Passages, lines: Positions, told: int, span: TimeSpan) -> float | None:
-    """Where the next page begins, later than this one; None where nothing is left.
+def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
+    """How many lines are told, and where the next page begins, later than this one; None where nothing is left.
 
-    So many lines at one moment that no page holds them are left out beyond the first ones.
+    What begins together is told together, by the next page, unless it fills this one: so many lines at one moment that no page
+    holds them are left out beyond the first ones. All other lines that begin before the next page are told by this one.
     """
+    told = _as_many_as_fit(passages, lines)
     for start in map(float, passages.starts[lines[told:]].tolist()):
         at = math.floor(start * 1000) / 1000.0
-        if at > span.start:
-            return at
-    return None
+        before = int(np.searchsorted(passages.starts[lines], at))
+        if at > span.start and before > 0:
+            return min(told, before), at
+    return told, None
 
 
-def _hint(session: Session, left: int, goes_on: float | None, spoken: int) -> str:
+def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
+    """What is not told here: ``left`` lines, of which ``skipped`` begin before the next page."""
     if goes_on is not None:
-        return f"{left} more lines; read on with start_time {goes_on:g}"
-    if left:
-        return f"{left} more lines that begin at once are left out"
-    if spoken:
-        return ""
+        yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
+    if skipped > 0:
+        yield f"{skipped} more lines that begin at once are left out"
+
+
+def _cut(passages: Sequence[Passage]) -> Iterator[str]:
+    """Which lines are not told word for word to their end."""
+    if passages:
+        first = passages[0]
+        others = f" (and {len(passages) - 1} more)" if len(passages) > 1 else ""
+        yield (
+            f"the line at {round_time(first.span.start):g} s{others} is cut at {LONGEST_LINE} characters; "
+            f"it has {len(first.text)}"
+        )
+
+
+def _silence(session: Session) -> str:
     view = session.view
     if not view.world.manifest.video.has_audio and not view.has_rows("speech"):
         return "the video has no sound"

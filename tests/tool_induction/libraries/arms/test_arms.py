@@ -13,9 +13,11 @@ from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.emit import openai_face
 from tool_induction.domains.guard import Seen
+from tool_induction.language import limits
 from tool_induction.language.model import walk_steps
-from tool_induction.libraries.arms.composites import composites_like
+from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
+from tool_induction.libraries.arms.placebo import placebo_of
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.running import run_tool
 from world_api.core.faults import ToolFault
@@ -43,15 +45,121 @@ def test_an_arm_is_frozen_and_loads_like_any_library(kind: str, tmp_path: Path) 
     assert loaded.manifest["lineage"][-1]["content_hash"] == parent.hash
 
 
+def call(api: str, save_as: str, *, over: str | None = None, most: int = 0, **params: Any) -> dict[str, Any]:
+    loop = {"loop_over": over, "max_items": most} if over else {}
+    params = {"video_id": "{{ video_id }}", **params}
+    return {"type": "call_world_api", "api": api, "params": params, "save_as": save_as, **loop}
+
+
+SPAN = {"start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"}
+SEARCH = call("search_segments_by_text", "hits", query="{{ query }}", top_k=20)
+
+
+def tool(name: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    """A tool that gives what its last step binds."""
+    return {
+        "tool_name": name,
+        "description": f"Does {name.replace('_', ' ')} for what is looked for.",
+        "inputs": {"video_id": "string", "query": "string"},
+        "outputs": {"found": {"type": "list", "from": f"{{{{ {steps[-1]['save_as']} }}}}"}},
+        "steps": list(steps),
+    }
+
+
+JUDGE = {"type": "judge", "inputs": "hits", "question": "Is it so?", "answers": ["yes", "no"], "max_items": 8}
+#: Tools that have a model look, and one that has it judge.
+DEAR = [
+    tool("look_closely", SEARCH, call("inspect_segment", "seen", over="hits", most=10, question="{{ query }}", **SPAN)),
+    tool(
+        "read_then_look",
+        call("scan_segments", "hits", query="{{ query }}"),
+        call("read_transcript", "lines", over="hits", most=4, **SPAN),
+        call("describe_segment", "told", over="hits", most=7, **SPAN),
+        call("inspect_segment", "seen", over="hits", most=3, question="{{ query }}", **SPAN),
+    ),
+    tool("look_at_actions", SEARCH, call("recognize_actions", "done", over="hits", most=20, **SPAN)),
+    tool("judge_hits", SEARCH, JUDGE | {"save_as": "judged"}),
+]
+
+
+def dear(tmp_path: Path) -> ToolLibrary:
+    compiled = compile_document({"tools": DEAR}, allow_judge=True, groups={"inspect"}).require()
+    origin = Origin(how="hand-written", date=DATE)
+    freeze_library(compiled, tmp_path / "dear", name="dear", origin=origin)
+    return load_library(tmp_path / "dear", allow_judge=True, groups={"inspect"})
+
+
+#: How many times another each part of a price may be, one more added to both, to seconds a hundredth.
+NEAR = 1.1
+
+
 @pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("groups", [frozenset[str](), frozenset({"inspect"})])
 @pytest.mark.parametrize("seed", range(4))
-def test_random_composites_are_as_many_as_long_and_as_dear(name: str, seed: int) -> None:
+def test_random_composites_are_as_many_as_long_and_as_dear_in_every_part(
+    name: str, groups: frozenset[str], seed: int
+) -> None:
     tools = load_library(name).tools
-    compiled = compile_document(composites_like(tools, seed=seed)).require()
+    drawn = composites_like(tools, seed=seed, groups=groups)
+    compiled = compile_document(document_of(drawn), groups=groups).require()
     assert len(compiled) == len(tools)
-    for composite, real in zip(compiled.values(), tools.values(), strict=True):
+    for composite, made_like, real in zip(compiled.values(), drawn, tools.values(), strict=True):
         assert length(composite) == length(real)
-        assert composite.price.most.calls == real.price.most.calls
+        assert composite.price.most.calls == real.price.most.calls == made_like.aim.calls
+        assert near(composite.price.most.seconds + 0.01, real.price.most.seconds + 0.01)
+        assert {
+            part: ratio for part, ratio in made_like.takes.ratios(made_like.aim).items() if not near(ratio, 1)
+        } == {}
+
+
+def near(one: float, other: float) -> bool:
+    return one <= other * NEAR and other <= one * NEAR
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_composites_of_tools_that_have_models_look_and_judge_are_as_dear(tmp_path: Path, seed: int) -> None:
+    library = dear(tmp_path)
+    folder = tmp_path / f"random_{seed}"
+    make_arm("random", library, folder, name="random", date=DATE, seed=seed, allow_judge=True, groups={"inspect"})
+    arm = load_library(folder, allow_judge=True, groups={"inspect"})
+    for composite, real in zip(arm.tools.values(), library.tools.values(), strict=True):
+        assert (composite.price.most.tokens, composite.price.most.model_calls, composite.price.most.calls) == (
+            real.price.most.tokens, real.price.most.model_calls, real.price.most.calls,
+        )  # fmt: skip
+        assert near(composite.price.most.seconds, real.price.most.seconds)
+        assert length(composite) == length(real)
+    told = arm.manifest["composites"]
+    assert [item["like"] for item in told] == list(library.tools)
+    assert [item["takes_of_like"]["looks"] for item in told] == [0, 7, 20, 0]
+    assert [item["takes"]["looks"] for item in told] == [0, 7, 20, 0]
+    assert [item["judges"] for item in told] == [False, False, False, True]
+    assert all(near(ratio, 1) for item in told for ratio in item["ratios"].values())
+
+
+def test_a_price_that_no_composite_can_have_is_told_in_the_manifest(tmp_path: Path) -> None:
+    lone = tool("look_once", call("describe_segment", "told", start_time=0, end_time=5))
+    lone["outputs"] = {"told": {"type": "string", "from": "{{ told.caption }}"}}
+    lone["inputs"] = {"video_id": "string"}
+    compiled = compile_document(lone).require()
+    library = freeze_library(compiled, tmp_path / "lone", name="lone", origin=Origin(how="hand-written", date=DATE))
+    [told] = make_arm("random", library, tmp_path / "random", name="random", date=DATE).manifest["composites"]
+    assert (told["steps"], told["steps_of_like"]) == (2, 1)
+    assert (told["takes"]["calls"], told["takes_of_like"]["calls"], told["ratios"]["calls"]) == (2, 1, 1.5)
+    assert told["ratios"]["looks"] == 1.0
+
+
+def test_what_a_wrapper_takes_through_the_tools_it_calls_is_its_composite_s_too() -> None:
+    inner = tool(
+        "look_often",
+        SEARCH,
+        call("detect_objects", "seen", over="hits", most=12, timestamp="{{ item.center_time }}", category="any"),
+    )
+    params = {"video_id": "{{ video_id }}", "query": "{{ query }}"}
+    outer = tool("look_again", {"type": "call_tool", "tool": "look_often", "params": params, "save_as": "again"})
+    outer["outputs"] = {"found": {"type": "list", "from": "{{ again.found }}"}}
+    _, wrapper = composites_like(compile_document({"tools": [inner, outer]}).require(), seed=1)
+    assert wrapper.takes == wrapper.aim
+    assert wrapper.length == (2, 1)
 
 
 def test_random_composites_follow_from_the_seed_alone(tmp_path: Path) -> None:
@@ -65,7 +173,7 @@ def test_random_composites_follow_from_the_seed_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_random_composites_run_and_find_what_their_steps_find(name: str) -> None:
-    compiled = compile_document(composites_like(load_library(name).tools, seed=3)).require()
+    compiled = compile_document(document_of(composites_like(load_library(name).tools, seed=3))).require()
     world = schema_worlds()["many"]
     for tool in compiled.values():
         given = {"video_id": world.video_id, "query": "a red kettle"}
@@ -88,6 +196,42 @@ def test_a_placebo_is_told_word_for_word_like_the_real_tool_and_finds_nothing(na
         assert result["status"] == "empty", result
         assert result["evidence"] == []
         assert result["calls"]["logical"] == 0
+
+
+def long_tool(first: dict[str, Any], steps: int) -> dict[str, Any]:
+    """A tool of so many steps in one block."""
+    cut = {"type": "aggregate", "operation": "top_k", "inputs": "hits", "params": {"k": 5, "key": "start_time"}}
+    begun = [first] if first is SEARCH else [first, SEARCH]
+    return tool("go_a_long_way", *begun, *(cut | {"save_as": f"cut{n}"} for n in range(steps - len(begun))))
+
+
+@pytest.mark.parametrize("first", ["search", "require"])
+def test_a_placebo_of_a_tool_as_long_as_a_tool_may_be_is_told_and_priced_like_it(first: str, tmp_path: Path) -> None:
+    condition = {"type": "require", "condition": "{{ query != 'nothing' }}", "status": "error", "reason": "no query"}
+    document = long_tool(SEARCH if first == "search" else condition, limits.MAX_STEPS)
+    assert len(document["steps"]) == limits.MAX_STEPS
+    compiled = compile_document(document).require()
+    parent = freeze_library(compiled, tmp_path / "long", name="long", origin=Origin(how="hand-written", date=DATE))
+    [placebo] = made("placebo", parent, tmp_path / "placebo").tools.values()
+    [real] = parent.tools.values()
+    assert openai_face(placebo, strict=False) == openai_face(real, strict=False)
+    assert (placebo.price.expected, placebo.price.most) == (real.price.expected, real.price.most)
+    world = schema_worlds()["many"]
+    for query in ("a red kettle", "nothing"):
+        arguments = {"video_id": world.video_id, "query": query}
+        result = run_tool({placebo.name: placebo}, placebo.name, arguments, call=world, world=world)
+        assert (result["status"], result["calls"]["logical"], result["evidence"]) == ("empty", 0, [])
+
+
+def test_a_placebo_that_there_is_no_room_for_is_refused_by_name(tmp_path: Path) -> None:
+    document = long_tool(SEARCH, limits.MAX_STEPS)
+    block = {"type": "loop", "loop_over": "hits", "max_items": 1}
+    inner = [{"type": "set", "value": "{{ item.start_time }}", "save_as": f"start{n}"} for n in range(60)]
+    for number in range(4):
+        document["steps"][10 + number] = block | {"do": inner, "save_as": f"cut{9 + number}"}
+    with pytest.raises(ToolFault, match="no_placebo") as caught:
+        placebo_of(compile_document(document).require())
+    assert "go_a_long_way" in str(caught.value)
 
 
 def _required(tool: Any, name: str) -> bool:

@@ -57,7 +57,7 @@ class ScreenTexts:
         self._reader = reader
         self.spec = StageSpec(
             name="screen_texts",
-            version=3,
+            version=4,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
             parameters={
@@ -264,9 +264,11 @@ class ScreenTextsWorker:
         self._note([line.row for line in self._standing], seen.time)
 
     def _note(self, rows: list[Record], time: float) -> None:
-        """Store what a frame held, or that it held nothing."""
+        """Store what a frame held, or that it held nothing. What was noted of the same frame before it was read gives way."""
         moment = {"time": round_time(time), "known_at": known_time(time)}
         nothing = self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0)
+        while self._rows and self._rows[-1]["time"] == moment["time"]:
+            self._rows.pop()
         self._rows.extend([row | moment for row in rows] or [nothing])
         self._noted = time
 

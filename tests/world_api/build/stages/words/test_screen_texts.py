@@ -110,6 +110,38 @@ def test_text_that_stays_is_read_once_and_noted_again(make_frames: MakeFrames, w
     assert (reader.glances, reader.reads) == (1, 1)
 
 
+class TwoLineReader(FakeReader):
+    """Knows a second line, too, lower down."""
+
+    lower = Box(x1=8, y1=110, x2=160, y2=134)
+
+    def locate(self, image: Image) -> Sequence[Box]:
+        return [*super().locate(image), *([self.lower] if self._has_title(image[100:]) else [])]
+
+    def read(self, image: Image) -> Sequence[TextLine]:
+        below = TextLine(text="BELOW", box=self.lower, confidence=0.9)
+        return [*super().read(image), *([below] if self._has_title(image[100:]) else [])]
+
+
+def test_a_frame_that_is_read_when_lines_were_due_to_be_noted_again_is_noted_once(
+    make_frames: MakeFrames, wall: Image
+) -> None:
+    title = written(wall, "OPEN MOVIE")
+
+    def picture(time: float) -> Image:
+        if time < 5:
+            return wall
+        return title if time < 10 else written(title, "BY NOBODY", y=130)
+
+    reader = TwoLineReader()
+    rows = run(reader, make_frames(picture, start=0, end=14, rate=2))
+    assert reader.reads == 2
+    assert noted(rows) == [(0.0, ""), (6.0, "TITLE"), (11.0, "TITLE"), (11.0, "BELOW")]
+    whole = TimeSpan(start=0.0, end=30.0)
+    texts = join_readings(rows_from_records("screen_texts", rows), [whole], whole)
+    assert [(text.text, text.span.start) for text in texts] == [("TITLE", 6.0), ("BELOW", 11.0)]
+
+
 def test_where_a_text_ends_is_noted_without_reading(make_frames: MakeFrames, wall: Image) -> None:
     reader = FakeReader()
     frames = make_frames(lambda t: written(wall, "OPEN MOVIE") if 5 <= t < 9 else wall, start=0, end=25, rate=2)
