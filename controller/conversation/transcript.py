@@ -78,10 +78,19 @@ class Transcript:
         self.messages.append(message)
         self._tokens.append(estimate_tokens(message))
 
-    def add_result(self, message: Message, folds: Folds) -> None:
-        """Append a result, and what it is folded into when room is needed: a summary first, and when all are, even less."""
-        self._foldable[len(self.messages)] = folds
+    def add_result(self, message: Message, folds: Folds) -> int:
+        """Append a result, and what it is folded into when room is needed: a summary first, and when all are, even less.
+
+        Its place.
+        """
+        place = len(self.messages)
+        self._foldable[place] = folds
         self.add(message)
+        return place
+
+    def is_whole(self, place: int) -> bool:
+        """Whether the result in a place stands there as it was appended."""
+        return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
         """Tokens of the next request, by estimate and not scaled."""
