@@ -9,7 +9,7 @@ from typing import Literal
 from world_api.backends.chat.prices import Price, Prices
 from world_api.backends.chat.usage import Usage
 from world_api.core.ambient.spending import Spent
-from world_api.core.faults import EpisodeFault
+from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock
 
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
@@ -21,8 +21,8 @@ class Budget:
 
     Rounds are requests to the model, calls are tool calls that ran. Tokens are prompt and completion together, of the
     model and of those that look or judge for it; each distinct request counts once, as if nothing had been kept from earlier
-    runs. Seconds are wall time, ``money`` is in USD and needs the price of the model. All are looked at between rounds; calls and
-    seconds also within one.
+    runs. Seconds are wall time, ``money`` is in USD and needs the price of every model that is
+    charged. All are looked at between rounds; calls and seconds also within one.
 
     ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
     at the start of what the world holds, by systems that act in it; 0 for nothing.
@@ -62,6 +62,7 @@ class Meter:
         self._tokens = 0
         self._money = 0.0
         self._paid: set[str] = set()
+        self._unpriced: str | None = None  #: a model that was charged and has no price
         self._clock = clock
         self._began = clock.monotonic()
 
@@ -104,9 +105,24 @@ class Meter:
             return "money"
         return "seconds" if self.left() <= 0 else None
 
+    def refuse_unpriced(self) -> None:
+        """End an episode whose budget of money cannot be kept.
+
+        Raises:
+            BackendFault: ``no_price``, of a model that looks or judges.
+        """
+        if self.budget.money is not None and self._unpriced is not None:
+            raise BackendFault(
+                "no_price",
+                f"a budget of money needs the price of {self._unpriced!r}, which was charged",
+                hint="give its price too, or no budget of money",
+            )
+
     def _charge(self, model: str, usage: Usage) -> None:
         self._tokens += usage.total
         price = self._known.of(model)
         if price is not None:
             self.prices[model] = price
             self._money += price.money(usage)
+        elif usage.total:
+            self._unpriced = model

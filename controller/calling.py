@@ -14,62 +14,93 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any
 
 from controller.conversation.replies import ToolCall
 from controller.toolsets import Toolset
 from world_api.core.ambient.patience import patience
-from world_api.core.ambient.spending import Spent, ledger
+from world_api.core.ambient.spending import Ledger, Spent, ledger
 from world_api.core.last_resort import as_stored, observed
 from world_api.core.ports import Clock
 
 SIDE_BY_SIDE = 8
-#: Seconds for which a call is waited for at least, however little time the episode has left.
+#: Seconds for which the calls of a reply are waited for at least, all together, however little time the episode has left.
 _SHORTEST_WAIT = 0.5
-
-_Outcome = tuple[dict[str, Any], tuple[Spent, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A call that was made: its whole result, what it spent, and the seconds from the result before it to this one."""
+    """What became of a call: its whole result, what it spent, and the seconds from the result before it to this one.
+
+    ``given_up``: it had no end in time, and the result only says so. ``ran`` is False where there was no time to begin with it.
+    """
 
     result: dict[str, Any]
     spent: tuple[Spent, ...]
     seconds: float
+    given_up: bool = False
+    ran: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class _UnderWay:
+    """A call that was begun. The book is kept here, so that what a hanging call has spent is known."""
+
+    result: Future[dict[str, Any]]
+    book: Ledger
 
 
 class Calling:
     """Makes the calls of one episode. To be closed; a call that hangs is left behind and not waited for."""
 
     def __init__(
-        self, tools: Toolset, clock: Clock, *, overtime: dict[str, Any], reading: frozenset[str] = frozenset()
+        self,
+        tools: Toolset,
+        clock: Clock,
+        *,
+        overtime: dict[str, Any],
+        too_late: dict[str, Any],
+        reading: frozenset[str] = frozenset(),
     ) -> None:
         self._tools = tools
         self._reading = reading  #: of a system's own calls, which are not declared, those that only read
         self._declared = {tool.name: tool for tool in tools.get_tools()}
         self._clock = clock
         self._overtime = overtime  #: what stands in for the result of a call that was given up
+        self.too_late = too_late  #: and of one that was not begun
         self._workers = _Workers(SIDE_BY_SIDE)
 
     def make(self, calls: Sequence[ToolCall], *, left: float) -> list[Made]:
-        """The results of the calls, in their order. Calls that read are given up when ``left`` seconds are over.
+        """The results of the calls, in their order.
+
+        When ``left`` seconds are over, calls that read are given up, none is begun, and those under way ask no model any more.
 
         Raises:
             EpisodeFault: a tool's own; such an episode cannot go on.
         """
+        # Whether a call is begun shows in the record, so the recorded clock says it. Whoever waits for a thread goes by the
+        # machine's: in a replay nothing takes long, whatever the recorded clock says.
+        until = monotonic() + max(_SHORTEST_WAIT, left)
         began = last = self._clock.monotonic()
         made: list[Made] = []
         for together in self._together(calls):
-            for waited in self._started(together, left):
-                try:
-                    result, spent = waited.result(timeout=max(_SHORTEST_WAIT, left - (last - began)))
-                except TimeoutError:
-                    result, spent = self._overtime, ()
+            is_late = left - (last - began) <= 0
+            for waited in [None] * len(together) if is_late else self._started(together, until):
+                one = self._awaited(waited, until)
                 now = self._clock.monotonic()
-                made.append(Made(result=result, spent=spent, seconds=round(now - last, 6)))
+                made.append(replace(one, seconds=round(now - last, 6)))
                 last = now
         return _in_order_of_calls(made)
+
+    def _awaited(self, call: _UnderWay | None, until: float) -> Made:
+        if call is None:
+            return Made(result=self.too_late, spent=(), seconds=0.0, ran=False)
+        try:
+            result = call.result.result(timeout=max(0.0, until - monotonic()))
+        except TimeoutError:
+            return Made(result=self._overtime, spent=call.book.items, seconds=0.0, given_up=True)
+        return Made(result=result, spent=call.book.items, seconds=0.0, given_up=result is self._overtime)
 
     def close(self) -> None:
         """End the threads that have nothing to do."""
@@ -94,12 +125,12 @@ class Calling:
         declared = self._declared.get(call.tool)
         return call.tool not in self._reading if declared is None else declared.writes
 
-    def _started(self, calls: list[ToolCall], left: float) -> list[Future[_Outcome]]:
+    def _started(self, calls: list[ToolCall], until: float) -> list[_UnderWay]:
         """The calls under way. One that writes is made here and now: it must not go on after it was given up."""
-        waited: list[Future[_Outcome]] = [Future() for _ in calls]
+        waited = [_UnderWay(result=Future(), book=Ledger()) for _ in calls]
         in_turn: list[Callable[[], None]] = []
-        for call, future in zip(calls, waited, strict=True):
-            work = partial(_fulfil, future, partial(self._made, call, left))
+        for call, one in zip(calls, waited, strict=True):
+            work = partial(_fulfil, one.result, partial(self._made, call, one.book, until))
             if self._goes_alone(call):
                 work()
             elif call.tool in self._declared and self._declared[call.tool].in_turn:
@@ -110,13 +141,15 @@ class Calling:
             self._workers.submit(partial(_one_after_the_other, in_turn))
         return waited
 
-    def _made(self, call: ToolCall, left: float) -> _Outcome:
-        with ledger() as book, patience(max(_SHORTEST_WAIT, left)):
-            result = observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
-        return result, book.items
+    def _made(self, call: ToolCall, book: Ledger, until: float) -> dict[str, Any]:
+        left = until - monotonic()
+        if left <= 0 and not self._goes_alone(call):
+            return self._overtime  # nobody waits for it any more
+        with ledger(book), patience(left, now=monotonic):
+            return observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
 
 
-def _fulfil(future: Future[_Outcome], work: Callable[[], _Outcome]) -> None:
+def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for

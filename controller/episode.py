@@ -107,6 +107,7 @@ class FaultRecord:
 class RoundRecord:
     """One request to the model.
 
+    ``problems`` are what was wrong with the reply as a whole.
     ``thought`` is the reasoning text that came with the reply, where the server sends any. ``physical`` is False where the
     reply came from a cache of requests. ``folded`` counts the old results that were folded into summaries before it.
     """
@@ -115,7 +116,7 @@ class RoundRecord:
     tools_offered: bool
     usage: Usage
     finish_reason: str | None
-    problem: Problem | None
+    problems: list[Problem]
     thought: str | None = None
     physical: bool = True
     folded: int = 0
@@ -213,7 +214,7 @@ class Episode:
     @property
     def slips(self) -> dict[str, int]:
         """How often each kind of malformed reply or call occurred."""
-        problems = [item.problem for item in self.rounds]
+        problems: list[Problem | None] = [problem for item in self.rounds for problem in item.problems]
         problems += [problem for call in self.calls for problem in (call.problem, call.note)]
         return dict(sorted(Counter(problem for problem in problems if problem is not None).items()))
 

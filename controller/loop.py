@@ -30,7 +30,7 @@ from controller.toolsets import Toolset
 from controller.turns import Turns
 from world_api.backends.chat.prices import Prices
 from world_api.core.canonical import canonical, content_hash
-from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
@@ -66,12 +66,14 @@ def run_episode(
     Raises:
         EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a replayed model,
             toolset or clock.
+        ToolFault: ``duplicate_tool``: the tools have a ``submit_answer`` of their own.
     """
     started_at = clock.now()
     meter = Meter(budget, clock, model=model.name, prices=prices)
+    _refuse_second_submit(tools)
     declared = (*tools.get_tools(), submit_answer_tool(task.question, prompts.of_answer))
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
-    transcript = Transcript(tools=offer, window=budget.window)
+    transcript = Transcript(tools=offer, window=budget.window, filler=prompts.render("nothing_said"))
     book = PictureBook(pictures)
     requests = Requests(model, transcript, offer=offer, pictures=book, meter=meter, clock=clock)
     turns = Turns(task.question, tools=tools, opening=opening, meter=meter, clock=clock, prompts=prompts)
@@ -104,6 +106,13 @@ def run_episode(
         spans=cite(answer.spans, results) if answer is not None else [],
         timings=Timings(started_at=started_at, seconds=seconds, rounds=loop.timings),
     )
+
+
+def _refuse_second_submit(tools: Toolset) -> None:
+    if any(tool.name == SUBMIT_ANSWER for tool in tools.get_tools()):
+        raise ToolFault(
+            "duplicate_tool", f"a tool is named {SUBMIT_ANSWER!r}, as is the loop's own", hint="rename the tool"
+        )
 
 
 class _Loop:
@@ -163,6 +172,7 @@ class _Loop:
     def _converse(self, meter: Meter) -> _Ending:
         slips = 0
         while True:
+            meter.refuse_unpriced()
             limit = meter.reached()
             if limit is not None:
                 return self._force(limit, meter)
@@ -175,7 +185,7 @@ class _Loop:
             except TimeUp:
                 return self._force("seconds", meter)
             if reply.calls:
-                answer, any_ran = self._turns.take(
+                answer, slipped = self._turns.take(
                     reply.calls,
                     round_number=len(self.rounds),
                     transcript=self._transcript,
@@ -183,12 +193,11 @@ class _Loop:
                 )
                 if answer is not None:
                     return _Ending(outcome="submitted", answer=answer)
-                slips = 0 if any_ran else slips + 1
+                slips = slips + 1 if slipped else 0
                 continue
             answer, problem = self._said(reply)
             if problem is None:
                 return _Ending(outcome="prose", answer=answer)
-            self._mark_round(problem)
             detail = str(self._opening.answer_after) if problem == "early_answer" else ""
             self._say(canonical({"error": self._prompts.notice(problem, detail)}))
             slips += 1
@@ -198,12 +207,15 @@ class _Loop:
         if reply.fault is not None:
             return None, reply.fault
         if self._turns.is_early:
+            self._mark_round("early_answer")
             return None, "early_answer"
-        answer = self._prose(reply)
+        answer = self._prose(reply)  # which marks one that was cut off
         if answer is None or answer.value is None:
-            self._turns.last_words = answer
-            return answer, "untyped_answer"
-        return answer, None
+            self._mark_round("untyped_answer")
+        problem = next(iter(self.rounds[-1].problems), None)
+        if problem is not None:
+            self._turns.last_words = answer or self._turns.last_words
+        return answer, problem
 
     def _force(self, reason: str, meter: Meter) -> _Ending:
         """Ask once, without tools, for the best answer."""
@@ -241,6 +253,8 @@ class _Loop:
 
     def _prose(self, reply: Reply) -> Answer | None:
         """The words of a reply as the answer; marked where the server says that they were cut off."""
+        if reply.content == self._prompts.render("nothing_said"):
+            return None  # it only repeats what stands for its silence
         if reply.content and self.rounds[-1].finish_reason == "length":
             self._mark_round("cut_reply")
         return read_answer(self._question, reply.content)
@@ -257,7 +271,7 @@ class _Loop:
                 tools_offered=tools_offered,
                 usage=asked.usage,
                 finish_reason=asked.finish_reason,
-                problem=reply.fault,
+                problems=[reply.fault] if reply.fault is not None else [],
                 thought=reply.thought,
                 physical=asked.physical,
                 folded=asked.folded,
@@ -267,7 +281,7 @@ class _Loop:
         return reply
 
     def _mark_round(self, problem: Problem) -> None:
-        self.rounds[-1] = replace(self.rounds[-1], problem=problem)
+        self.rounds[-1] = replace(self.rounds[-1], problems=[*self.rounds[-1].problems, problem])
 
     def _say(self, text: str) -> None:
         self._transcript.add({"role": "user", "content": text})

@@ -20,8 +20,11 @@ from controller.episode import CallRecord
 from controller.questions import Question
 from controller.toolsets import Toolset, judging_tokens, split_result
 from world_api.core.canonical import canonical
-from world_api.core.faults import ErrorBody
 from world_api.core.ports import Clock
+
+_MALFORMED: frozenset[Problem] = frozenset(
+    {"bad_call", "arguments_not_json", "arguments_not_object", "unknown_tool", "bad_answer"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +55,14 @@ class Turns:
         self._meter = meter
         self._prompts = prompts
         reading = frozenset(first.tool for first in opening.first_calls if first.reads)
-        self._calling = Calling(tools, clock, overtime={"error": prompts.notice("tool_overtime")}, reading=reading)
-        self._given: dict[str, dict[str, Any]] = {}  #: the last result of what was asked
+        self._calling = Calling(
+            tools,
+            clock,
+            overtime={"error": prompts.notice("tool_overtime")},
+            too_late={"error": prompts.notice("budget_spent", "seconds")},
+            reading=reading,
+        )
+        self._given: dict[str, tuple[dict[str, Any], int]] = {}  #: the last result of what was asked, and its place
 
     def close(self) -> None:
         """Let go of the threads."""
@@ -63,10 +72,11 @@ class Turns:
         """Make the system's own calls, which come before the model is asked; what they brought.
 
         Raises:
-            BackendFault: the fault of a call that is needed.
+            BackendFault: the fault of a call that is needed; ``no_price``.
         """
         number = 0
         for together in _side_by_side(self._opening.first_calls):
+            self._meter.refuse_unpriced()
             if self._meter.reached() is not None:
                 return  # the loop will see it too, and ask for an answer from what there is
             calls = [first_call(place, first) for place, first in enumerate(together, start=number)]
@@ -74,7 +84,7 @@ class Turns:
             kept = []
             for call, made in zip(calls, self._calling.make(calls, left=self._meter.left()), strict=True):
                 self._meter.add_spent(made.spent, judging=judging_tokens(made.result))
-                kept.append(self._keep(call, made.result, round_number=0, spent=made))
+                kept.append(self._keep(call, made.result, round_number=0, made=made))
             for first, one in zip(together, kept, strict=True):
                 refuse_failed(first, one.result)
                 yield first, one.result
@@ -82,32 +92,28 @@ class Turns:
     def take(
         self, calls: Sequence[ToolCall], *, round_number: int, transcript: Transcript, seconds: list[float]
     ) -> tuple[Answer | None, bool]:
-        """Run what can run, tell the model of the rest; the answer if one was submitted, and whether anything ran.
+        """Run what can run, tell the model of the rest; the answer if one was submitted, and whether the reply was a slip.
 
-        What runs is decided before anything does, so that no result bears on it. ``seconds`` gets the time of each that ran.
+        It is one where no call ran, or one was malformed, whatever ran beside it. What runs is decided before anything does, so
+        that no result bears on it. ``seconds`` gets the time of each that ran.
         """
         answer, told = self._decided(calls)
         run = [call for call, item in zip(calls, told, strict=True) if item is None]
         made = iter(self._calling.make(run, left=self._meter.left()) if run else ())
         limit = transcript.most_characters(len(run))
         for call, item in zip(calls, told, strict=True):
-            if item is not None:
-                kept = self._keep(call, item.result, round_number=round_number, problem=item.problem)
-                notice = self._prompts.notice(call.note) if call.note is not None else None
-            else:
-                one = next(made)
-                self._meter.add_call(one.spent, judging=judging_tokens(one.result))
+            one = next(made) if item is None else None
+            if one is not None and one.ran:
                 seconds.append(one.seconds)
-                kept, notice = self._keep_result(call, one, round_number)
-            seen = Observation(call=call, result=kept.result, is_data=item is None, notice=notice)
-            message = seen.message(self._prompts, limit=limit if item is None else MAX_RESULT_CHARACTERS)
-            if item is None:
-                transcript.add_result(
-                    message, (partial(seen.folded, self._prompts), partial(seen.dropped, self._prompts))
-                )
-            else:
-                transcript.add(message)
-        return answer, bool(run)
+                self._tell_result(call, one, round_number, transcript, limit=limit)
+                continue
+            result, problem = (item.result, item.problem) if item is not None else (self._calling.too_late, None)
+            self._keep(call, result, round_number=round_number, problem=problem)
+            notice = self._prompts.notice(call.note) if call.note is not None else None
+            seen = Observation(call=call, result=result, is_data=False, notice=notice)
+            transcript.add(seen.message(self._prompts, limit=MAX_RESULT_CHARACTERS))
+        malformed = any(item is not None and item.problem in _MALFORMED for item in told)
+        return answer, malformed or not run
 
     @property
     def is_early(self) -> bool:
@@ -150,14 +156,21 @@ class Turns:
     def _slip(self, problem: Problem, detail: str = "") -> _Told:
         return _Told(result={"error": self._prompts.notice(problem, detail)}, problem=problem)
 
-    def _keep_result(self, call: ToolCall, made: Made, round_number: int) -> tuple[CallRecord, ErrorBody | None]:
-        """Keep what came back; and tell where the very same came back before."""
+    def _tell_result(
+        self, call: ToolCall, made: Made, round_number: int, transcript: Transcript, *, limit: int
+    ) -> None:
+        """Keep what came back and tell it to the model; and where the very same came back before and still stands there."""
+        self._meter.add_call(made.spent, judging=judging_tokens(made.result))
         found = split_result(made.result)[0]
         key = canonical([call.tool, call.arguments])
-        note: Problem | None = call.note or ("asked_before" if self._given.get(key) == found else None)
-        self._given[key] = found
-        kept = self._keep(call, made.result, round_number=round_number, note=note, spent=made)
-        return kept, self._prompts.notice(note) if note is not None else None
+        before, place = self._given.get(key, (None, 0))
+        stands = before == found and transcript.is_whole(place)
+        note: Problem | None = call.note or ("asked_before" if stands else None)
+        kept = self._keep(call, made.result, round_number=round_number, note=note, made=made)
+        notice = self._prompts.notice(note) if note is not None else None
+        seen = Observation(call=call, result=kept.result, is_data=not made.given_up, notice=notice)
+        folds = (partial(seen.folded, self._prompts), partial(seen.dropped, self._prompts))
+        self._given[key] = found, transcript.add_result(seen.message(self._prompts, limit=limit), folds)
 
     def _keep(
         self,
@@ -167,7 +180,7 @@ class Turns:
         round_number: int,
         problem: Problem | None = None,
         note: Problem | None = None,
-        spent: Made | None = None,
+        made: Made | None = None,
     ) -> CallRecord:
         found, inner_calls, origins = split_result(result)
         kept = CallRecord(
@@ -179,10 +192,10 @@ class Turns:
             result=found,
             inner_calls=inner_calls,
             origins=origins,
-            ran=spent is not None,
+            ran=made is not None and made.ran,
             problem=problem,
             note=note or call.note,
-            spent=list(spent.spent) if spent is not None else [],
+            spent=list(made.spent) if made is not None else [],
         )
         self.calls.append(kept)
         return kept

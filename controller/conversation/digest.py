@@ -12,6 +12,7 @@ from typing import Any
 
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.core.faults import VideoWorldError
+from world_api.core.spans import round_time
 from world_api.operations import run
 from world_api.world.sessions.session import Session
 
@@ -33,7 +34,7 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
     video = {"video_id": session.video_id}
     digest: dict[str, Any] = {"duration": _result(session, "get_video_metadata", video).get("duration")}
     left = tokens - estimate_tokens(digest)
-    memories, entities = _memories(session), _entities(_result(session, "list_entities", video).get("entities", []))
+    memories, entities = _memories(session), _entities(session)
     scenes: Entries = _result(session, "list_scenes", video).get("scenes", [])
     sections: dict[str, Entries] = {}
     for name, all_there, make, share in (
@@ -81,12 +82,19 @@ def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
     return joined
 
 
-def _entities(listed: Sequence[dict[str, Any]]) -> Entries:
-    keys = ("entity_id", "hint", "first_time", "last_time", "appearances")
-    return [
-        {key: _short(item[key], _HINT) if key == "hint" else item[key] for key in keys if item.get(key) is not None}
-        for item in listed
-    ]
+def _entities(session: Session) -> Entries:
+    """All of them: ``list_entities`` gives the first only, which are those of the beginning of a long film."""
+    registered = {item.entity_id: item for item in session.registrations()}
+    entities = []
+    for track in session.view.tracks:
+        own = registered.pop(track.entity_id, None)
+        told = {"entity_id": track.entity_id, "hint": _short(own.hint if own is not None else track.hint, _HINT)}
+        span = {"first_time": round_time(track.span.start), "last_time": round_time(track.span.end)}
+        entities.append({**told, **span, "appearances": len(track.appearances)})
+    for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
+        told = {"entity_id": item.entity_id, "hint": _short(item.hint, _HINT)}
+        entities.append({**told, "first_time": item.time, "last_time": item.time, "appearances": 1})
+    return entities
 
 
 def _most_present(entities: Entries, number: int) -> Entries:

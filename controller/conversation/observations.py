@@ -49,8 +49,8 @@ class Observation:
     def message(self, prompts: Prompts, *, limit: int) -> dict[str, Any]:
         """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so."""
         shown, cut = shorten({key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}, limit)
-        # Faults stand as they are: their words are ours.
-        body: dict[str, Any] = {DATA: shown} if self.is_data and set(shown) != {"error"} else dict(shown)
+        # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
+        body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
             body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})

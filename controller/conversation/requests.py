@@ -16,8 +16,8 @@ from world_api.core.ambient.patience import patience
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
-#: Seconds for the last request, which comes on top of a budget that may be spent.
-_FOR_THE_LAST = 120.0
+#: Seconds for the last request, which comes on top of a budget that may be spent: as many as that budget has, within these.
+_LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
 
 class NoRoom(Exception):
@@ -100,12 +100,13 @@ class Requests:
             BackendFault: the model's.
         """
         self._fold(last=True)
+        seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self._meter.budget.seconds))
         try:
-            return self._asked(with_tools=False, seconds=_FOR_THE_LAST)
+            return self._asked(with_tools=False, seconds=seconds)
         except BackendFault as fault:
             if not (is_too_long(fault) and self._shrunk(last=True)):
                 raise
-        return self._asked(with_tools=False, seconds=_FOR_THE_LAST)
+        return self._asked(with_tools=False, seconds=seconds)
 
     def _fold(self, *, last: bool) -> int:
         folded = self._transcript.fold(with_tools=not last, last_round_too=last)

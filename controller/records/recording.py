@@ -147,7 +147,7 @@ def _broken_off(
                 tools_offered="tools" in exchange.request,
                 usage=usage_of(exchange.request, exchange.reply),
                 finish_reason=None,
-                problem=None,
+                problems=[],
             )
             for number, exchange in enumerate(exchanges, start=1)
             if exchange.reply is not None

@@ -13,6 +13,8 @@ from controller.showing.lines import WIDTH, cut, one_line, wrapped
 from world_api.exposure.cli import to_json
 
 _THOUGHT_LINES = 6  #: of a thought, where not all is shown
+#: What was wrong with a reply that said nothing; what stands in its place is not its own.
+_SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
 _INNER = 12  #: operations inside a tool, where not all are shown
 
 
@@ -58,12 +60,11 @@ def _said(episode: Episode, record: RoundRecord, *, full: bool) -> Iterator[str]
         yield f"folded    {record.folded} old results, so that the request fits the window"
     if record.thought:
         yield from _labelled("thought", record.thought, full=full)
-    message = _assistant_message(episode.messages, record.number)
-    content = message.get("content")
-    if isinstance(content, str) and content.strip():
+    content = _assistant_message(episode, record).get("content")
+    if isinstance(content, str) and content.strip() and not _SILENT.intersection(record.problems):
         yield from _labelled("says", content, full=full)
-    if record.problem is not None:
-        yield f"slip      {record.problem}"
+    for problem in record.problems:
+        yield f"slip      {problem}"
 
 
 def _labelled(label: str, text: str, *, full: bool) -> Iterator[str]:
@@ -75,9 +76,11 @@ def _labelled(label: str, text: str, *, full: bool) -> Iterator[str]:
         yield f"{'':10}... and {len(lines) - len(shown)} lines more"
 
 
-def _assistant_message(messages: Sequence[Mapping[str, Any]], number: int) -> Mapping[str, Any]:
-    said = [message for message in messages if message.get("role") == "assistant"]
-    return said[number - 1] if number <= len(said) else {}
+def _assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
+    said = [message for message in episode.messages if message.get("role") == "assistant"]
+    if not record.tools_offered and len(said) > len(episode.rounds):
+        return said[-1]  # before the last request a turn may stand that the model did not take
+    return said[record.number - 1] if record.number <= len(said) else {}
 
 
 def _call(call: CallRecord, branch: Branch, *, full: bool) -> Iterator[str]:

@@ -32,7 +32,7 @@ def episode(hold: Any, replies: Any) -> Any:
     def made(*spent: Spent, rounds: tuple[tuple[Usage, bool], ...] = (), **prices: Price) -> Episode:
         records = [
             RoundRecord(
-                number=number, tools_offered=True, usage=usage, finish_reason=None, problem=None, physical=physical
+                number=number, tools_offered=True, usage=usage, finish_reason=None, problems=[], physical=physical
             )
             for number, (usage, physical) in enumerate(rounds, start=1)
         ]

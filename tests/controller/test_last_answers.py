@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from controller.budgets import Budget
+from controller.questions import Question
 from world_api.backends.chat.completions import Call
 
 SPANS = [{"start_time": 1, "end_time": 2}, {"start_time": 9, "end_time": 3}, {"start_time": "x"}, 5]
@@ -81,9 +83,25 @@ def test_text_that_is_not_unicode_does_not_lose_an_answer(hold: Any, replies: An
     assert hold(replies.says(text), budget=Budget(rounds=0)).episode.answer == "a?b"
 
 
-@pytest.mark.parametrize(("rounds", "outcome"), [(0, "forced"), (5, "prose")])
-def test_words_that_were_cut_off_are_marked(hold: Any, replies: Any, rounds: int, outcome: str) -> None:
-    cut = replies.says("Let me see, the rain begins")
-    cut["choices"][0]["finish_reason"] = "length"
-    episode = hold(cut, budget=Budget(rounds=rounds)).episode
-    assert (episode.outcome, episode.slips) == (outcome, {"cut_reply": 1})
+def cut(replies: Any, text: str) -> Any:
+    reply = replies.says(text)
+    reply["choices"][0]["finish_reason"] = "length"
+    return reply
+
+
+def test_words_that_were_cut_off_at_last_are_taken_and_marked(hold: Any, replies: Any) -> None:
+    episode = hold(cut(replies, "Let me see, the rain begins"), budget=Budget(rounds=0)).episode
+    assert (episode.outcome, episode.slips) == ("forced", {"cut_reply": 1})
+
+
+def test_words_that_were_cut_off_are_no_answer_while_there_is_time_for_another(hold: Any, replies: Any) -> None:
+    held = hold(cut(replies, "Let me see, the rain begins"), replies.says("At 12 s."))
+    assert (held.episode.outcome, held.episode.answer, held.episode.slips) == ("prose", "At 12 s.", {"cut_reply": 1})
+    assert json.loads(held.model.requests[1]["messages"][-1]["content"])["error"]["code"] == "cut_reply"
+
+
+def test_what_was_cut_off_and_has_no_type_is_counted_as_both(hold: Any, replies: Any) -> None:
+    question = Question(text="How many?", kind="count")
+    episode = hold(cut(replies, "Let me see, some"), replies.says("3"), question=question).episode
+    assert (episode.value, episode.slips) == (3, {"cut_reply": 1, "untyped_answer": 1})
+    assert episode.rounds[0].problems == ["cut_reply", "untyped_answer"]

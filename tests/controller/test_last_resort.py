@@ -51,7 +51,7 @@ def test_a_tool_that_breaks_is_an_observation_and_counted(
     tools = fake_tools()
     tools.call_tool = call
     held = hold(replies.finds(), replies.submits(), tools=tools)
-    told = held.observation("c1")["error"]
+    told = held.observation("c1")["data_from_video"]["error"]
     assert told["code"] == "internal_fault"
     assert "words of the video" not in told["message"]
     assert (held.episode.outcome, held.episode.internal_faults, held.episode.slips) == ("submitted", 1, {})
@@ -63,7 +63,7 @@ def test_a_named_fault_that_a_toolset_raises_is_an_observation(hold: Any, replie
     tools = fake_tools()
     tools.call_tool = failing(StoreFault("store_locked", "locked", hint="wait"))
     held = hold(replies.finds(), replies.submits(), tools=tools)
-    assert held.observation("c1")["error"]["code"] == "store_locked"
+    assert held.observation("c1")["data_from_video"]["error"]["code"] == "store_locked"
     assert held.episode.internal_faults == 0
 
 

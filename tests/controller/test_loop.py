@@ -10,8 +10,9 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import FaultRecord
 from controller.questions import Question
+from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 
 
 def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: Any, replies: Any) -> None:
@@ -51,7 +52,7 @@ def test_calls_run_before_the_answer_of_the_same_reply_and_not_after_it(hold: An
 
 def test_a_fault_of_a_tool_is_an_observation_and_no_slip(hold: Any, replies: Any) -> None:
     held = hold(replies.calls(Call(tool="fail", arguments={}, id="c1")), replies.submits())
-    assert held.observation("c1")["error"]["code"] == "broken"
+    assert held.observation("c1")["data_from_video"]["error"]["code"] == "broken"
     assert held.episode.slips == {}
     assert held.episode.tool_calls[0].failed
 
@@ -198,6 +199,23 @@ def test_a_model_that_never_says_anything_fails_with_a_named_reason(hold: Any) -
     episode = hold({}, {}, {}, {}).episode
     assert (episode.outcome, episode.reason, episode.answer) == ("failed", "no_answer", None)
     assert episode.fault is not None
+
+
+def test_broken_calls_beside_good_ones_are_taken_twice_in_a_row(hold: Any, replies: Any) -> None:
+    def both(number: int) -> Any:
+        good = Call(tool="find", arguments={"query": str(number)}, id=f"g{number}")
+        return replies.calls(good, Call(tool="find", arguments="oops", id=f"b{number}"))
+
+    held = hold(*[both(number) for number in range(3)], replies.says("So."))
+    assert (held.episode.outcome, held.episode.reason, len(held.tools.called)) == ("forced", "malformed_replies", 3)
+
+
+def test_a_tool_that_is_named_like_the_answer_is_refused(hold: Any, fake_tools: Any) -> None:
+    tools = fake_tools()
+    declared = [ToolDeclaration(name="submit_answer", description="x", parameters={"type": "object"})]
+    tools.get_tools = lambda: declared
+    with pytest.raises(ToolFault, match="duplicate_tool"):
+        hold(tools=tools)
 
 
 def test_an_answer_of_the_wrong_shape_goes_back_to_the_model(hold: Any, replies: Any) -> None:

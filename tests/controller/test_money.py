@@ -42,8 +42,16 @@ def test_models_that_look_are_paid_from_the_same_budget(hold: Any, replies: Any)
     held = hold(replies.finds(), replies.says("So."), budget=budget, prices=prices, tools=Looking())
     assert held.episode.reason == "money"
     assert list(held.episode.prices) == ["eyes", "scripted"]
-    unknown = hold(replies.finds(), replies.submits(), budget=budget, prices=PRICES, tools=Looking())
-    assert unknown.episode.outcome == "submitted"
+
+
+def test_a_model_that_looks_and_has_no_price_ends_an_episode_with_a_budget_of_money(hold: Any, replies: Any) -> None:
+    budget = Budget(money=4.0, tokens=10**9)
+    episode = hold(replies.finds(), replies.submits(), budget=budget, prices=PRICES, tools=Looking()).episode
+    assert (episode.outcome, episode.reason) == ("failed", "no_price")
+    assert "'eyes'" in episode.fault.message
+    assert len(episode.tool_calls[0].spent) == 1
+    unbounded = hold(replies.finds(), replies.submits(), budget=Budget(tokens=10**9), prices=PRICES, tools=Looking())
+    assert unbounded.episode.outcome == "submitted"
 
 
 def test_money_cannot_be_a_budget_where_no_price_is_known(hold: Any, replies: Any) -> None:

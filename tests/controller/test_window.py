@@ -176,3 +176,13 @@ def test_what_the_server_counts_corrects_the_estimate(
     assert held.episode.outcome == "submitted"
     assert (sum(item.folded for item in held.episode.rounds) > 0) == folds
     assert all(scale * tokens_of(request) <= 14_000 for request in model.requests)
+
+
+def test_a_folded_result_may_be_asked_for_again(hold: Any, replies: Any, fake_tools: Any) -> None:
+    again = replies.calls(Call(tool="find", arguments={"query": "rain 0"}, id="again"))
+    script = [*finds_differently(replies, 8), again, replies.submits()]
+    held = hold(*script, budget=Budget(window=WINDOW), tools=wide(fake_tools))
+    calls = {call.id: call for call in held.episode.tool_calls}
+    assert calls["again"].result == calls["c0"].result
+    assert sum(item.folded for item in held.episode.rounds) > 0
+    assert held.episode.slips == {}

@@ -29,7 +29,7 @@ class AskedOnce:
                 reply = self.context.model.complete(request)
                 answer = reply["choices"][0]["message"]["content"]
                 usage = usage_of(request, reply)
-                rounds = [RoundRecord(number=1, tools_offered=False, usage=usage, finish_reason=None, problem=None)]
+                rounds = [RoundRecord(number=1, tools_offered=False, usage=usage, finish_reason=None, problems=[])]
             except VideoWorldError as failure:
                 fault = FaultRecord.of(failure)
         else:

@@ -30,7 +30,8 @@ def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
             return answer
     raise ToolFault(
         "bad_judgement",
-        f"{judge} answered {said[:80]!r}, which is none of: {', '.join(answers)}",
+        # What it said instead is left out: whoever wrote the item may have put it into its mouth.
+        f"{judge} gave none of the answers: {', '.join(answers)}",
         hint="use another judging model, or answers that are harder to miss",
     )
 

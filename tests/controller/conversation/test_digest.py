@@ -43,6 +43,13 @@ def test_a_film_of_ten_hours_fits(opened: Session, tokens: int) -> None:
     assert digest["entities"]
 
 
+def test_entities_are_those_of_the_whole_film(opened: Session) -> None:
+    digest = digest_of(opened, 3_000)
+    assert digest is not None
+    assert digest["of_entities"] > 60
+    assert max(entity["first_time"] for entity in digest["entities"]) > HOURS_10 / 2
+
+
 def test_more_tokens_tell_more(opened: Session) -> None:
     few, many = digest_of(opened, 300), digest_of(opened, 3_000)
     assert few is not None

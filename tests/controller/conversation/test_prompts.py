@@ -21,8 +21,6 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "controller"
 ROOT = Path(__file__).parents[3]
 REASONS = ("rounds", "calls", "tokens", "money", "seconds", "window", "malformed_replies")
 CODES = (*get_args(Problem), "budget_spent", "tool_overtime", "cut", "folded", "dropped")
-#: Marks of a round, not told: the model does not go on.
-NOT_TOLD = {"cut_reply"}
 
 
 def question_of(kind: Kind) -> Question:
@@ -45,9 +43,11 @@ def told(prompts: Prompts, kind: Kind) -> str:
 
 
 def notices(prompts: Prompts) -> str:
-    lines = [json_line(prompts.notice(code, "(detail)")) for code in CODES if code not in NOT_TOLD]
+    lines = [json_line(prompts.notice(code, "(detail)")) for code in CODES]
     lines += [prompts.render("forced", reason=reason, kind="open", letters="").splitlines()[0] for reason in REASONS]
-    return "\n".join([*lines, prompts.render("digest"), prompts.of_answer("tool")]) + "\n"
+    return (
+        "\n".join([*lines, prompts.render("digest"), prompts.render("nothing_said"), prompts.of_answer("tool")]) + "\n"
+    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

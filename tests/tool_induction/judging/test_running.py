@@ -68,7 +68,7 @@ def test_an_answer_that_was_not_offered_is_a_named_fault(judged_tools: Any, worl
     result = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=ScriptedJudge(["yes", "maybe"]))
 
     assert (result["status"], result["error"]["code"]) == ("error", "bad_judgement")
-    assert "maybe" in result["error"]["message"]
+    assert "maybe" not in str(result["error"])  # an item can have put it into the judge's mouth
 
 
 def test_a_judge_that_fails_is_a_fault_of_the_run(judged_tools: Any, world: Any) -> None:

@@ -69,9 +69,9 @@ _open: ContextVar[Ledger | None] = ContextVar("open_ledger", default=None)
 
 
 @contextmanager
-def ledger() -> Iterator[Ledger]:
-    """Charges made inside the block, in this thread or in copies of its context, go to this ledger."""
-    book = Ledger()
+def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
+    """Charges made inside the block, in this thread or in copies of its context, go to this ledger; a new one, if none is given."""
+    book = book or Ledger()
     token = _open.set(book)
     try:
         yield book

@@ -6,7 +6,10 @@ import contextvars
 import math
 import threading
 
+import pytest
+
 from world_api.core.ambient.patience import at_most, patience
+from world_api.core.faults import BackendFault
 
 
 def test_without_a_bound_what_is_usual_stays() -> None:
@@ -33,3 +36,17 @@ def test_it_reaches_threads_that_run_in_a_copy_of_the_context() -> None:
         copied.start()
         copied.join()
     assert found == [20.0]
+
+
+def test_with_a_clock_all_requests_share_the_time_and_none_comes_after_it() -> None:
+    now = [100.0]
+    with patience(20.0, now=lambda: now[0]):
+        assert at_most(300.0) == 20.0
+        now[0] = 115.0
+        assert at_most(300.0) == 5.0
+        with patience(60.0):
+            assert at_most(300.0) == 5.0
+            now[0] = 120.0
+            with pytest.raises(BackendFault, match="no_time_left"):
+                at_most(300.0)
+    assert at_most(300.0) == 300.0

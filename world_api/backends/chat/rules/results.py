@@ -22,7 +22,9 @@ def read_result(content: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or "error" in value:
         return {}
     data = value.get("data_from_video", value)
-    return data if isinstance(data, dict) and data.get("status") not in ("empty", "error") else {}
+    if not isinstance(data, dict) or set(data) == {"error"}:
+        return {}
+    return data if data.get("status") not in ("empty", "error") else {}
 
 
 def spans_in(result: Any) -> list[TimeSpan]:
