@@ -61,7 +61,7 @@ def ask(
     seconds: given.SecondsOption = _USUAL.seconds,
     money: given.MoneyOption = None,
     window: given.WindowOption = None,
-    digest_tokens: given.DigestOption = None,
+    digest_tokens: given.DigestOption = _USUAL.digest_tokens,
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
     embedding_model: looking.EmbeddingModelOption = None,
@@ -106,14 +106,15 @@ def ask(
         model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
         budget=Budget(
-            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window,
+            digest_tokens=digest_tokens,
         ),
         prices=prices_in(prices),
         language=spoken,
         library=load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
         judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
         domain=load_domain(domain) if domain is not None else None,
-        options=given.system_settings(settings, exposure=exposure, digest_tokens=digest_tokens),
+        options=given.system_settings(settings, exposure=exposure),
         takes_images=takes_images(model, environment=environment),
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")

@@ -20,14 +20,13 @@ HEADINGS = {
         "exposure",
         "domain",
         "settings",
-        "digest_tokens",
         "groups",
         "allow_judge",
         "judge_model",
         "judge_record",
     ),
     "Model": ("model", "wire", "cache", "prices"),
-    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window"),
+    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
     "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
     "World": ("store", "session", "commit"),
 }
@@ -63,7 +62,10 @@ ExposureOption = Annotated[
     str | None, typer.Option("--exposure", metavar="NAME", help="How a library is shown, for systems that have one.")
 ]
 DomainOption = Annotated[
-    str | None, typer.Option("--domain", metavar="NAME", help="A domain, for systems that are told of one.")
+    str | None,
+    typer.Option(
+        "--domain", metavar="NAME", help="A domain: some systems are told of it, and none is asked its worked examples."
+    ),
 ]
 SettingsOption = Annotated[
     list[str] | None,
@@ -100,7 +102,7 @@ WindowOption = Annotated[
     ),
 ]
 DigestOption = Annotated[
-    int | None,
+    int,
     typer.Option(
         "--digest-tokens",
         min=0,
@@ -116,11 +118,10 @@ RecordOption = Annotated[
 ]
 
 
-def system_settings(settings: list[str] | None, *, exposure: str | None, digest_tokens: int | None) -> dict[str, Any]:
+def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
     """The settings of the system that the options give.
 
     Raises:
         OperationFault: ``bad_arguments``.
     """
-    named = {"exposure": exposure, "digest_tokens": digest_tokens}
-    return read_arguments(settings, None, {}) | {key: value for key, value in named.items() if value is not None}
+    return read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure})

@@ -2,7 +2,7 @@
 
 from controller.systems.context import System, SystemBuilder, SystemContext
 from controller.systems.looping import LoopSystem, OwnCalls, Setup
-from controller.systems.options import Options
+from controller.systems.options import Options, refuse_shown
 from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
 from controller.systems.tool_users import flat, hier
 
@@ -18,5 +18,6 @@ __all__ = [
     "build_system",
     "flat",
     "hier",
+    "refuse_shown",
     "system_names",
 ]

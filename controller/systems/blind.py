@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from controller.conversation.opening import FirstCall, Opening
 from controller.systems.looping import LoopSystem, OwnCalls, Setup
 from controller.systems.options import Options
-from controller.systems.transcript import READ_TRANSCRIPT, transcript, transcript_tokens
+from controller.systems.transcript import SPOKEN_LINES, transcript, transcript_tokens
 
 if TYPE_CHECKING:
     from controller.questions import Question
@@ -31,6 +31,6 @@ class Blind(LoopSystem[BlindOptions]):
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), opening=Opening(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
-        own = {READ_TRANSCRIPT: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
-        calls = (FirstCall(tool=READ_TRANSCRIPT, arguments=arguments),)
+        own = {SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
+        calls = (FirstCall(tool=SPOKEN_LINES, arguments=arguments),)
         return Setup(make_tools=lambda: OwnCalls(own), opening=Opening(instructions="from_material", first_calls=calls))

@@ -135,7 +135,8 @@ class FlatCompose(LoopSystem[ComposeOptions]):
             composed = ComposedTools(session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
-        briefing = self.prompts.render("compose", tool_language=tool_language(session.groups))
+        told = tool_language(session.groups, allow_judge=self.context.judge is not None)
+        briefing = self.prompts.render("compose", tool_language=told)
         return Setup(make_tools=make_tools, opening=Opening(briefing=briefing))
 
 
@@ -155,7 +156,7 @@ class Pipeline(LoopSystem[Options]):
 
         opening = Opening(
             instructions="pipeline",
-            briefing=tool_language(session.groups),
+            briefing=tool_language(session.groups, allow_judge=self.context.judge is not None),
             answer_after=COMPOSE,
             tries=PIPELINE_DOCUMENTS,
         )
@@ -166,8 +167,11 @@ class Pipeline(LoopSystem[Options]):
         return {"documents": PIPELINE_DOCUMENTS}
 
 
-def tool_language(groups: frozenset[str] = frozenset()) -> str:
-    """What a model must know to write a tool, as an induction is told it; ``groups`` of operations may be called too."""
+def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> str:
+    """What a model must know to write a tool, as an induction is told it.
+
+    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are told.
+    """
     from tool_induction.inducing.asking.prompting import InducerPrompts
 
-    return InducerPrompts(groups=groups).language()
+    return InducerPrompts(groups=groups, allow_judge=allow_judge).language()

@@ -13,18 +13,23 @@ from controller.conversation.gathering import PICTURE
 from controller.conversation.opening import FirstCall, Opening
 from controller.systems.looping import LoopSystem, Own, OwnCalls, Setup
 from controller.systems.options import Options
-from controller.systems.transcript import READ_TRANSCRIPT, transcript, transcript_tokens
+from controller.systems.transcript import SPOKEN_LINES, transcript, transcript_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.backends.endpoint.encoding import data_url
 from world_api.core.faults import EpisodeFault, MediaFault
+from world_api.core.ports import Picture
 from world_api.core.spans import round_time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from controller.questions import Question
-    from world_api.core.ports import Image
+    from world_api.core.ports import PictureSource
     from world_api.world.sessions.session import Session
 
 SAMPLE_FRAMES = "sample_frames"
-_JPEG_QUALITY = 85
+#: So many frames are held as pixels at a time.
+_TOGETHER = 32
 
 
 class DirectOptions(Options):
@@ -63,10 +68,10 @@ class Direct(LoopSystem[DirectOptions]):
         calls = [FirstCall(tool=SAMPLE_FRAMES, arguments={"count": options.frames, "max_side": options.max_side})]
         if options.transcript:
             tokens = transcript_tokens(self.context.budget)
-            calls.append(FirstCall(tool=READ_TRANSCRIPT, arguments={"max_tokens": tokens}))
+            calls.append(FirstCall(tool=SPOKEN_LINES, arguments={"max_tokens": tokens}))
         own: dict[str, Own] = {
             SAMPLE_FRAMES: frames.sample,
-            READ_TRANSCRIPT: lambda max_tokens: transcript(session, max_tokens=max_tokens),
+            SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens),
         }
         return Setup(
             make_tools=lambda: OwnCalls(own),
@@ -80,13 +85,14 @@ class SampledFrames:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._pictures: dict[str, bytes] = {}
+        self._addresses: dict[str, str] = {}
 
     def sample(self, count: int, max_side: int) -> dict[str, Any]:
         """Frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
+            BackendFault: ``picture_unusable``.
         """
         from world_api.build.media.apart.worker import VideoFrames
         from world_api.profiles import source_path
@@ -101,36 +107,18 @@ class SampledFrames:
         length = self._session.view.duration
         times = [round_time(length * (2 * place + 1) / (2 * count)) for place in range(count if length > 0 else 0)]
         with closing(VideoFrames(source)) as frames:
-            return {"frames": [self._kept(time, frames.frame_played_at(time), max_side) for time in times]}
+            return {"frames": list(self._taken(frames, times, max_side))}
 
     def address(self, name: str) -> str:
         """A picture as a ``data:`` address."""
-        return "data:image/jpeg;base64," + base64.b64encode(self._pictures[name]).decode("ascii")
+        return self._addresses[name]
 
-    def _kept(self, time: float, image: Image, max_side: int) -> dict[str, Any]:
-        small = _scaled(image, max_side)
-        picture = _jpeg(small)
-        name = PICTURE + hashlib.sha256(picture).hexdigest()
-        self._pictures[name] = picture
-        return {"time": time, "picture": name, "width": small.shape[1], "height": small.shape[0]}
-
-
-def _scaled(image: Image, max_side: int) -> Image:
-    import cv2
-
-    height, width = image.shape[:2]
-    scale = max_side / max(height, width)
-    if scale >= 1:
-        return image
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    small: Image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    return small
-
-
-def _jpeg(image: Image) -> bytes:
-    import cv2
-
-    done, encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
-    if not done:
-        raise MediaFault("undecodable", "a frame cannot be written as JPEG", hint="try it again")
-    return bytes(encoded.tobytes())
+    def _taken(self, source: PictureSource, times: Sequence[float], max_side: int) -> Iterator[dict[str, Any]]:
+        """The frames at some times, kept by their hashes."""
+        for first in range(0, len(times), _TOGETHER):
+            some = times[first : first + _TOGETHER]
+            for time, image in zip(some, source.pictures_played_at(some, max_side), strict=True):
+                address = data_url(Picture(time=time, image=image), max_side)
+                name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
+                self._addresses[name] = address
+                yield {"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]}

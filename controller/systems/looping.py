@@ -123,8 +123,7 @@ class LoopSystem(Generic[Chosen]):
             EpisodeFault: ``as_of_mismatch``.
             ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered; ``split_leak``.
         """
-        if self.shows_domain or self.options.split is not None:
-            refuse_shown(question, session, self.context, split=self.options.split)
+        refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
         setup = self.setup(question, session)
         opening = replace(setup.opening, digest=self._digest(session))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
-from world_api.core.faults import EpisodeFault
+from world_api.core.faults import EpisodeFault, ToolFault
 
 if TYPE_CHECKING:
     from controller.questions import Question
@@ -51,20 +51,30 @@ def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> 
 
 
 def refuse_shown(question: Question, session: Session, context: SystemContext, *, split: SplitName | None) -> None:
-    """Refuse a question whose answer, or whose like, the model or the library's induction was shown.
+    """Refuse a question whose answer, or whose like, was shown: to the model, or to the induction of the library.
 
-    Without a split only the worked examples themselves are refused.
+    The rule is the same for every system, whatever of domain and library it uses, so that arms which are given the same
+    context are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
+    library's manifest says its induction was shown.
 
     Raises:
         ToolFault: ``split_leak``.
     """
-    if context.domain is None:
-        return
-    from tool_induction.domains.guard import Asked, leaks, refuse_leaks
+    from tool_induction.domains.guard import Asked, Seen, normal, refuse_leaks
 
-    asked = Asked(video_id=session.video_id, question=question.text)
-    manifest = context.library.manifest if context.library is not None else None
-    if split is not None:
-        refuse_leaks(context.domain, split, [asked], library=manifest)
-    elif any(leak.by == "example" for leak in leaks(context.domain, "test", [asked])):
-        refuse_leaks(context.domain, "test", [asked])
+    domain, library = context.domain, context.library
+    if domain is not None and split is not None:
+        asked = Asked(video_id=session.video_id, question=question.text)
+        refuse_leaks(domain, split, [asked], library=library.manifest if library is not None else None)
+        return
+    words, shown_by = normal(question.text), ""
+    if domain is not None and words in {normal(example.question) for example in domain.examples}:
+        shown_by = f"the domain {domain.name}"
+    elif library is not None and words in Seen.by(library.manifest).questions:
+        shown_by = f"the induction of the library {library.name}"
+    if shown_by:
+        raise ToolFault(
+            "split_leak",
+            f"{question.text[:60]!r} is a worked example of {shown_by}: its answer was shown",
+            hint="ask it without that domain and library, or ask something else; what was shown measures nothing",
+        )

@@ -76,8 +76,3 @@ def _not_loadable(found: metadata.EntryPoint, why: str) -> EpisodeFault:
         f"the system {found.name!r} ({found.value}) cannot be loaded: {why[:200]}",
         hint="mend or uninstall the package that adds it",
     )
-
-
-def options_of(name: str) -> dict[str, Any]:
-    """The options of one of the product's own systems, with their defaults."""
-    return next(kind.options_kind().model_dump(mode="json") for kind in _KINDS if kind.name == name)

@@ -135,6 +135,10 @@ class Hints(_WithLibrary):
         return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
 
 
+#: The instructions by exposure: the same text but for what it says of the operations.
+_INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "tools_first": "tools_first"}
+
+
 class HierOptions(Options):
     """``exposure``: which of operations and tools can be called; ``patience``: see ``FallbackTools``."""
 
@@ -150,25 +154,24 @@ class Hier(_WithLibrary):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The library's tools first, since they do more at once; and the operations."""
-        exposure = self.options.exposure
-        briefing = "" if exposure == "all" else self.prompts.render("exposure", exposure=exposure)
-        return Setup(make_tools=lambda: self.tools(session), opening=Opening(briefing=briefing))
+        opening = Opening(instructions=_INSTRUCTIONS[self.options.exposure])
+        return Setup(make_tools=lambda: self.tools(session), opening=opening)
 
     def tools(self, session: Session) -> Toolset:
-        """What the exposure says."""
+        """What the exposure says of the operations. Judging is no operation: where it is on, it is open in each of them."""
         options: HierOptions = self.options
         judge = remembered(self.context)
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
-        others = operations_on(session, judge)
-        tools: Toolset = library
+        operations = AtomicTools(session)
+        offered: list[Toolset] = [library]
         if options.exposure == "all":
-            tools = CombinedTools([library, *others])
+            offered = [library, operations]
         elif options.exposure == "tools_first":
-            CombinedTools([library, *others])  # refuses tools of one name
-            tools = FallbackTools(library, CombinedTools(others), patience=options.patience)
-        elif judge is not None:
-            tools = CombinedTools([library, JudgedItems(judge)])
-        return OneVideo(tools, session.video_id)
+            CombinedTools([library, operations])  # refuses tools of one name
+            offered = [FallbackTools(library, operations, patience=options.patience)]
+        if judge is not None:
+            offered.append(JudgedItems(judge))
+        return OneVideo(CombinedTools(offered), session.video_id)
 
 
 def arm_of(library: ToolLibrary) -> dict[str, Any]:

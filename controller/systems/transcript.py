@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from controller.budgets import Budget
     from world_api.world.sessions.session import Session
 
-READ_TRANSCRIPT = "read_transcript"
+#: A system's own call, not the operation ``read_transcript``: it begins at the start and takes a number of tokens.
+SPOKEN_LINES = "spoken_lines"
 #: Where the model's window is not known.
 USUAL_TOKENS = 20_000
 

@@ -30,7 +30,8 @@ NAMED = {
 def pictures_of(body: dict[str, Any]) -> list[NDArray[np.uint8]]:
     """The pictures of a request, decoded."""
     found = []
-    for part in body["messages"][-1]["content"]:
+    content = body["messages"][-1]["content"]
+    for part in content if isinstance(content, list) else ():
         if part["type"] == "image_url":
             data = part["image_url"]["url"].removeprefix("data:image/jpeg;base64,")
             found.append(cv2.imdecode(np.frombuffer(base64.b64decode(data), np.uint8), cv2.IMREAD_COLOR))

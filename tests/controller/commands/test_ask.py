@@ -229,3 +229,51 @@ def test_a_cached_reply_costs_logically_and_not_physically(
     assert len(chat_server.received) == 1
     journal = Journal(tmp_path / "r")
     assert all(replay_recorded(journal, entry.name).identical for entry in journal.entries())
+
+
+def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: Any, tmp_path: Path) -> None:
+    """One question with all options that there are: one that is parsed and reaches nothing, or the wrong place, shows here."""
+    from typer.main import get_command
+
+    from controller.commands.ask import app
+
+    vision_server.say = lambda body, pictures: {"caption": "red", "answer": "red"} if pictures else "B"
+    (tmp_path / "prices.json").write_text(
+        '{"m": {"prompt": 1, "completion": 1}, "eye": {"prompt": 1, "completion": 1}}'
+    )
+    given = {
+        "--kind": "choice", "--option": "black", "--as-of": "50", "--language": "zh",
+        "--system": "hier", "--tools": "hand_A", "--exposure": "tools_first", "--domain": "A_locate_count",
+        "--set": "patience=2", "--with": "inspect", "--allow-judge": None, "--judge-model": "m",
+        "--judge-record": str(tmp_path / "judgements.jsonl"), "--model": "m", "--wire": "chat",
+        "--cache": str(tmp_path / "cache"), "--prices": str(tmp_path / "prices.json"), "--rounds": "3", "--calls": "4",
+        "--max-tokens": "50000", "--seconds": "60", "--money": "2", "--window": "30000", "--digest-tokens": "123",
+        "--profile": "endpoint", "--vision-model": "eye", "--embedding-model": "emb", "--frames": "2", "--side": "64",
+        "--looks": "7", "--yes": None, "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"),
+        "--json": None,
+    }  # fmt: skip
+    flags = {item.opts[0] for item in get_command(app).params if item.opts[0].startswith("--")}
+    assert flags - {"--help", "--store"} == set(given)
+    words = [word for flag, value in given.items() for word in (flag, value) if word is not None]
+    outcome = ask("made", QUESTION, *words, "--option", "red", OPENAI_BASE_URL=vision_server.url, OPENAI_API_KEY="k")
+    assert outcome.status == 0, outcome.out + outcome.err
+    [entry] = Journal(tmp_path / "records").entries()
+    episode = entry.episode
+    assert (episode.value, episode.task.system, episode.language, episode.model) == ("B", "hier", "zh", "m")
+    assert episode.budget.record() == {
+        "rounds": 3, "calls": 4, "tokens": 50_000, "seconds": 60.0, "money": 2.0, "window": 30_000, "digest_tokens": 123,
+    }  # fmt: skip
+    settings = episode.task.settings
+    assert (settings["exposure"], settings["patience"], settings["groups"]) == ("tools_first", 2, ["inspect"])
+    assert (settings["perception"]["looks"], settings["judge"] is not None) == (7, True)
+    assert (episode.task.question.as_of, outcome.json["committed"]["session"]) == (50.0, "notes")
+
+
+def test_how_much_is_told_of_the_world_can_be_chosen(ask: Ask, chat_server: Any, replies: Any) -> None:
+    told = []
+    for tokens in ("0", "800"):
+        chat_server.play(replies.submits("At 12 s."))
+        given = ("--model", "m", "--digest-tokens", tokens)
+        assert ask("made", QUESTION, *given, OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k").status == 0
+        told.append("data_from_video" in str(chat_server.received[-1].body["messages"][1]))
+    assert told == [False, True]

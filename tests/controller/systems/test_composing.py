@@ -9,6 +9,7 @@ import pytest
 
 from controller.budgets import Budget
 from tests.support.systems import DOCUMENT, data_in, text_of
+from tool_induction.judging.port import ScriptedJudge
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel
 
@@ -138,3 +139,17 @@ def test_a_pipeline_out_of_rounds_is_forced(play: Any) -> None:
     prose = completion(model="scripted", content="In the room.")
     played = play("pipeline", model=ScriptedChatModel([compose(FAULTY), prose]), budget=Budget(rounds=1))
     assert (played.episode.outcome, played.episode.reason) == ("forced", "rounds")
+
+
+@pytest.mark.parametrize("name", ["flat+compose", "pipeline"])
+def test_judge_steps_are_told_where_a_judge_is_on_and_run(play: Any, name: str) -> None:
+    judging = json.loads(json.dumps(DOCUMENT))
+    step = {"type": "judge", "inputs": "hits", "question": "Is it a folder?", "answers": ["yes", "no"], "max_items": 5}
+    judging["steps"].append({**step, "save_as": "judged"})
+    judging["outputs"] = {"judged": {"type": "list<record>", "from": "{{ judged }}"}}
+    script = ScriptedChatModel([compose(judging), ends()])
+    played = play(name, model=script, judge=ScriptedJudge(["yes"] * 5))
+    assert results(played)[0]["status"] == "ok"
+    assert results(played)[0]["outputs"]["judged"][0]["answer"] == "yes"
+    told = [text_of(item.requests[0]["messages"][0]) for item in (played, play(name))]
+    assert ["\n- judge: " in text or "\njudge: " in text for text in told] == [True, False]

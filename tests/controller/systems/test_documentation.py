@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from controller import Journal, Question, answer_recorded, build_system, replay_recorded, system_names
-from controller.systems import ENTRY_POINT_GROUP
-from controller.systems.registry import options_of
+from controller.systems import ENTRY_POINT_GROUP, LoopSystem
 from tests.support.systems import data_in, entry_points_of
 from tool_induction.libraries.arms.making import ARM_KINDS
 from world_api.profiles import open_session
@@ -29,10 +28,12 @@ def test_the_table_names_every_system() -> None:
     assert tuple(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)) == system_names()
 
 
-def test_every_option_is_told_with_its_default() -> None:
+def test_every_option_is_told_with_its_default(context: Any) -> None:
     table = SECTION.split("| system | options |")[1].split("\n\n")[0]
     for name in system_names():
-        for option, default in options_of(name).items():
+        system = build_system(name, context())
+        assert isinstance(system, LoopSystem)
+        for option, default in system.options.model_dump(mode="json").items():
             assert f"`{option}`" in table, (name, option)
             if isinstance(default, int) and not isinstance(default, bool):
                 assert f"`{option}` ({default}" in table, (name, option, default)

@@ -9,6 +9,7 @@ import pytest
 
 from controller.systems.exposing import FallbackTools
 from tests.support.systems import FOUND
+from tool_induction.judging.port import ScriptedJudge
 from tool_induction.library import load_library
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
@@ -74,11 +75,53 @@ def test_the_number_of_tools_before_the_fallback_can_be_chosen(play: Any) -> Non
     assert codes(play("hier", options={"exposure": "tools_first", "patience": 1}, model=script)) == [None]
 
 
-def test_a_tool_that_fails_opens_the_operations() -> None:
-    tools = FallbackTools(Answering("tool", {"error": {"code": "broken"}}), Answering("operation", {}), patience=9)
+@pytest.mark.parametrize(
+    "result",
+    [{"status": "error"}, {"status": "empty"}, {"status": "budget_exhausted"}, {"error": {"code": "internal_fault"}}],
+    ids=str,
+)
+def test_a_tool_that_fails_opens_the_operations(result: dict[str, Any]) -> None:
+    tools = FallbackTools(Answering("tool", result), Answering("operation", {}), patience=9)
     assert "error" in tools.call_tool("operation", {})
     tools.call_tool("tool", {})
     assert tools.call_tool("operation", {}) == {}
+
+
+@pytest.mark.parametrize("code", ["bad_arguments", "unknown_tool", "no_judge", "wrong_video"])
+def test_a_call_that_is_itself_wrong_neither_opens_them_nor_counts(code: str) -> None:
+    tools = FallbackTools(Answering("tool", {"error": {"code": code}}), Answering("operation", {}), patience=2)
+    for _ in range(3):
+        tools.call_tool("tool", {})
+        assert tools.call_tool("operation", {})["error"]["code"] == "operation_not_open"
+
+
+def test_malformed_calls_of_a_library_do_not_open_the_operations(play: Any) -> None:
+    wrong = Call(tool=FOUND, arguments={"video_id": "made", "colour": "red"}, id="t0")
+    elsewhere = Call(tool=FOUND, arguments={**IN_RED.arguments, "video_id": "another"}, id="t9")
+    script = ScriptedChatModel(
+        [says(wrong), says(elsewhere), says(again(SEARCH, "s0")), says(NOBODY), says(SEARCH), says(ANSWER)]
+    )
+    played = play("hier", options={"exposure": "tools_first", "patience": 2}, model=script)
+    told = [call.result.get("error", {}).get("code") for call in played.episode.calls if call.tool == FOUND]
+    assert told == ["bad_arguments", "wrong_video", None]
+    assert codes(played) == ["operation_not_open", None]
+
+
+@pytest.mark.parametrize("exposure", ["all", "tools", "tools_first"])
+def test_judging_is_open_in_every_exposure_where_it_is_on(play: Any, exposure: str) -> None:
+    asked = {"question": "Is it red?", "answers": ["yes", "no"], "items": ["a red coat"]}
+    script = ScriptedChatModel([says(Call(tool="judge_items", arguments=asked, id="j1")), says(ANSWER)])
+    played = play("hier", options={"exposure": exposure}, model=script, judge=ScriptedJudge(["yes"]))
+    [call] = [call for call in played.episode.calls if call.tool == "judge_items"]
+    assert call.result["judged"] == [{"item": "a red coat", "answer": "yes"}]
+
+
+def test_judging_does_not_open_the_operations(play: Any) -> None:
+    asked = {"question": "Is it red?", "answers": ["yes", "no"], "items": ["a red coat"]}
+    script = ScriptedChatModel([says(Call(tool="judge_items", arguments=asked, id="j1")), says(SEARCH), says(ANSWER)])
+    options = {"exposure": "tools_first", "patience": 1}
+    played = play("hier", options=options, model=script, judge=ScriptedJudge(["yes"]))
+    assert codes(played) == ["operation_not_open"]
 
 
 def test_calls_are_made_in_their_order_since_that_decides() -> None:

@@ -82,6 +82,38 @@ def test_a_video_that_cannot_be_decoded_fails_by_name(
     assert episode.fault is not None and episode.fault.code in ("not_a_video", "undecodable", "source_missing")
 
 
+def test_frames_are_decoded_together_and_sent_as_every_picture_is(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from world_api.backends.endpoint.encoding import data_url
+    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.core.ports import Picture
+
+    asked: list[list[float]] = []
+    taken: list[str] = []
+    real = VideoFrames.pictures_played_at
+
+    def watched(self: VideoFrames, times: Any, longest_side: int | None) -> Any:
+        asked.append(list(times))
+        images = real(self, times, longest_side)
+        taken.extend(data_url(Picture(time=time, image=image), 64) for time, image in zip(times, images, strict=True))
+        return images
+
+    monkeypatch.setattr(VideoFrames, "pictures_played_at", watched)
+    played = play("direct", options={"frames": 40, "max_side": 64, "transcript": False})
+    assert [len(times) for times in asked] == [32, 8]
+    content = played.requests[0]["messages"][1]["content"]
+    assert [part["image_url"]["url"] for part in content if part["type"] == "image_url"] == taken
+    [call] = [call for call in played.episode.calls if call.tool == "sample_frames"]
+    assert len({frame["picture"] for frame in call.result["frames"]}) == 40
+
+
+@pytest.mark.parametrize(("name", "options"), [("direct", {"frames": 1}), ("blind", {"variant": "transcript"})])
+def test_no_call_of_a_system_has_the_name_of_an_operation(play: Any, name: str, options: dict[str, Any]) -> None:
+    from world_api.operations import EVERY_OPERATION
+
+    made = {call.tool for call in play(name, options=options).episode.calls}
+    assert made and not made & set(EVERY_OPERATION)
+
+
 def test_nothing_visible_is_nothing_shown(play: Any) -> None:
     played = play("direct", as_of=0.0)
     assert pictures_in(played.requests[0]) == []

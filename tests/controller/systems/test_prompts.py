@@ -33,7 +33,7 @@ def told(prompts: Prompts) -> str:
         ("domain", prompts.render("domain", domain="(the domain)")),
         ("hints", prompts.render("hints", tools=TOOLS)),
         ("compose", prompts.render("compose", tool_language="(the tool language)")),
-        *((f"exposure {name}", prompts.render("exposure", exposure=name)) for name in ("tools", "tools_first")),
+        *((name, prompts.render(name, briefing="", **endings[0])) for name in ("tools_only", "tools_first")),
     ]
     return "\n".join(f"=== {name}\n{text}" for name, text in parts) + "\n"
 
@@ -45,3 +45,17 @@ def test_the_prompts_are_the_golden_ones(language: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text, f"{path.name} changed; if on purpose: UPDATE_GOLDENS=1"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_exposure_is_told_of_calls_that_it_refuses(language: str) -> None:
+    """One text: only what is said of the operations differs, and none says two things of them."""
+    given = {"briefing": "", "kind": "open", "as_of": None}
+    usual, only, first = (
+        Prompts(language).render(name, **given).splitlines() for name in ("system", "tools_only", "tools_first")
+    )
+    offers = {"en": "where none does", "zh": "没有时再用单个操作"}[language]
+    memories = {"en": "Write a memory", "zh": "请写入记忆"}[language]
+    assert [offers in "\n".join(told) for told in (usual, only, first)] == [True, False, False]
+    assert [memories in "\n".join(told) for told in (usual, only, first)] == [True, False, True]
+    assert len(set(usual) - set(only)) <= 4 and len(set(usual) - set(first)) <= 3

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from controller.questions import Question
 from controller.systems import build_system
+from tests.controller.systems.test_contract import OWN
 from tests.support.systems import text_of
 from tool_induction.domains import load_domain
 from tool_induction.inducing.asking.prompting import InducerPrompts
@@ -89,15 +91,36 @@ def test_the_arm_of_a_library_stands_in_the_settings(play: Any, tmp_path: Any) -
     assert (own["arm"], own["origin"], own["domain"]) == (None, "hand-written", DOMAIN)
 
 
-def test_a_worked_example_is_no_question_for_who_was_shown_it(context: Any, film_store: Any) -> None:
+@pytest.mark.parametrize("name", OWN)
+def test_a_worked_example_of_the_domain_is_no_question_for_any_arm(context: Any, film_store: Any, name: str) -> None:
     domain = load_domain(DOMAIN)
     session = open_session(film_store(), "made", name=None)
-    given = context()
+    given = context(library=load_library("hand_A"))
     with pytest.raises(ToolFault, match="split_leak"):
-        build_system("flat+domain", given).answer(Question(text=domain.examples[0].question), session)
+        build_system(name, given).answer(Question(text=domain.examples[0].question.upper()), session)
     assert given.model.requests == []
-    answered = build_system("flat", given).answer(Question(text=domain.examples[0].question), session)
-    assert answered.answer == "In the room."  # flat was shown nothing
+    if name != "flat+domain":
+        without = context(domain=None)
+        answered = build_system(name, without).answer(Question(text=domain.examples[0].question), session)
+        assert answered.answer == "In the room."  # nobody was shown it
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("domain", [None, "B_order_cause"])
+def test_what_a_librarys_induction_was_shown_is_no_question_whatever_the_domain(
+    context: Any, film_store: Any, name: str, domain: str | None
+) -> None:
+    if domain is None and name == "flat+domain":
+        pytest.skip("it needs a domain")
+    session = open_session(film_store(), "made", name=None)
+    plain = load_library("hand_A")
+    shown = replace(plain, manifest={**plain.manifest, "induction": {"examples_used": ["Where is the folder?"]}})
+    given = context(library=shown, domain=None if domain is None else load_domain(domain))
+    system = build_system(name, given)
+    with pytest.raises(ToolFault, match="hand_A"):
+        system.answer(Question(text="where is the folder"), session)
+    assert given.model.requests == []
+    assert system.answer(Question(text="Where is the red cup?"), session).answer == "In the room."
 
 
 @pytest.mark.parametrize("name", ["flat", "hier", "blind", "flat+domain"])
