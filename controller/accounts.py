@@ -1,18 +1,20 @@
 """What an episode cost: tokens and money of controller, perception and judge, logical and physical.
 
-*Logical* is what the episode costs with empty caches at its start: each distinct request once. *Physical* is what was really
-asked. Tokens are always stated; they are *estimated* where a server did not count them. Money is stated only where a price
-is known, and a sum with a part nobody knows the price of says that it is the least it can be.
+*Logical* is what the episode costs as if no cache existed: each distinct request once, and no token cheaper because a server had
+kept it. *Physical* is what was really asked, at what was really paid. Tokens are always stated; they are *estimated* where a
+server did not count them. Money is stated only where a price is known, and a sum with a part nobody knows the price of says
+that it is the least it can be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
 
+from controller.budgets import cold_money, each_once
 from controller.episode import Episode, RoundRecord
-from world_api.backends.chat.prices import Price
+from world_api.backends.chat.prices import Price, Tokens
 from world_api.core.ambient.spending import Spent
 
 Part = Literal["controller", "perception", "judge"]
@@ -23,8 +25,8 @@ PARTS: tuple[Part, ...] = ("controller", "perception", "judge")
 class Account:
     """Requests with their tokens, and what they cost in USD.
 
-    ``cached`` is the part of ``prompt`` that a server had kept. ``money`` is None where no price is known; ``unpriced`` names the
-    models whose tokens are not in it, so that it is the least it can be.
+    ``cached`` is the part of ``prompt`` that a server had kept; a logical account has none. ``money`` is None where no price is
+    known; ``unpriced`` names the models whose tokens are not in it, so that it is the least it can be.
     """
 
     requests: int = 0
@@ -98,59 +100,50 @@ def total(held: Mapping[Part, Account]) -> Account:
 def accounts_of(episode: Episode) -> Accounts:
     """The accounts of an episode, at the prices it was run with."""
     spent = [item for call in episode.calls for item in call.spent]
-    prices = episode.prices
+    asked_rounds = [item for item in episode.rounds if item.physical]
     return Accounts(
-        logical=_by_part(_once(spent), episode.rounds, episode.model, prices),
-        physical=_by_part(
-            [item for item in spent if item.physical],
-            [item for item in episode.rounds if item.physical],
-            episode.model,
-            prices,
-        ),
+        logical=_by_part(each_once(spent, set()), episode.rounds, episode, _cold),
+        physical=_by_part((item for item in spent if item.physical), asked_rounds, episode, _paid),
     )
+
+
+class _Asked(Tokens, Protocol):
+    """A request with its tokens."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the server did not count them."""
+        ...
+
+
+_Account = Callable[[_Asked, str, Price | None], Account]
 
 
 def _by_part(
-    spent: Iterable[Spent], rounds: Sequence[RoundRecord], model: str, prices: Mapping[str, Price]
+    spent: Iterable[Spent], rounds: Iterable[RoundRecord], episode: Episode, account: _Account
 ) -> dict[Part, Account]:
     held: dict[Part, Account] = dict.fromkeys(PARTS, Account())
-    held["controller"] = sum((_of_round(item, model, prices.get(model)) for item in rounds), Account())
+    prices = episode.prices
+    own = (account(item.usage, episode.model, prices.get(episode.model)) for item in rounds)
+    held["controller"] = sum(own, Account())
     for item in spent:
-        held[item.purpose] += _of_spent(item, prices.get(item.model))
+        held[item.purpose] += replace(account(item, item.model, prices.get(item.model)), images=item.images)
     return held
 
 
-def _once(spent: Iterable[Spent]) -> list[Spent]:
-    """Each distinct request once; where one was asked and kept afterwards, as it was asked."""
-    found: dict[tuple[str, str, str], Spent] = {}
-    for item in spent:
-        key = (item.purpose, item.model, item.request)
-        if key not in found or (item.physical and not found[key].physical):
-            found[key] = item
-    return list(found.values())
-
-
-def _of_round(item: RoundRecord, model: str, price: Price | None) -> Account:
-    usage = item.usage
-    return Account(
-        requests=1,
-        prompt=usage.prompt,
-        cached=usage.cached,
-        completion=usage.completion,
-        estimated=usage.estimated,
-        money=price.money(usage) if price is not None else None,
-        unpriced=(model,) if price is None and usage.total else (),
-    )
-
-
-def _of_spent(item: Spent, price: Price | None) -> Account:
+def _paid(item: _Asked, model: str, price: Price | None) -> Account:
+    """A request as it was asked and paid for, with what the server took off for tokens it had kept."""
     return Account(
         requests=1,
         prompt=item.prompt,
         cached=item.cached,
         completion=item.completion,
-        images=item.images,
         estimated=item.estimated,
-        money=price.money(item) if price is not None else None,
-        unpriced=(item.model,) if price is None and item.prompt + item.completion else (),
+        money=None if price is None else price.money(item),
+        unpriced=(model,) if price is None and item.prompt + item.completion else (),
     )
+
+
+def _cold(item: _Asked, model: str, price: Price | None) -> Account:
+    """The same request where the server had kept nothing."""
+    return replace(_paid(item, model, price), cached=0, money=None if price is None else cold_money(price, item))

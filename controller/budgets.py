@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from world_api.backends.chat.prices import Price, Prices
+from world_api.backends.chat.prices import Price, Prices, Tokens
 from world_api.backends.chat.usage import Usage
 from world_api.core.ambient.spending import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock
 
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
+RequestKey = tuple[str, str, str]  #: what a request was for, of which model, and its hash
+
+
+def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
+    """The charges of requests that were not paid for yet, each once; ``paid`` takes them up."""
+    for item in spent:
+        key = (item.purpose, item.model, item.request)
+        if key not in paid:
+            paid.add(key)
+            yield item
+
+
+def cold_money(price: Price, tokens: Tokens) -> float:
+    """What tokens cost in USD where the server has kept none of them: nobody else's requests make an episode cheaper."""
+    return price.money(Usage(prompt=tokens.prompt, completion=tokens.completion))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +36,8 @@ class Budget:
 
     Rounds are requests to the model, calls are tool calls that ran. Tokens are prompt and completion together, of the
     model and of those that look or judge for it; each distinct request counts once, as if nothing had been kept from earlier
-    runs. Seconds are wall time, ``money`` is in USD and needs the price of every model that is
-    charged. All are looked at between rounds; calls and seconds also within one.
+    runs. Seconds are wall time; ``money`` is in USD, counts likewise, and needs the price of every model that is charged. All
+    are looked at between rounds; calls and seconds also within one.
 
     ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
     at the start of what the world holds, by systems that act in it; 0 for nothing.
@@ -61,7 +76,7 @@ class Meter:
         self._model = model
         self._tokens = 0
         self._money = 0.0
-        self._paid: set[str] = set()
+        self._paid: set[RequestKey] = set()
         self._unpriced: str | None = None  #: a model that was charged and has no price
         self._clock = clock
         self._began = clock.monotonic()
@@ -80,10 +95,8 @@ class Meter:
         """Count what other models were asked; ``judging`` is the price of that where the judge itself did not say."""
         if not any(item.purpose == "judge" for item in spent):
             self._tokens += judging
-        for item in spent:
-            if item.request not in self._paid:
-                self._paid.add(item.request)
-                self._charge(item.model, Usage(prompt=item.prompt, completion=item.completion, cached=item.cached))
+        for item in each_once(spent, self._paid):
+            self._charge(item.model, Usage(prompt=item.prompt, completion=item.completion))
 
     def may_call(self, more: int = 0) -> bool:
         """Whether one more tool call fits beside so many that are about to run."""
@@ -123,6 +136,6 @@ class Meter:
         price = self._known.of(model)
         if price is not None:
             self.prices[model] = price
-            self._money += price.money(usage)
+            self._money += cold_money(price, usage)
         elif usage.total:
             self._unpriced = model

@@ -207,11 +207,6 @@ class Episode:
         return [call for call in self.calls if call.ran]
 
     @property
-    def flagged_spans(self) -> list[CitedSpan]:
-        """Cited spans that no tool returned."""
-        return [span for span in self.spans if not span.returned_by]
-
-    @property
     def slips(self) -> dict[str, int]:
         """How often each kind of malformed reply or call occurred."""
         problems: list[Problem | None] = [problem for item in self.rounds for problem in item.problems]

@@ -96,7 +96,7 @@ class Bench:
         times, session = Times(), self._session()
         began = time.perf_counter()
         self._answer(self._folder / name, session, times)
-        return _overhead(times, began, time.perf_counter())
+        return overhead(times, began, time.perf_counter())
 
     def replay(self, name: str) -> float:
         """Seconds that running an episode again takes, a round."""
@@ -168,7 +168,8 @@ class Bench:
         return LibraryTools.on_session(self._library, session, traced=True).get_tools()
 
 
-def _overhead(times: Times, began: float, ended: float) -> Overhead:
+def overhead(times: Times, began: float, ended: float) -> Overhead:
+    """What of an episode was neither the model's time nor the tools'."""
     between = [
         asked - answered - tools
         for answered, asked, tools in zip(times.answered, times.asked[1:], times.tools, strict=False)

@@ -69,10 +69,27 @@ def test_the_parts_stand_apart_and_add_up(episode: Any) -> None:
 
 def test_money_is_stated_where_a_price_is_known_and_nowhere_else(episode: Any) -> None:
     rounds = ((Usage(prompt=1_000_000, completion=100_000, cached=500_000), True),)
-    assert accounts_of(episode(rounds=rounds)).logical["controller"].money is None
-    held = accounts_of(episode(rounds=rounds, m=PRICE)).logical["controller"]
+    assert accounts_of(episode(rounds=rounds)).physical["controller"].money is None
+    held = accounts_of(episode(rounds=rounds, m=PRICE)).physical["controller"]
     assert held.money == pytest.approx(0.5 * 2 + 0.5 * 1 + 0.1 * 10)
     assert not held.is_least
+
+
+@pytest.mark.parametrize(("cached", "paid"), [(0, 2.1), (100_000, 2.0)])
+def test_what_a_server_had_kept_is_cheaper_physically_and_never_logically(
+    episode: Any, cached: int, paid: float
+) -> None:
+    usage = Usage(prompt=1_000_000, completion=10_000, cached=cached)
+    seen = look("a", prompt=1_000_000, completion=10_000, cached=cached)
+    held = accounts_of(episode(seen, rounds=((usage, True),), m=PRICE, eyes=PRICE))
+    for part in ("controller", "perception"):
+        assert (held.logical[part].money, held.logical[part].cached) == (pytest.approx(2.1), 0)
+        assert (held.physical[part].money, held.physical[part].cached) == (pytest.approx(paid), cached)
+
+
+def test_the_same_request_of_two_models_is_two_requests(episode: Any) -> None:
+    held = accounts_of(episode(look("a"), look("a", model="other"), look("a", purpose="judge"), look("a")))
+    assert (held.logical["perception"].requests, held.logical["judge"].requests) == (2, 1)
 
 
 def test_a_sum_with_a_part_that_has_no_price_says_that_it_is_the_least(episode: Any) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.budgets import Budget, Meter
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prices import Price, Prices
+from world_api.backends.chat.usage import Usage
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.faults import EpisodeFault
 
@@ -67,3 +68,23 @@ def test_without_prices_no_money_is_told(hold: Any, replies: Any) -> None:
 def test_a_budget_below_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(EpisodeFault, match="bad_budget"):
         Budget(**wrong)
+
+
+@pytest.mark.parametrize("cached", [0, 100_000])
+def test_a_budget_of_money_is_spent_alike_whatever_the_server_had_kept(stepping_clock: Any, cached: int) -> None:
+    meter = Meter(Budget(money=1.0, tokens=10**9), stepping_clock(), model="scripted", prices=PRICES)
+    meter.add_round(Usage(prompt=99_000, completion=0, cached=cached))
+    assert meter.reached() is None
+    meter.add_round(Usage(prompt=1_000, completion=0, cached=cached))
+    assert meter.reached() == "money"
+
+
+def test_the_same_request_of_two_models_is_paid_for_twice_and_of_one_once(stepping_clock: Any) -> None:
+    meter = Meter(Budget(tokens=20), stepping_clock(), model="scripted", prices=Prices())
+    looks = [
+        Spent(purpose="perception", model=model, request="r", prompt=10, completion=0) for model in ("a", "a", "b")
+    ]
+    meter.add_spent(looks[:2], judging=0)
+    assert meter.reached() is None
+    meter.add_spent(looks[2:], judging=0)
+    assert meter.reached() == "tokens"

@@ -46,7 +46,8 @@ def test_tool_calls_run_and_the_answer_is_backed_by_them(answer: Run) -> None:
     episode = answer(calling(SEARCH), calling(ANSWER))
     assert (episode.outcome, episode.answer) == ("submitted", "At 32 s.")
     assert (episode.usage.prompt, episode.usage.completion, episode.usage.estimated) == (200, 20, False)
-    assert episode.flagged_spans == []
+    assert episode.spans
+    assert all(span.returned_by for span in episode.spans)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_the_whole_chain_answers_with_evidence(
     episode = flat(model=RuleBasedChatModel(), clock=stepping_clock()).answer(Question(text=question), open_made())
     assert episode.outcome == "submitted"
     assert [(span.start_time, span.end_time) for span in episode.spans] == [(start, end)]
-    assert episode.flagged_spans == []
+    assert all(span.returned_by for span in episode.spans)
 
 
 def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_made: Any, stepping_clock: Any) -> None:

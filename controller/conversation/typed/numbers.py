@@ -1,9 +1,8 @@
-"""Numbers and stretches in words, English and Chinese: read where there is only one of them."""
+"""Numbers and stretches in words, English and Chinese: read where they are all that is said."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 # --- how many -----------------------------------------------------------------------------------------------------
 
@@ -12,99 +11,109 @@ _SMALL = (
     "eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = (
+NUMBER_WORDS = (
     {word: number for number, word in enumerate(_SMALL)}
     | {word: 10 * number for number, word in enumerate(_TENS, start=2)}
     | {"once": 1, "twice": 2, "thrice": 3}
 )
-_WORD = re.compile(rf"\b(?:(?:{'|'.join(_TENS)})[\s-](?:{'|'.join(_SMALL[1:10])})|{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_NUMBER = (
+    rf"(?P<number>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{1,9}}|(?:{'|'.join(_TENS)})[\s-](?:{'|'.join(_SMALL[1:10])})|"
+    rf"{'|'.join(NUMBER_WORDS)})"
+)
+_ENGLISH = re.compile(
+    r"(?:(?:there (?:is|are|was|were)|it is|it's|in total,?|a total of|altogether,?|exactly|only) ){0,2}"
+    rf"{_NUMBER}(?P<counted>(?: [a-z]+){{0,8}})"
+)
+_TIMES = frozenset({"time", "times"})  #: said of anything that happens
+_BESIDE = _TIMES | {"in", "total", "altogether", "the", "video"}
+#: Words that make another number of it, also where the question has them.
+_NEVER = frozenset("not no or and to than least most about dozen hundred thousand million billion half".split())
+_PEOPLE = frozenset({"person", "people"})
+_ASKED = re.compile(r"\bhow many((?: [a-z]+){1,3})")
+
 _CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
-_COUNTED = "个次人位名只辆回件条张台种处场"  #: words that Chinese puts after a number of things
 _CHINESE = re.compile(
-    rf"(?<![第\w])[零〇一二两三四五六七八九十百]+(?=[{_COUNTED}]|$|[。.，,；;！!\s])"
-    rf"|(?<=[有共现了是为约])[零〇一二两三四五六七八九十百]+(?=[{_COUNTED}])"
+    r"(?:一共|总共|合计|共)?(?:有|是|为|出现了?|发生了?)?\s?(?P<number>\d{1,9}|[零〇一二两三四五六七八九十百]{1,7})\s?"
+    r"(?P<classifier>[个次位名只辆回件条张台种处场]?)(?P<counted>[\u4e00-\u9fff]{0,6})"
 )
 _CHINESE_NUMBER = re.compile(
     r"(?:([一二两三四五六七八九])百零?)?(?:([一二三四五六七八九])?(十))?([零〇一二两三四五六七八九])?"
 )
-#: Numbers that say when, and not how many.
-_MOMENTS = re.compile(
-    r"\d+(?::\d{1,2}){1,2}(?:\.\d+)?"
-    r"|\d+(?:\.\d+)?\s*[-–—~至到]\s*\d+(?:\.\d+)?\s*(?:s\b|secs?\b|seconds?\b|秒)"
-    r"|(?:[-–—~至到在从@]\s*)?\d+(?:\.\d+)?\s*(?:(?:s|secs?|seconds?|mins?|minutes?)\b|秒|分钟?)",
-    re.IGNORECASE,
-)
-_DIGITS = re.compile(r"(?<![A-Za-z\d.第])[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?![A-Za-z\d]|\.\d)")
-_NO_NUMBER = re.compile(
-    r"\b(?:no|some|any|every|each|this|that|which|the)[\s-]?one\b|\bone (?:of|another|by)\b|一[样起些直切旦般边]",
-    re.IGNORECASE,
-)
-#: What makes a number a bound, or no number of the answer at all.
-_NOT_IT = re.compile(
-    r"(?:\bnot|n't|\bthan|\bleast|\bmost|\bbetween|\bup to|不是|不到|没有|超过|至少|最多|不止)\s*(?:exactly\s*)?$",
-    re.IGNORECASE,
-)
+_ASKED_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
 
 
-def one_number(text: str) -> int | None:
-    """The only number of a text that says how many; None where there is none, or another."""
-    for part in (text, _MOMENTS.sub(" ", text)):  # "three, at 12 s and 40 s": the moments are not counted
-        found = set(_numbers(part))
-        if len(found) == 1:
-            only = found.pop()
-            return int(only) if only.isdecimal() and len(only) <= 9 else None
-    return None
+def whole_number(text: str, question: str) -> int | None:
+    """The number that a text is, alone or with what the question counts; None where it says anything else."""
+    words = " ".join(text.casefold().replace("’", "'").split())
+    match = _ENGLISH.fullmatch(words)
+    if match is not None:
+        counts = _counts(match["counted"].split(), " ".join(question.casefold().split()))
+        return _of_words(match["number"]) if counts else None
+    match = _CHINESE.fullmatch(words)
+    if match is None:
+        return None
+    asked = _ASKED_CHINESE.search(question)
+    if match["counted"] and (asked is None or match["counted"] not in asked[1]):
+        return None
+    return _of_chinese(match["number"])
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """Every number of a text, in digits; ``?`` for one that is only mentioned."""
-    left = _NO_NUMBER.sub(" ", text)
-    readers = ((_DIGITS, _plain), (_WORD, _of_words), (_CHINESE, _of_chinese))
-    for pattern, read in readers:
-        for match in pattern.finditer(left):
-            yield "?" if _NOT_IT.search(left[max(0, match.start() - 20) : match.start()]) else read(match[0])
+def _counts(words: list[str], question: str) -> bool:
+    """Whether words after a number say what the question counts: its noun first, then words of the question only."""
+    if not words:
+        return True
+    asked = _ASKED.search(question)
+    units = {_stem(word) for word in asked[1].split()} if asked else set()
+    known = {_stem(word) for word in re.findall(r"[a-z]+", question)} | {_stem(word) for word in _BESIDE}
+    first = words[0] in _BESIDE or _stem(words[0]) in units
+    return first and all(_stem(word) in known and word not in _NEVER and word not in NUMBER_WORDS for word in words)
 
 
-def _plain(digits: str) -> str:
-    return digits.replace(",", "").replace("−", "-")
+def _stem(word: str) -> str:
+    return "people" if word in _PEOPLE else word.removesuffix("s")
 
 
-def _of_words(words: str) -> str:
-    return str(sum(_WORDS[part] for part in re.split(r"[\s-]", words.casefold())))
+def _of_words(words: str) -> int:
+    if words[0].isdigit():
+        return int(words.replace(",", ""))
+    return sum(NUMBER_WORDS[part] for part in re.split(r"[\s-]", words))
 
 
-def _of_chinese(words: str) -> str:
-    """A number up to 999; anything else as it stands."""
+def _of_chinese(words: str) -> int | None:
+    """A number up to 999."""
+    if words.isdecimal():
+        return int(words)
     match = _CHINESE_NUMBER.fullmatch(words)
     if match is None:
-        return words
+        return None
     hundreds, tens, ten, ones = match.groups()
     total = 100 * _CHINESE_DIGITS[hundreds] if hundreds else 0
     total += 10 * (_CHINESE_DIGITS[tens] if tens else 1) if ten else 0
-    return str(total + (_CHINESE_DIGITS[ones] if ones else 0))
+    return total + (_CHINESE_DIGITS[ones] if ones else 0)
 
 
 # --- from when to when --------------------------------------------------------------------------------------------
 
-_TIME = r"(?:\d+:\d{1,2}(?::\d{1,2})?(?:\.\d+)?|\d+(?:\.\d+)?)"
-_UNIT = r"(?:\s*(?:s|secs?|seconds?)\b|\s*秒)?"
-_STRETCH = re.compile(
-    rf"(?<![A-Za-z\d.:])({_TIME}){_UNIT}\s*(?:[-–—~→至到,]|\bto\b|\buntil\b|\bthrough\b|\band\b)\s*第?\s*"
-    rf"({_TIME})(?![\d:]|\.\d){_UNIT}",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    rf"start(?:_time)?\W{{1,4}}({_TIME}){_UNIT}\W{{1,4}}(?:and\s+)?end(?:_time)?\W{{1,4}}({_TIME})", re.IGNORECASE
+_TIME = r"(\d{1,6}(?::[0-5]?\d){1,2}(?:\.\d{1,6})?|\d{1,9}(?:\.\d{1,6})?)"
+_UNIT = r"(?:\s?(?:s|secs?|seconds?|秒))?"
+_STRETCHES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:from )?{_TIME}{_UNIT}\s?(?:[-–—~→]|to|until|through)\s?{_TIME}{_UNIT}",
+        rf"between {_TIME}{_UNIT} and {_TIME}{_UNIT}",
+        rf"[\[(（]{_TIME}{_UNIT}\s?[,，]\s?{_TIME}{_UNIT}[\])）]",
+        rf"start(?:_time)?\s?[:=]?\s?{_TIME}{_UNIT}[,;]?\s?(?:and )?end(?:_time)?\s?[:=]?\s?{_TIME}{_UNIT}",
+        rf"[从在]?\s?第?\s?{_TIME}{_UNIT}\s?[-–—~→至到]\s?第?\s?{_TIME}{_UNIT}(?:之间)?",
+        rf"(?:开始|起始)(?:时间)?\s?(?:[:：为是]\s?)?{_TIME}{_UNIT}\s?[,，、;；]?\s?结束(?:时间)?\s?(?:[:：为是]\s?)?{_TIME}{_UNIT}",
+    )
 )
 
 
-def one_stretch(text: str) -> tuple[float, float] | None:
-    """The only stretch of time that a text names, in seconds."""
-    found = {match.groups() for pattern in (_NAMED, _STRETCH) for match in pattern.finditer(text)}
-    if len(found) != 1:
-        return None
-    start, end = found.pop()
-    return _in_seconds(start), _in_seconds(end)
+def whole_stretch(text: str) -> tuple[float, float] | None:
+    """The stretch of time that a text is, in seconds; None where it says anything else."""
+    words = " ".join(text.split())
+    match = next((match for pattern in _STRETCHES if (match := pattern.fullmatch(words))), None)
+    return None if match is None else (_in_seconds(match[1]), _in_seconds(match[2]))
 
 
 def _in_seconds(text: str) -> float:

@@ -1,39 +1,64 @@
-"""Reading a typed answer from words, in English and Chinese, where they can only be read in one way.
+"""Reading a typed answer from words, in English and Chinese, where the words are the answer and nothing else.
 
-Nothing is guessed: words that name two options, two numbers or two stretches give None, and the model is asked again. What a
-reply says after "the answer is" goes before whatever else it mentions.
+Nothing is guessed. A reply is read where it is, from its beginning to its end::
+
+    [a lead: "Answer:", "The answer is", "答案是"] the answer [and words that cannot change it]
+
+or where its last line is a lead and the answer. Everything else gives None, and the model is asked again: words that deny, doubt,
+intend or only mention would otherwise be taken for the letter or number that stands in them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from controller.conversation.typed.kinds import Mistyped, value_of
-from controller.conversation.typed.numbers import one_number, one_stretch
+from controller.conversation.typed.numbers import NUMBER_WORDS, whole_number, whole_stretch
 from controller.questions import Question
 from world_api.core.canonical import parse_json
 
-T = TypeVar("T")
-
 _LONGEST = 4_000  #: characters; who writes more than that has not given a typed answer
-_MOST_CUES = 16
-_MARKUP = re.compile(r"\*+|__|[`${}]|\\boxed|</?[a-z]+>")
+_MOST_ENDS = 6
+_MARKUP = re.compile(r"\*+|__|[`${}]|\\boxed|</?[a-z]+>|^#+\s*", re.MULTILINE)
 _FENCE = re.compile(r"^```\w*\s*|\s*```$")
 #: What comes after it is meant as the answer.
-_CUE = re.compile(
-    r"(?:\b(?:final\s+)?answer(?:\s+is|\s*:)|\bcorrect\s+(?:option|choice|order|answer)(?:\s+is|\s*:)|"
-    r"(?:正确)?(?:答案|选项|顺序)(?:应该|应)?(?:是|为|：|:)|故选|应选|我选|选择|(?<![挑当])选)\s*[:：]?\s*",
+_LEAD = (
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:"
+    r"(?:(?:the|my)\s+)?(?:(?:final|correct|right|best)\s+){0,2}(?:answer|option|choice|order|count|interval)\s*"
+    r"(?:(?:is\b|[:：])\s*[:：]?|\n)|i(?:\s+would|'d)?\s+(?:choose|pick|select)\b\s*[:：]?"
+    r")|(?:所以|因此|综上|故)?[，,]?\s*(?:"
+    r"(?:(?:我的|正确|最终|最后)的?)?(?:答案|选项|顺序)(?:应该是|应为|是|为|[:：])\s*[:：]?|(?:我|应该?)?(?:选择|选(?!项))\s*[:：]?"
+    r")"
+)
+_LEADS = re.compile(rf"\s*(?:(?:{_LEAD})\s*){{1,2}}", re.IGNORECASE)
+_LEAD_ANYWHERE = re.compile(
+    r"\b(?:answer|option|choice|order|count)\s*(?:is\b|[:：])|(?:答案|选项|顺序)(?:应该?)?(?:是|为|[:：])|选",
     re.IGNORECASE,
 )
-_END = re.compile(r"[\n。；;]|\.(?=\s|$)")
-_DENIAL = re.compile(r"\b(?:not|no|never|neither|nor|none|cannot|unlikely)\b|n't\b|不|没|非|无|否", re.IGNORECASE)
+_SAID = re.compile(r"[.。!！)）]\s*$")  #: a line that does not lead into the next
+_QUOTES = re.compile('["“”「」]')
+#: Where the answer may end and other words begin.
+_END = re.compile(r"\n|[。；;!！]|\.(?=\s)|[\s,，]+(?=because\b|since\b|因为|由于)", re.IGNORECASE)
+_FULL_STOP = " \t\n.。!！"
+#: Words that may take an answer back, put it off, or leave it open.
+_UNSETTLED = re.compile(
+    r"[\d?？]|n['’]t\b|\b(?:not|no|never|neither|nor|none|nothing|nobody|cannot|unlikely|unable|fail\w*|wrong\w*|incorrect\w*|"
+    r"false\w*|unsure|uncertain|unclear|impossible|without|except|instead|rather|wait|actually|but|however|although|though|"
+    r"unless|if|or|else|maybe|perhaps|possibly|probably|might|may|can|could|would|should|will|shall|must|need\w*|want\w*|let|"
+    r"going|check\w*|look\w*|search\w*|find\w*|call\w*|us(?:e|ing)|continu\w*|proceed\w*|try\w*|inspect\w*|scan\w*|examin\w*|"
+    r"review\w*|explor\w*|analy\w*|verify\w*|guess\w*|doubt\w*|assum\w*|suppos\w*|unknown|still|yet|far|before|until|first|"
+    r"next|then|dozen|hundred|thousand|"
+    rf"million|billion|answer|option|choice|{'|'.join(NUMBER_WORDS)})\b|"
+    r"[不没非无否未别错但却或若猜零〇一二两三四五六七八九十百千万亿]|然而|如果|可能|也许|大概|需要|先|再|看|找|查|搜|试|继续|接下来|分析|确认|假设|等等|答案|选",
+    re.IGNORECASE,
+)
 
 
 def read_prose(question: Question, text: str) -> Any | None:
-    """The answer in the type of the question, or None where the words do not settle it."""
+    """The answer in the type of the question, or None where the words are not just that answer."""
     if len(text) > _LONGEST:
         return None
     bare = _FENCE.sub("", text.strip()).strip()
@@ -41,10 +66,8 @@ def read_prose(question: Question, text: str) -> Any | None:
     if value is not None:
         return value
     plain = _MARKUP.sub("", bare).strip()
-    read = {"choice": _choice, "count": _count, "interval": _interval, "order": _order}[question.kind]
-    cued = [_END.split(plain[cue.end() :], maxsplit=1)[0] for cue in islice(_CUE.finditer(plain), _MOST_CUES)]
-    found = [value for part in cued if (value := read(question, part.strip())) is not None]
-    return _only(found) if found else read(question, plain)
+    value = _whole(question, plain)
+    return value if value is not None else _last_line(question, plain)
 
 
 def _from_json(question: Question, text: str) -> Any | None:
@@ -58,100 +81,44 @@ def _from_json(question: Question, text: str) -> Any | None:
         return None
 
 
-def _only(values: Iterable[T]) -> T | None:
-    """The one value there is, however often."""
-    distinct: list[T] = []
-    for value in values:
-        if value not in distinct:
-            distinct.append(value)
-    return distinct[0] if len(distinct) == 1 else None
+def _whole(question: Question, text: str) -> Any | None:
+    """A lead, the answer, and words that cannot change it."""
+    lead = _LEADS.match(text)
+    said = text[lead.end() :] if lead else text
+    # "The answer is a" may go on; "Answer: a" is the letter.
+    small = lead is None or lead[0].rstrip().endswith((":", "："))
+    value = _exactly(question, said, small=small)
+    if value is not None:
+        return value
+    for head, rest in _parted(question, said):
+        value = _exactly(question, head, small=False)
+        if value is not None:
+            return value if _is_settled(question, value, rest) else None
+    return None
 
 
-# --- options ------------------------------------------------------------------------------------------------------
-
-
-def _choice(question: Question, text: str) -> str | None:
-    letters = "".join(question.letters)
-    lone = re.fullmatch(
-        rf"(?:option|choice|选项)?\s*[(（\[【]?([{letters}])[)）\]】]?\s*[.。,，:：、]?", text, re.IGNORECASE
-    )
-    if lone:
-        return lone[1].upper()
-    spoken = _fold(text)
-    by_text = [
-        letter for letter, option in zip(question.letters, question.options, strict=True) if _fold(option) == spoken
-    ]
-    if by_text:
-        return _only(by_text)
-    # "B. in the kitchen", "(B)", "option B": a letter that is marked as one.
-    marked = [
-        *re.findall(rf"(?:^|\n)\s*[(（\[【]?([{letters}])[)）\]】.:：、]", text),
-        *re.findall(rf"[(（\[【]([{letters}])[)）\]】]", text),
-        *re.findall(rf"(?:\b[Oo]ption|\b[Cc]hoice|选项)\s*[(（\[【]?([{letters}])(?![A-Za-z])", text),
-    ]
-    if marked:
-        return _only(marked)
-    named, others = _options_named(question, text)
-    return None if _DENIAL.search(others) else _only(named)
-
-
-def _options_named(question: Question, text: str) -> tuple[list[str], str]:
-    """The letters of the options whose words stand in the text, of options within options the longest; and the other words."""
-    named, left = [], f" {_fold(text)} "
-    for option, letter in sorted(zip(question.options, question.letters, strict=True), key=lambda item: -len(item[0])):
-        words = _fold(option)
-        pattern = rf"(?<![^\W_]){re.escape(words)}(?![^\W_])" if words.isascii() else re.escape(words)
-        left, times = re.subn(pattern, " \0 ", left) if words else (left, 0)
-        if times:
-            named.append(letter)
-    return named, left
-
-
-def _fold(text: str) -> str:
-    """Words without case, and without what stands round them."""
-    return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
-
-
-def _order(question: Question, text: str) -> list[str] | None:
-    letters = "".join(question.letters)
-    between = r"(?:[\s,，、;；>→=\-–—/|()（）\[\]]|\bthen\b|\band\b|然后|再|接着)*"
-    run = rf"(?<![A-Za-z])[{letters}](?:{between}[{letters}]){{{len(letters) - 1}}}(?![A-Za-z])"
-    found = []
-    for match in re.finditer(run, text):
-        order = [character for character in match[0] if character in letters]
-        if sorted(order) == list(question.letters):
-            found.append(order)
-    return _only(found) if found else _listed(question, text)
-
-
-def _listed(question: Question, text: str) -> list[str] | None:
-    """Options that stand one a line, by letter or by their words."""
-    folded = {_fold(option): letter for option, letter in zip(question.options, question.letters, strict=True)}
-    order = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        item = re.sub(r"^(?:\d+\s*[.)、：:]|[-•])\s*", "", line)
-        marked = re.match(r"[(（\[]?([A-Z])(?:[)）\].:：、]|$)", item)
-        letter = folded.get(_fold(item)) or (marked[1] if marked and marked[1] in question.letters else None)
-        if letter is not None:
-            order.append(letter)
-    return order if sorted(order) == list(question.letters) else None
-
-
-# --- numbers ------------------------------------------------------------------------------------------------------
-
-
-def _count(question: Question, text: str) -> int | None:
-    number = one_number(text)
-    value: int | None = None if number is None else _checked(question, number)
-    return value
-
-
-def _interval(question: Question, text: str) -> dict[str, float] | None:
-    found = one_stretch(text)
-    if found is None or found[1] < found[0]:
+def _last_line(question: Question, text: str) -> Any | None:
+    """The answer of a last line that is a lead and an answer, after lines that give none and do not lead into it."""
+    before, _, last = text.rpartition("\n")
+    lead = _LEADS.match(last)
+    if lead is None or not _SAID.search(before) or _LEAD_ANYWHERE.search(before) or len(_QUOTES.findall(before)) % 2:
         return None
-    span: dict[str, float] | None = _checked(question, {"start_time": found[0], "end_time": found[1]})
-    return span
+    return _exactly(question, last[lead.end() :], small=False)
+
+
+def _exactly(question: Question, text: str, *, small: bool) -> Any | None:
+    """The answer that a text is; ``small`` letters count where they cannot be an article."""
+    said = text.strip(_FULL_STOP)
+    match question.kind:
+        case "choice":
+            return _choice(question, said, small=small)
+        case "count":
+            return _checked(question, whole_number(said, question.text))
+        case "interval":
+            found = whole_stretch(said)
+            return None if found is None else _checked(question, {"start_time": found[0], "end_time": found[1]})
+        case _:
+            return _order(question, said)
 
 
 def _checked(question: Question, given: Any) -> Any | None:
@@ -159,3 +126,114 @@ def _checked(question: Question, given: Any) -> Any | None:
         return value_of(question, given)
     except Mistyped:
         return None
+
+
+def _parted(question: Question, text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and after each place where an answer may end, the longest answer first."""
+    ends = [(found.start(), found.end()) for found in islice(_END.finditer(text), _MOST_ENDS)]
+    if question.kind == "choice":  # "Yes, he does."; a letter before a comma may be an article or a name
+        comma = re.search(r"[,，]", text)
+        if comma and comma.start() > 1:
+            ends.append(comma.span())
+    for start, end in sorted(ends, reverse=True):
+        yield text[:start], text[end:]
+
+
+def _is_settled(question: Question, value: Any, rest: str) -> bool:
+    """Whether words after an answer leave it as it is: no number, no other option, no denial, doubt or plan."""
+    if question.kind == "choice":
+        rest = _without(question.options[question.letters.index(value)], rest)
+    others = [letter for letter in question.letters if letter != value]
+    spoken = _fold(rest)
+    return not (
+        _UNSETTLED.search(rest)
+        or any(re.search(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", rest) for letter in others)
+        or any(words in spoken for option in question.options if (words := _fold(option)))
+    )
+
+
+def _without(option: str, text: str) -> str:
+    words = option.strip()
+    bounds = (r"\b", r"\b") if words.isascii() and words[:1].isalnum() and words[-1:].isalnum() else ("", "")
+    return re.sub(bounds[0] + re.escape(words) + bounds[1], " ", text, flags=re.IGNORECASE) if words else text
+
+
+# --- options ------------------------------------------------------------------------------------------------------
+
+_IS_RIGHT = re.compile(
+    r"[)）\]】]?\s*[.:：、,，]?"
+    r"(?:\s*(?:is(?: the)?|是)?\s*(?:correct|right|answer|正确答案|正确的?|答案|对的)(?:\s+(?:answer|option|choice))?)?",
+    re.IGNORECASE,
+)
+_CLOSED = r"\s*[)）\]】.:：、]?\s*[-–—]?\s*"
+
+
+def _choice(question: Question, text: str, *, small: bool) -> str | None:
+    """A letter, an option's words, or both."""
+    words = _lettered(question, text)
+    if words is not None:
+        return words
+    letters = "".join(question.letters)
+    match = re.match(rf"(?:(?:option|choice)\s+|选项\s*)?(?P<open>[(（\[【]?)([{letters}])", text, re.IGNORECASE)
+    if match is None:
+        return None
+    letter, rest = match[2].upper(), text[match.end() :]
+    if match[2].islower() and not (small or match["open"]):
+        return None
+    closed = re.match(_CLOSED, rest)
+    own = rest[closed.end() :] if closed else rest
+    if own and closed and closed.end() and _lettered(question, own) == letter:
+        return letter
+    return letter if _IS_RIGHT.fullmatch(rest) else None
+
+
+def _lettered(question: Question, text: str) -> str | None:
+    """The letter of the only option whose words a text is; Chinese may put "in" round them."""
+    spoken = _fold(text)
+    around = re.fullmatch(r"在?(.+?)[里中内]?", spoken)
+    for said in (spoken, around[1] if around and not spoken.isascii() else ""):
+        found = [
+            letter
+            for letter, option in zip(question.letters, question.options, strict=True)
+            if said and _fold(option) == said
+        ]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _fold(text: str) -> str:
+    """Words without case, and without what stands round them."""
+    return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
+
+
+# --- orders -------------------------------------------------------------------------------------------------------
+
+_FOLLOWS = r"[,，、;；]|=>|->|[>→⇒]|\s[-–—]\s"
+_THEN = r"\b(?:and then|then|finally|lastly|followed by)\b|然后|最后|接着|其次|再"
+_FIRST = re.compile(r"^(?:first|首先|先)[,:，：]?\s*", re.IGNORECASE)
+_STEP = re.compile(rf"\s*(?:(?:{_FOLLOWS})\s*(?:and\s+)?(?:{_THEN})?|(?:{_THEN})|\s+and\s+)\s*", re.IGNORECASE)
+
+
+def _order(question: Question, text: str) -> list[str] | None:
+    """All options, each once: letters in a row, or letters or words one after the other or one a line."""
+    letters = question.letters
+    row = re.sub(r"[\s()（）-]", "", text)
+    if len(row) == len(letters) and row.isupper():
+        return _checked(question, list(row))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1:
+        if len(re.findall(r"\band\b(?! then)", text, re.IGNORECASE)) > (len(letters) > 2):
+            return None  # "A and B" is no order
+        lines = _STEP.split(_FIRST.sub("", text))
+    named = [_item(question, line, place) for place, line in enumerate(lines, start=1)]
+    return None if None in named else _checked(question, named)
+
+
+def _item(question: Question, text: str, place: int) -> str | None:
+    """The option that stands at a place of a list, whose number, if it has one, is that of the place."""
+    number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
+    if number and number[1] and int(number[1]) != place:
+        return None
+    item = text[number.end() :] if number else text
+    return _choice(question, item.strip(_FULL_STOP), small=False)
