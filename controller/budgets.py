@@ -12,6 +12,9 @@ from world_api.core.ambient.spending import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock
 
+#: More of anything is no limit, and seconds beyond it cannot be waited for.
+_MOST = 1_000_000_000
+
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
 RequestKey = tuple[str, str, str]  #: what a request was for, of which model, and its hash
 
@@ -52,8 +55,10 @@ class Budget:
     digest_tokens: int = 800
 
     def __post_init__(self) -> None:
-        if any(amount is not None and not amount >= 0 for amount in asdict(self).values()):
-            raise EpisodeFault("bad_budget", "a budget cannot be negative", hint="use 0 to allow none")
+        if any(amount is not None and not 0 <= amount <= _MOST for amount in asdict(self).values()):
+            raise EpisodeFault(
+                "bad_budget", f"a budget lies between 0 and {_MOST:,}", hint="use 0 to allow none, or a smaller number"
+            )
 
     def record(self) -> dict[str, float | None]:
         """The wire form."""

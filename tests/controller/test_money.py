@@ -64,8 +64,18 @@ def test_without_prices_no_money_is_told(hold: Any, replies: Any) -> None:
     assert hold(replies.submits()).episode.prices == {}
 
 
-@pytest.mark.parametrize("wrong", [{"money": -1.0}, {"window": -1}, {"seconds": float("nan")}, {"digest_tokens": -5}])
-def test_a_budget_below_nothing_is_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"money": -1.0},
+        {"window": -1},
+        {"seconds": float("nan")},
+        {"seconds": float("inf")},
+        {"seconds": 1e300},
+        {"digest_tokens": -5},
+    ],
+)
+def test_a_budget_below_nothing_or_without_bound_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(EpisodeFault, match="bad_budget"):
         Budget(**wrong)
 

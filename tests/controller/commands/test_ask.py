@@ -197,7 +197,7 @@ def test_commit_makes_what_was_remembered_the_worlds(ask: Ask, cli: Cli) -> None
     read = cli("call", "read_memory", "--video", "made", "level=event", "query=red", "top_k=5", "--session", "other")
     assert "was found at" in read.out
     again = ask("made", "What is the frame rate?", "--commit", "--session", "empty")
-    assert "committed 0 memories and 0 entities" in again.out
+    assert "committed memories: 0, entities: 0" in again.out
 
 
 def test_nothing_is_committed_without_an_answer(ask: Ask, chat_server: Any, cli: Cli) -> None:

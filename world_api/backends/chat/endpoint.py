@@ -87,7 +87,7 @@ class Endpoint:
         if not usable:
             raise BackendFault(
                 "endpoint_bad_url",
-                "OPENAI_BASE_URL is not an address",
+                "OPENAI_BASE_URL is not an http or https address",
                 hint="it looks like http://127.0.0.1:8000/v1",
             )
 

@@ -5,7 +5,6 @@ No prices ship with this project: they would be wrong within weeks. Money is sta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any, Protocol
 from world_api.core.faults import BackendFault
 from world_api.world.disk.files import open_regular
 
+#: USD per million tokens; a price beyond it is a slip, and sums of it need not be finite.
+_MOST_USD = 1_000_000
 CURRENCY = "USD"
 _MILLION = 1_000_000
 _MOST_BYTES = 200_000
@@ -48,8 +49,8 @@ class Price:
     completion: float
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(amount) and amount >= 0 for amount in asdict(self).values()):
-            raise ValueError("a price is a finite number, 0 or more")
+        if not all(0 <= amount <= _MOST_USD for amount in asdict(self).values()):
+            raise ValueError(f"a price lies between 0 and {_MOST_USD:,}")
 
     def money(self, tokens: Tokens) -> float:
         """What these tokens cost, in USD."""
@@ -117,7 +118,7 @@ def _price(node: Any, path: Path, model: str) -> Price:
         amounts = {key: float(_text(entries[key])) for key in ("prompt", "cached", "completion") if key in entries}
         return Price(**{"cached": amounts["prompt"], **amounts})
     except ValueError:
-        raise _bad(path, f"a price of {model!r} is not a finite number, 0 or more", node) from None
+        raise _bad(path, f"a price of {model!r} is not a number from 0 to {_MOST_USD:,}", node) from None
 
 
 def _entries(node: Any, path: Path) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def commit(
         record,
         as_json=as_json,
         text=lambda: (
-            f"committed {record['memories']} memories and {record['entities']} entities of session {name} "
+            f"committed memories: {record['memories']}, entities: {record['entities']}, of session {name} "
             f"to {video_id}; the world is now {record['world_hash'][:16]}"
         ),
     )
