@@ -10,9 +10,8 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import FaultRecord
 from controller.questions import Question
-from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call
-from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
+from world_api.core.faults import BackendFault, EpisodeFault
 
 
 def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: Any, replies: Any) -> None:
@@ -199,23 +198,6 @@ def test_a_model_that_never_says_anything_fails_with_a_named_reason(hold: Any) -
     episode = hold({}, {}, {}, {}).episode
     assert (episode.outcome, episode.reason, episode.answer) == ("failed", "no_answer", None)
     assert episode.fault is not None
-
-
-def test_broken_calls_beside_good_ones_are_taken_twice_in_a_row(hold: Any, replies: Any) -> None:
-    def both(number: int) -> Any:
-        good = Call(tool="find", arguments={"query": str(number)}, id=f"g{number}")
-        return replies.calls(good, Call(tool="find", arguments="oops", id=f"b{number}"))
-
-    held = hold(*[both(number) for number in range(3)], replies.says("So."))
-    assert (held.episode.outcome, held.episode.reason, len(held.tools.called)) == ("forced", "malformed_replies", 3)
-
-
-def test_a_tool_that_is_named_like_the_answer_is_refused(hold: Any, fake_tools: Any) -> None:
-    tools = fake_tools()
-    declared = [ToolDeclaration(name="submit_answer", description="x", parameters={"type": "object"})]
-    tools.get_tools = lambda: declared
-    with pytest.raises(ToolFault, match="duplicate_tool"):
-        hold(tools=tools)
 
 
 def test_an_answer_of_the_wrong_shape_goes_back_to_the_model(hold: Any, replies: Any) -> None:
