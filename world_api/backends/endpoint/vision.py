@@ -114,6 +114,7 @@ class EndpointVision:
                 changed = settings.without_refused(fault)
                 if changed is None:
                     raise
+                request.again()
                 settings = changed
             else:
                 self._settings = settings  # what was taken once is tried first from now on
