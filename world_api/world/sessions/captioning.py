@@ -103,7 +103,7 @@ def estimate_question(eyes: Eyes, width: int, height: int) -> Estimate:
         frames=looks * max(eyes.choice.most, MAX_SPOTS),
         prompt=looks * (dearer.prompt + LONGEST_QUESTION),
         completion=looks * max(stretch.most_completion, thing.most_completion),
-        assumed=f"{dearer.assumed}; a question is taken for {LONGEST_QUESTION:,} tokens, one a character at its longest",
+        assumed=f"{dearer.assumed}; the longest question is taken for {LONGEST_QUESTION:,}",
         is_bound=True,
     )
 
