@@ -15,7 +15,9 @@ from tests.world_api.seeing.conftest import kept_files
 from world_api.core.ambient.spending import ledger
 from world_api.core.faults import BackendFault
 from world_api.operations import run
+from world_api.profiles import open_session
 from world_api.world.sessions.captioning import caption_segments
+from world_api.world.sessions.commits import commit_session
 from world_api.world.sessions.eyes import Eyes
 from world_api.world.sessions.session import Session
 
@@ -87,6 +89,22 @@ def test_what_one_session_looks_at_changes_no_search_of_another(
     ask(open_film(eyes=eyes), "describe_segment", start_time=32.0, end_time=37.0)
     caption_all(open_film(eyes=eyes, as_of=36.0), eyes)  # cuts the segment at 36 s in two
     assert searches() == captioned
+
+
+def test_a_commit_takes_no_caption_away(
+    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any
+) -> None:
+    eyes = make_eyes()
+    caption_all(open_film(eyes=eyes), eyes)
+    before, sent = open_film(eyes=eyes), len(vision_server.requests)
+    writing = open_session(film_store, "film", name="notes", seeing=eyes)
+    ask(writing, "write_memory", level="event", time_range={"start_time": 1.0, "end_time": 5.0}, content="red")
+    commit_session(film_store, "film", "notes")
+    after = open_film(eyes=eyes)
+    assert after.world_hash != before.world_hash
+    assert after.perception == before.perception
+    ask(after, "describe_segment", start_time=before.view.segments[0].start, end_time=before.view.segments[0].end)
+    assert len(vision_server.requests) == sent
 
 
 SEARCHES = ("search_segments_by_text", "search_segments_by_semantics")

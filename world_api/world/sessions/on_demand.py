@@ -17,17 +17,19 @@ from world_api.core.ports import DetectedObject, FrameSource, ObjectDetector
 from world_api.core.spans import round_time
 from world_api.world.disk.files import write_atomically
 from world_api.world.disk.manifest import Manifest
+from world_api.world.disk.tables import SESSION_TABLES
 
 #: Where answers are kept, inside the store and outside every world.
 FOLDER = ".on-demand"
 
 
 def world_key(manifest: Manifest) -> str:
-    """What is looked at: a world and the very file it was made from.
+    """What is looked at: the rows that sessions do not write, and the very file they were made from.
 
-    The hash of a world covers its rows, and those of two films can be the same: where few stages ran, nothing tells them apart.
+    Without the file two films could not be told apart of which few stages ran. What a session commits changes no picture.
     """
-    return content_hash([manifest.world_hash, manifest.source.sha256])
+    rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
+    return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
 
 
 class FrameLooker:
