@@ -208,12 +208,12 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
         return None
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.build.media.apart.worker import VideoFrames
-    from world_api.world.sessions.on_demand import FOLDER, FrameLooker
+    from world_api.world.sessions.on_demand import FOLDER, FrameLooker, world_key
 
     return FrameLooker(
         frames=VideoFrames(source),
         detector=ClassicalDetector(),
-        world_hash=world.manifest.world_hash,
+        world_key=world_key(world.manifest),
         cache=store / FOLDER,
     )
 
@@ -221,12 +221,12 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
 def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
     """A model that looks, at the source video where this machine still has it; what was kept is told without."""
     from world_api.build.media.apart.worker import VideoFrames
-    from world_api.world.sessions.on_demand import FOLDER
+    from world_api.world.sessions.on_demand import FOLDER, world_key
     from world_api.world.sessions.seeing import Seeing
 
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
-    return Seeing(eyes, frames=frames, world_hash=world.manifest.world_hash, cache=store / FOLDER)
+    return Seeing(eyes, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
 
 
 def _meanings(store: Path, eyes: Eyes) -> Meanings | None:

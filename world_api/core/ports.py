@@ -5,8 +5,8 @@ Adapters live in ``world_api/backends``; the rooms below import only these proto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -165,11 +165,16 @@ class Picture:
     is_part: bool = False
 
 
+def _freely() -> None:
+    """Nobody counts."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LookRequest:
     """What a model shall look at, and what for. ``question`` and ``subject`` (what it is about) are data, never instructions.
 
-    ``request`` names this request: what it costs is charged under that name.
+    ``request`` names this request: what it costs is charged under that name. ``again`` is called before the request is sent
+    once more in another form; what it raises is to be passed on.
     """
 
     task: LookTask
@@ -178,6 +183,7 @@ class LookRequest:
     request: str
     question: str = ""
     subject: str = ""
+    again: Callable[[], None] = field(default=_freely, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,7 @@ class Eye:
 
 
 def with_eye(session: Session, eye: Eye, cache: Path | None = None) -> Session:
-    seeing = Seeing(Eyes(vision=eye), frames=Frames(), world_hash=session.world_hash, cache=cache)
+    seeing = Seeing(Eyes(vision=eye), frames=Frames(), world_key=session.world_hash, cache=cache)
     backends = Backends(text_embedder=session.backends.text_embedder, looker=session.backends.looker, seeing=seeing)
     return Session(
         view=session.view, overlay=session.overlay, backends=backends, name=session.name, groups=session.groups

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedd
 from world_api.backends.endpoint.vision import EndpointVision
 from world_api.profiles import open_session
 from world_api.world.sessions.eyes import Eyes, FrameChoice
+from world_api.world.sessions.seeing import Seeing
 from world_api.world.sessions.session import Session
 
 Open = Callable[..., Session]
@@ -83,3 +86,26 @@ def _is_look(path: Path) -> bool:
         return "frame_times" in json.loads(path.read_bytes())
     except ValueError:
         return False
+
+
+def seeing_of(session: Session) -> Seeing:
+    assert session.backends.seeing is not None
+    return session.backends.seeing
+
+
+def together(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Results of some threads that begin together, each in a copy of the context."""
+    ready, results = threading.Barrier(count), [None] * count
+
+    def run(number: int) -> None:
+        ready.wait()
+        results[number] = work(number)
+
+    threads = [
+        threading.Thread(target=contextvars.copy_context().run, args=(run, number)) for number in range(count)
+    ]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

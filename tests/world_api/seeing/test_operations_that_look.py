@@ -10,10 +10,8 @@ import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, words_of
 from tests.world_api.seeing.conftest import numbers_sent
-from world_api.core.ambient.spending import ledger
 from world_api.core.faults import BackendFault
 from world_api.operations import OPERATIONS, run
-from world_api.world.sessions.captioning import caption_segments
 from world_api.world.sessions.eyes import Eyes
 from world_api.world.sessions.session import Session
 
@@ -97,119 +95,6 @@ def test_no_call_looks_more_often_than_it_declares(
         ask(open_film(eyes=eyes), name, **given)
         assert len(vision_server.requests) <= OPERATIONS[name].looks, name
         vision_server.requests.clear()
-
-
-# Search.
-
-
-def caption_all(session: Session, eyes: Eyes) -> None:
-    assert session.backends.seeing is not None
-    caption_segments(session.view, session.backends.seeing, eyes, progress=lambda done, total: None)
-
-
-def test_captions_are_found_by_their_words_once_they_exist(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
-    eyes = make_eyes()
-    session = open_film(eyes=eyes)
-    assert ask(session, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
-    ask(session, "describe_segment", start_time=31.0, end_time=39.0)
-    hits = ask(open_film(eyes=eyes), "search_segments_by_text", query="yellow", top_k=5)["candidates"]
-    assert hits
-    assert all(hit["source"] == "caption" and "yellow" in hit["snippet"] for hit in hits)
-    assert all(hit["end_time"] > 31.0 and hit["start_time"] < 39.0 for hit in hits)
-    # A session that was open before searches what it knew then, so its answers do not depend on what else it asks.
-    assert ask(session, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
-
-
-def test_a_caption_is_searched_only_by_sessions_that_can_have_seen_all_of_it(
-    open_film: Open, make_eyes: Callable[..., Eyes]
-) -> None:
-    eyes = make_eyes()
-    ask(open_film(eyes=eyes), "describe_segment", start_time=31.0, end_time=39.0)
-    query = {"query": "yellow", "top_k": 5}
-    assert ask(open_film(eyes=eyes, as_of=38.9), "search_segments_by_text", **query)["candidates"] == []
-    assert ask(open_film(eyes=eyes, as_of=39.0), "search_segments_by_text", **query)["candidates"] != []
-
-
-def test_captions_of_another_model_are_not_searched(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
-    ask(open_film(eyes=make_eyes()), "describe_segment", start_time=31.0, end_time=39.0)
-    other = open_film(eyes=make_eyes(model="eye-2"))
-    assert ask(other, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
-
-
-def test_what_is_remembered_is_known_by_the_captions_that_were_searched(
-    open_film: Open, make_eyes: Callable[..., Eyes]
-) -> None:
-    eyes = make_eyes()
-    before, plain = open_film(eyes=eyes), before_key(open_film(eyes=make_eyes(model="eye-2")))
-    key = before.memo_key
-    ask(before, "describe_segment", start_time=31.0, end_time=39.0)
-    assert before.memo_key == key
-    assert len({key, plain, open_film(eyes=eyes).memo_key}) == 3
-
-
-def before_key(session: Session) -> str:
-    return session.memo_key
-
-
-def test_meaning_is_searched_with_the_endpoints_vectors(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    eyes = make_eyes(embeds=True)
-    caption_all(open_film(eyes=eyes), eyes)
-    session = open_film(eyes=eyes)
-    query = {"query": "crimson", "top_k": 2}  # no caption has that word; the vectors know what it means
-    assert ask(open_film(eyes=make_eyes()), "search_segments_by_semantics", **query)["candidates"] == []
-    hits = ask(session, "search_segments_by_semantics", **query)["candidates"]
-    assert hits[0]["start_time"] < 10.0
-    assert "is red" in hits[0]["snippet"]
-    within = {"start_time": 30.0, "end_time": 60.0}
-    confined = ask(session, "search_segments_by_semantics", **query, time_range=within)["candidates"]
-    assert all(hit["center_time"] >= 30.0 for hit in confined)
-
-
-def test_vectors_are_made_once_and_a_query_is_charged_logically_each_time(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    eyes = make_eyes(embeds=True)
-    caption_all(open_film(eyes=eyes), eyes)
-    books = []
-    for _ in range(2):
-        with ledger() as book:
-            ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2)
-        books.append(book.items)
-    assert [item.physical for item in books[1]] == [False]
-    assert {item.request for item in books[1]} <= {item.request for item in books[0]}
-    assert len(vision_server.embedded) == 2  # the captions, the query
-
-
-@pytest.mark.parametrize(
-    "damage", [b"", b"{}", b'{"schema_version":1,"text":"x","tokens":1,"estimated":false,"vector":"!"}']
-)
-def test_a_damaged_vector_is_asked_again(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any, damage: bytes
-) -> None:
-    eyes = make_eyes(embeds=True)
-    caption_all(open_film(eyes=eyes), eyes)
-    first = ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2)
-    for path in (film_store / ".on-demand" / "meanings").rglob("*.json"):
-        path.write_bytes(damage)
-    sent = len(vision_server.embedded)
-    assert ask(open_film(eyes=eyes), "search_segments_by_semantics", query="crimson", top_k=2) == first
-    assert len(vision_server.embedded) == sent + 2
-
-
-def test_what_looks_alike_is_also_found_by_what_captions_say(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    eyes = make_eyes(embeds=True)
-    caption_all(open_film(eyes=eyes), eyes)
-    sent = len(vision_server.requests)
-    example = {"start_time": 1.0, "end_time": 4.0}
-    found = ask(open_film(eyes=eyes), "search_similar_to_example", example_segment=example, top_k=3)
-    assert found["similar_segments"]
-    assert all(hit["start_time"] >= 4.0 for hit in found["similar_segments"])
-    assert found["similar_segments"][0]["snippet"]
-    assert len(vision_server.requests) == sent
 
 
 # Entities.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextvars
-import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +16,17 @@ from hypothesis import strategies as st
 
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
-from tests.world_api.seeing.conftest import kept_files, numbers_sent
+from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
 from world_api.core.ambient.spending import ledger
 from world_api.core.boxes import Box
-from world_api.core.faults import BackendFault, MediaFault, OperationFault
+from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.world.sessions.eyes import Eyes, FrameChoice
-from world_api.world.sessions.seeing import Seeing, Spot
+from world_api.world.sessions.seeing import Spot
 from world_api.world.sessions.session import Session
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
-
-
-def seeing_of(session: Session) -> Seeing:
-    assert session.backends.seeing is not None
-    return session.backends.seeing
 
 
 def test_the_frames_of_the_stretch_are_sent_and_no_others(open_film: Open, vision_server: VisionServer) -> None:
@@ -105,127 +97,7 @@ def test_a_part_of_a_frame_is_cut_out_with_a_margin(open_film: Open, vision_serv
     assert sight.frame_times == (35.0,)
 
 
-# Kept.
-
-
-def test_a_second_session_sends_nothing_and_pays_only_logically(open_film: Open, vision_server: VisionServer) -> None:
-    span = TimeSpan(start=1.0, end=5.0)
-    with ledger() as first:
-        one = seeing_of(open_film()).caption(span, until=60.0)
-    with ledger() as second:
-        two = seeing_of(open_film()).caption(span, until=60.0)
-    assert one == two
-    assert len(vision_server.requests) == 1
-    [asked], [kept] = first.items, second.items
-    assert (asked.physical, kept.physical) == (True, False)
-    assert replace(asked, physical=False) == kept
-    assert asked.prompt > 0
-
-
-def test_a_look_is_known_by_all_it_depends_on(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    span = TimeSpan(start=1.0, end=5.0)
-    plain = seeing_of(open_film())
-    looks = [
-        lambda: plain.caption(span, until=60.0),
-        lambda: plain.caption(TimeSpan(start=1.0, end=5.5), until=60.0),
-        lambda: plain.answer(span, "who?", until=60.0),
-        lambda: plain.answer(span, "when?", until=60.0),
-        lambda: plain.actions(span, until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=None)], "who?", subject="a", until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=None)], "who?", subject="b", until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=Box(x1=0, y1=0, x2=50, y2=50))], "who?", subject="b", until=60.0),
-        lambda: seeing_of(open_film(eyes=make_eyes(model="eye-2"))).caption(span, until=60.0),
-        lambda: seeing_of(open_film(eyes=make_eyes(frames=3))).caption(span, until=60.0),
-    ]
-    names = [look().request for look in looks]
-    assert len(set(names)) == len(looks) == len(vision_server.requests)
-    assert [look().request for look in looks] == names
-    assert len(vision_server.requests) == len(looks)
-
-
-def test_the_world_does_not_change_by_being_looked_at(open_film: Open, film_store: Path) -> None:
-    before = {path: path.read_bytes() for path in (film_store / "film").rglob("*") if path.is_file()}
-    session = open_film()
-    seeing_of(session).caption(TimeSpan(start=1.0, end=5.0), until=60.0)
-    after = {path: path.read_bytes() for path in (film_store / "film").rglob("*") if path.is_file()}
-    assert after == before
-    assert open_film().world_hash == session.world_hash
-
-
-DAMAGES: list[Callable[[bytes], bytes]] = [
-    lambda data: b"",
-    lambda data: data[: len(data) // 2],
-    lambda data: b"\xff" + data,
-    lambda data: b"[]",
-    lambda data: data.replace(b'"schema_version":1', b'"schema_version":2'),
-    lambda data: data.replace(b'"prompt":', b'"prompt":-'),
-    lambda data: json.dumps({**json.loads(data), "request": "0" * 32}).encode(),
-    lambda data: json.dumps({**json.loads(data), "frame_times": []}).encode(),
-    lambda data: json.dumps({**json.loads(data), "confidence": 7}).encode(),
-    lambda data: json.dumps({**json.loads(data), "end": -5.0}).encode(),
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_entry_is_asked_again(
-    open_film: Open, vision_server: VisionServer, film_store: Path, damage: Callable[[bytes], bytes]
-) -> None:
-    span = TimeSpan(start=1.0, end=5.0)
-    one = seeing_of(open_film()).caption(span, until=60.0)
-    [place] = kept_files(film_store)
-    place.write_bytes(damage(place.read_bytes()))
-    session = open_film()
-    assert session.captions.passages == ()
-    assert seeing_of(session).caption(span, until=60.0) == one
-    assert len(vision_server.requests) == 2
-    assert seeing_of(open_film()).caption(span, until=60.0) == one
-    assert len(vision_server.requests) == 2
-
-
-def test_what_was_kept_is_told_when_the_video_is_gone(
-    open_film: Open, film_store: Path, vision_server: VisionServer
-) -> None:
-    span = TimeSpan(start=1.0, end=5.0)
-    one = seeing_of(open_film()).caption(span, until=60.0)
-    (film_store / "film" / "local.json").write_text('{"source_path": "nowhere.mp4"}')
-    again = seeing_of(open_film())
-    assert again.caption(span, until=60.0) == one
-    with pytest.raises(MediaFault) as caught:
-        again.caption(TimeSpan(start=2.0, end=5.0), until=60.0)
-    assert caught.value.code == "source_missing"
-    assert len(vision_server.requests) == 1
-
-
-def test_a_folder_that_is_a_file_keeps_looks_in_memory(
-    open_film: Open, film_store: Path, vision_server: VisionServer
-) -> None:
-    (film_store / ".on-demand").write_text("in the way")
-    seeing, span = seeing_of(open_film()), TimeSpan(start=1.0, end=5.0)
-    assert seeing.caption(span, until=60.0) == seeing.caption(span, until=60.0)
-    assert len(vision_server.requests) == 1
-
-
 # At the same time.
-
-
-def together(work: Callable[[int], Any], count: int) -> list[Any]:
-    """Results of some threads that begin together, each in a copy of the context."""
-    ready, results = threading.Barrier(count), [None] * count
-
-    def run(number: int) -> None:
-        ready.wait()
-        results[number] = work(number)
-
-    threads = [
-        threading.Thread(target=contextvars.copy_context().run, args=(run, number)) for number in range(count)
-    ]  # fmt: skip
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_eight_threads_that_ask_the_same_make_one_request(open_film: Open, vision_server: VisionServer) -> None:
@@ -298,40 +170,3 @@ def test_processes_that_ask_the_same_make_one_request(
     assert [process.returncode for process in running] == [0, 0]
     assert len(told) == 1
     assert len(vision_server.requests) == 1
-
-
-# Bounded.
-
-
-def test_a_session_looks_no_more_often_than_allowed(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    seeing = seeing_of(open_film(eyes=make_eyes(looks=2)))
-    for start in (1.0, 2.0, 1.0, 2.0):
-        seeing.caption(TimeSpan(start=start, end=9.0), until=60.0)
-    with pytest.raises(OperationFault) as caught:
-        seeing.caption(TimeSpan(start=3.0, end=9.0), until=60.0)
-    assert caught.value.code == "looks_spent"
-    assert len(vision_server.requests) == 2
-
-
-def test_looks_that_were_kept_count_like_those_that_are_made(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
-    for _ in range(2):
-        seeing = seeing_of(open_film(eyes=make_eyes(looks=1)))
-        seeing.caption(TimeSpan(start=1.0, end=9.0), until=60.0)
-        with pytest.raises(OperationFault, match="which is all it may"):
-            seeing.caption(TimeSpan(start=2.0, end=9.0), until=60.0)
-
-
-def test_failing_again_and_again_spends_the_allowance(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
-) -> None:
-    vision_server.say = lambda body, pictures: ""
-    seeing = seeing_of(open_film(eyes=make_eyes(looks=3)))
-    codes = []
-    for _ in range(5):
-        with pytest.raises((BackendFault, OperationFault)) as caught:
-            seeing.caption(TimeSpan(start=1.0, end=9.0), until=60.0)
-        codes.append(caught.value.code)
-    assert codes == ["sight_unreadable"] * 3 + ["looks_spent"] * 2
-    assert len(vision_server.requests) == 3

@@ -214,7 +214,7 @@ def test_threads_that_look_at_frames_on_demand_see_what_one_thread_sees(shared_d
     looks = [(time, category) for time in times for category in ("person", "face")]
 
     def looker(cache: Path | None) -> FrameLooker:
-        return FrameLooker(frames=VideoFrames(video), detector=ClassicalDetector(), world_hash="0" * 64, cache=cache)
+        return FrameLooker(frames=VideoFrames(video), detector=ClassicalDetector(), world_key="0" * 64, cache=cache)
 
     alone, shared = looker(None), looker(tmp_path / "kept")
     expected = [alone.detect(*look) for look in looks]

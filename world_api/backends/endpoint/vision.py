@@ -121,6 +121,7 @@ class EndpointVision:
                 changed = settings.without_refused(fault)
                 if changed is None:
                     raise in_our_words(fault, self.name) from fault
+                request.again()
                 settings = changed
             else:
                 self._settings = settings  # what was taken once is tried first from now on

@@ -36,13 +36,16 @@ def caption_world(store: Path, video_id: str, job: CaptionJob) -> dict[str, Any]
     """
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import open_session
-    from world_api.world.sessions.captioning import caption_segments, estimate_captions
+    from world_api.world.sessions.captioning import caption_segments, estimate_captions, name_captions
 
     eyes = job.eyes
     session = open_session(store, video_id, name=None, seeing=eyes)
     seeing = session.backends.seeing
     assert seeing is not None  # noqa: S101 - eyes were given
     estimate = estimate_captions(session.view, seeing, eyes)
+    if estimate.requests == 0:
+        name_captions(session.view, seeing)
+        session = open_session(store, video_id, name=None, seeing=eyes)  # which searches them
     if estimate.requests == 0 and not _without_vectors(session):
         note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
         return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": {"prompt": 0, "completion": 0}}

@@ -40,12 +40,14 @@ def estimate_text(what: str, estimate: Estimate, eyes: Eyes, prices: Prices) -> 
         f"{what}: {most}{_count(estimate.requests, 'request')} to {model} at {eyes.host}",
         f"  frames: {most}{estimate.frames:,}, none larger than {eyes.vision.longest_side} pixels; "
         "they leave this machine",
-        f"  tokens: {most}about {estimate.prompt:,} sent and {estimate.completion:,} written"
+        f"  tokens: about {estimate.prompt:,} sent and {estimate.completion:,} written"
         + (f" ({estimate.assumed})" if estimate.assumed else ""),
-        f"  money:  {most}about {price.money(estimate):.2f} USD"
+        f"  money:  about {price.money(estimate):.2f} USD"
         if price is not None
         else f"  money:  not known; --prices FILE tells what {model} costs",
     ]
+    if estimate.is_bound:
+        lines.append("  not counted: what is sent again because no answer came")
     if eyes.embedder is not None:
         lines.append(f"  words:  captions and what is searched for go to {eyes.embedder.name} there, a few tokens each")
     if estimate.kept:

@@ -10,12 +10,10 @@ from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.citing import evidence, times
 from world_api.operations.declaring.results import Action, EvidenceItem
+from world_api.world.sessions.eyes import MAX_SPOTS
 from world_api.world.sessions.seeing import Seeing, Sight, Spot
 from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
-
-#: So many pictures of one thing are looked at for a question about it.
-MAX_SPOTS = 3
 
 
 def seen_in(session: Session, span: TimeSpan) -> Sight | None:

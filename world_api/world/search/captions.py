@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import content_hash
@@ -30,10 +30,12 @@ LONGEST = 3 * MAX_SECONDS
 SHARE = 0.3
 #: So many texts are embedded in one request.
 _BATCH = 64
+#: The length of a unit vector of 32-bit floats may be so far from one.
+_OFF_UNIT = 1e-3
 
 
 class Captions:
-    """The captions that a session knew when it was opened. They stay the same for as long as it is open.
+    """The captions that a session searches. They stay the same for as long as it is open.
 
     ``digest`` tells two such sets apart; empty where there are none.
     """
@@ -82,11 +84,26 @@ def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
 class _KeptVector(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
+    digest: str = ""  #: of all the rest
     text: str
     tokens: int = Field(ge=0)
     estimated: bool
     vector: str  #: 32-bit floats, little endian, in base 64
+
+    def sealed(self) -> _KeptVector:
+        """The same with its digest."""
+        return self.model_copy(update={"digest": self._content()})
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is as it was sealed, and a unit vector (or all zero)."""
+        values = self.values().astype(np.float64)
+        length = float(np.linalg.norm(values))
+        return self.digest == self._content() and values.size > 0 and (length == 0 or abs(length - 1) <= _OFF_UNIT)
+
+    def _content(self) -> str:
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
 
     def values(self) -> Vectors:
         """The numbers."""
@@ -175,7 +192,7 @@ class Meanings:
             packed = base64.b64encode(vector.astype("<f4").tobytes()).decode()
             kept = _KeptVector(
                 text=text, tokens=share + (place < rest), estimated=embedded.spent.estimated, vector=packed
-            )
+            ).sealed()
             self._memory[self._name(text)] = kept
             if self._folder is not None:
                 # A store that cannot be written to can still be asked.
@@ -187,8 +204,8 @@ class Meanings:
         if name not in self._memory and self._folder is not None:
             try:
                 kept = _KeptVector.model_validate_json((self._folder / f"{name}.json").read_bytes())
-                sound = kept.text == text and kept.values().size > 0 and bool(np.isfinite(kept.values()).all())
-            except (OSError, ValidationError, ValueError):
+                sound = kept.text == text and kept.is_sound
+            except (OSError, ValueError):  # ValueError: not such a record, or no numbers in it
                 return None
             if sound:
                 self._memory[name] = kept

@@ -1,6 +1,7 @@
 """Having a model caption all segments of a video: what that will cost, and doing it, several at a time.
 
-What is kept already is not asked again, so a run that was broken off goes on where it stopped.
+What is kept already is not asked again, so a run that was broken off goes on where it stopped. When a run comes to its end,
+the captions of all segments are what sessions search from then on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from world_api.core.faults import BackendFault, VideoWorldError
 from world_api.core.spans import TimeSpan
-from world_api.world.sessions.eyes import Eyes
+from world_api.world.sessions.eyes import LONGEST_QUESTION, MAX_SPOTS, Eyes
 from world_api.world.sessions.seeing import Seeing
 from world_api.world.view import View
 
@@ -39,7 +40,8 @@ _ENOUGH = 3
 class Estimate:
     """What is about to be sent: requests, frames and tokens; ``assumed`` says what the tokens rest on.
 
-    ``is_bound``: no more than that can be sent; else it is what is likely.
+    ``is_bound``: no more requests and frames than that are sent, beside what a client repeats since no answer came; else it
+    is what is likely. Tokens are estimated in both cases: only the server counts them.
     """
 
     requests: int
@@ -87,15 +89,21 @@ def estimate_captions(view: View, seeing: Seeing, eyes: Eyes) -> Estimate:
 
 
 def estimate_question(eyes: Eyes, width: int, height: int) -> Estimate:
-    """The most that looking for one question sends: every look it may take, each with as many frames as there may be."""
+    """The most that looking for one question sends: every look it may take, each with as many frames as there may be.
+
+    Tokens are those of the dearer kind of look with the longest question; a part of a frame may be as tall as wide.
+    """
     looks = eyes.most_looks or 0
-    each = eyes.vision.expects("answer", eyes.choice.most, width, height)
+    side = eyes.vision.longest_side
+    stretch = eyes.vision.expects("answer", eyes.choice.most, width, height)
+    thing = eyes.vision.expects("state", MAX_SPOTS, side, side)
+    dearer = max(stretch, thing, key=lambda expected: expected.prompt)
     return Estimate(
         requests=looks,
-        frames=looks * eyes.choice.most,
-        prompt=looks * each.prompt,
-        completion=looks * each.most_completion,
-        assumed=each.assumed,
+        frames=looks * max(eyes.choice.most, MAX_SPOTS),
+        prompt=looks * (dearer.prompt + LONGEST_QUESTION),
+        completion=looks * max(stretch.most_completion, thing.most_completion),
+        assumed=f"{dearer.assumed}; the longest question is taken for {LONGEST_QUESTION:,}",
         is_bound=True,
     )
 
@@ -112,6 +120,8 @@ class Captioned:
 def caption_segments(view: View, seeing: Seeing, eyes: Eyes, *, progress: Callable[[float, float], None]) -> Captioned:
     """Caption every segment of the visible part that has none; ``progress`` is told how many seconds of how many are done.
 
+    What a run that comes to its end has made and found is searched from then on (``name_captions``).
+
     Raises:
         VideoWorldError: what would fail for every segment: an endpoint that is gone, a refused key, pictures not taken.
     """
@@ -120,7 +130,17 @@ def caption_segments(view: View, seeing: Seeing, eyes: Eyes, *, progress: Callab
     run.go(min(eyes.at_once, len(missing)))
     if run.fault is not None:
         raise _told(run.fault, run.made, len(missing))
+    name_captions(view, seeing)
     return Captioned(made=run.made, kept=len(view.segments) - len(missing), failed=tuple(run.failed))
+
+
+def name_captions(view: View, seeing: Seeing) -> None:
+    """Have the captions that are kept of all segments searched by sessions that are opened from now on.
+
+    Behind a cut nothing is changed: the last segment is not whole there.
+    """
+    if view.complete:
+        seeing.search_from_now([span for span in view.segments if span.duration > 0], until=view.duration)
 
 
 def _missing(view: View, seeing: Seeing) -> list[TimeSpan]:

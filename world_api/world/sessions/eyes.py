@@ -12,6 +12,10 @@ from world_api.core.spans import TimeSpan, round_time
 
 #: A frame counts as begun half a millisecond early; one before a cut must not be that of the cut.
 BEFORE = 0.001
+#: So many pictures of one thing are looked at for a question about it.
+MAX_SPOTS = 3
+#: Characters of the longest question that operations take.
+LONGEST_QUESTION = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +44,9 @@ class Eyes:
     """A model that looks, and how it is used.
 
     ``embedder`` makes captions comparable in meaning, where there is one. ``at_once``: requests under way together.
-    ``most_looks``: different looks one session may ask for, kept ones too, so that a question costs no more than was
-    agreed to and comes out the same with a full cache and an empty one; None for any number. ``host``: where frames go.
+    ``most_looks``: looks one session may take: every request that is sent, and kept ones the first time they are told, so
+    that where nothing fails a question comes out the same with a full cache and an empty one; None for any number. What a
+    client repeats by itself since no answer came is not counted. ``host``: where frames go.
     """
 
     vision: VisionModel
@@ -58,33 +63,54 @@ class Eyes:
 
 
 class Allowance:
-    """Counts the different looks of one session. Threads may share it."""
+    """Counts the looks of one session. Threads may share it."""
 
     def __init__(self, most: int | None) -> None:
         self._most = most
-        self._asked: set[str] = set()
-        self._failed = 0
+        self._told: set[str] = set()
+        self._used = 0
         self._lock = Lock()
 
-    def take(self, request: str) -> None:
-        """Count a look; one that was asked for before costs nothing.
+    def check(self) -> None:
+        """See whether anything may be sent, before work is put into it.
 
         Raises:
             OperationFault: ``looks_spent``.
         """
         with self._lock:
-            if request in self._asked:
-                return
-            if self._most is not None and len(self._asked) + self._failed >= self._most:
-                raise OperationFault(
-                    "looks_spent",
-                    f"a model has looked {self._most} times in this session, which is all it may",
-                    hint="use what was seen so far; whoever runs this may allow more with --looks",
-                )
-            self._asked.add(request)
+            self._refuse_spent()
 
-    def failed(self, request: str) -> None:
-        """A look came to nothing, and may have cost something all the same: to ask for it again counts again."""
+    def sends(self) -> None:
+        """Count a request that is about to be sent, whatever comes of it.
+
+        Raises:
+            OperationFault: ``looks_spent``.
+        """
         with self._lock:
-            self._asked.discard(request)
-            self._failed += 1
+            self._refuse_spent()
+            self._used += 1
+
+    def made(self, request: str) -> None:
+        """A look that was sent has been answered: to be told it again costs nothing."""
+        with self._lock:
+            self._told.add(request)
+
+    def tell(self, request: str) -> None:
+        """Count a look that was kept, unless this session has had it.
+
+        Raises:
+            OperationFault: ``looks_spent``.
+        """
+        with self._lock:
+            if request not in self._told:
+                self._refuse_spent()
+                self._used += 1
+                self._told.add(request)
+
+    def _refuse_spent(self) -> None:
+        if self._most is not None and self._used >= self._most:
+            raise OperationFault(
+                "looks_spent",
+                f"a model has looked {self._most} times in this session, which is all it may",
+                hint="use what was seen so far; whoever runs this may allow more with --looks",
+            )

@@ -1,6 +1,6 @@
 """Looking at a frame that was not sampled when the world was built, once; the answer is kept outside the world.
 
-Kept under (world hash, detector, arguments): the world itself never changes by being looked at.
+Kept under (world and source, detector, arguments): the world itself never changes by being looked at.
 """
 
 from __future__ import annotations
@@ -16,18 +16,29 @@ from world_api.core.faults import StoreFault
 from world_api.core.ports import DetectedObject, FrameSource, ObjectDetector
 from world_api.core.spans import round_time
 from world_api.world.disk.files import write_atomically
+from world_api.world.disk.manifest import Manifest
+from world_api.world.disk.tables import SESSION_TABLES
 
 #: Where answers are kept, inside the store and outside every world.
 FOLDER = ".on-demand"
 
 
-class FrameLooker:
-    """Detection on demand over one world's video. ``cache`` None keeps nothing."""
+def world_key(manifest: Manifest) -> str:
+    """What is looked at: the rows that sessions do not write, and the very file they were made from.
 
-    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_hash: str, cache: Path | None) -> None:
+    Without the file two films could not be told apart of which few stages ran. What a session commits changes no picture.
+    """
+    rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
+    return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
+
+
+class FrameLooker:
+    """Detection on demand over one world's video. ``cache`` None keeps nothing; ``world_key`` says whose frames they are."""
+
+    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
         self._frames = frames
         self._detector = detector
-        self._world_hash = world_hash
+        self._world_key = world_key
         self._cache = cache
 
     @property
@@ -58,7 +69,7 @@ class FrameLooker:
         if self._cache is None:
             return None
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
-        return self._cache / self._world_hash[:16] / f"{key[:32]}.json"
+        return self._cache / self._world_key[:16] / f"{key[:32]}.json"
 
 
 def _record(found: DetectedObject) -> dict[str, Any]:

@@ -1,31 +1,27 @@
 """Having a model look at stretches of one video, once each; what it says is kept outside the world.
 
-A look is known by what it depends on: the world's hash, who looks (model, prompts, size and choice of frames) and what is
-asked. No frame after ``until``, the end of what a session sees, is ever taken.
+A look is known by what it depends on: the world and its source, who looks (model, prompts, size and choice of frames) and
+what is asked. No frame after ``until``, the end of what a session sees, is ever taken.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
 
-import numpy as np
-
 from world_api.core.ambient.spending import charge
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
-from world_api.core.faults import MediaFault, OperationFault, VideoWorldError
-from world_api.core.ports import Image, LookRequest, LookTask, Picture, PictureSource, SeenAction
+from world_api.core.faults import BackendFault, MediaFault, OperationFault, VideoWorldError
+from world_api.core.ports import LookReply, LookRequest, LookTask, Picture, PictureSource, SeenAction
 from world_api.core.spans import TimeSpan, round_time
-from world_api.world.sessions.eyes import BEFORE, Allowance, Eyes
+from world_api.world.sessions.caption_sets import CaptionSet, CaptionSetFile
+from world_api.world.sessions.eyes import BEFORE, MAX_SPOTS, Allowance, Eyes
+from world_api.world.sessions.parts import part_of
 from world_api.world.sessions.sights import KeptAction, KeptCost, KeptSight, SightFolder
-
-_MARGIN = 0.35  #: of a box's size, shown around what is cut out
-_SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +51,21 @@ class Spot:
 class Seeing:
     """Looks at one world's video, for one session. Threads may share it.
 
-    ``frames`` None: the video is not there (any more); what was seen before is told all the same.
+    ``frames`` None: the video is not there (any more); what was seen before is told all the same. ``world_key`` says whose
+    frames they are.
     """
 
-    def __init__(self, eyes: Eyes, *, frames: PictureSource | None, world_hash: str, cache: Path | None) -> None:
+    def __init__(self, eyes: Eyes, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
         self._eyes = eyes
         self._frames = frames
-        self._world_hash = world_hash
+        self._world_key = world_key
         self._places = BoundedSemaphore(eyes.at_once)
         self._allowance = Allowance(eyes.most_looks)
         self.producer = eyes.producer
         self.most_looks = eyes.most_looks
-        folder = cache / world_hash[:16] / content_hash(self.producer)[:16] if cache is not None else None
-        self.kept = SightFolder(folder)
+        folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
+        self.kept = SightFolder(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
+        self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> Sight:
         """What is seen in a stretch, in words.
@@ -100,14 +98,14 @@ class Seeing:
         return self._look("actions", self._visible(span, until), until)
 
     def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> Sight:
-        """A question about one thing, answered from what is around it at some moments.
+        """A question about one thing, answered from what is around it at some moments, the first ``MAX_SPOTS`` visible ones.
 
         Raises:
             OperationFault: ``not_yet``, where no moment is visible.
             MediaFault: ``source_missing``, ``undecodable``.
             BackendFault: as the model names it.
         """
-        seen = [spot for spot in spots if spot.time <= until]
+        seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)
         span = TimeSpan(start=min(spot.time for spot in seen), end=max(spot.time for spot in seen))
@@ -118,12 +116,29 @@ class Seeing:
         span = self._visible(span, until)
         return self.kept.get(self._name("caption", self._asked(span, until))) is not None
 
-    def said(self, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """The kept captions of stretches that are over by then: stretch, text, and the time of a frame of it."""
+    def searched(self) -> CaptionSet:
+        """The captions that sessions which are opened now search."""
+        return self._searched.read()
+
+    def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
+        """Have the kept captions of some whole stretches searched by sessions that are opened from now on, and no others."""
+        names = (self._name("caption", self._asked(self._visible(span, until), until)) for span in spans)
+        captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
+        if captions != self._searched.read():
+            self._searched.write(captions)
+        return captions
+
+    def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
+        """The captions of a set of stretches that are over by then: stretch, text, and the time of a frame of it.
+
+        One that is no longer kept as it was listed is left out.
+        """
+        looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
+        listed = {item.digest for item in captions.captions}
         return [
             (TimeSpan(start=kept.start, end=kept.end), kept.text, kept.frame_times[len(kept.frame_times) // 2])
-            for kept in self.kept.all()
-            if kept.task == "caption" and kept.end <= until
+            for kept in looks
+            if kept is not None and kept.digest in listed and kept.task == "caption" and kept.end <= until
         ]
 
     @staticmethod
@@ -151,8 +166,8 @@ class Seeing:
             "subject": subject,
         }
 
-    def _name(self, task: LookTask, asked: dict[str, Any]) -> str:
-        return content_hash([self._world_hash, self.producer, task, asked])[:32]
+    def _name(self, task: LookTask, asked: dict[str, Any], producer: str | None = None) -> str:
+        return content_hash([self._world_key, producer or self.producer, task, asked])[:32]
 
     def _look(
         self,
@@ -166,34 +181,46 @@ class Seeing:
     ) -> Sight:
         asked = self._asked(span, until, question, subject, spots)
         request = self._name(task, asked)
-        self._allowance.take(request)
-        try:
-            kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
-        except VideoWorldError:
-            self._allowance.failed(request)
-            raise
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
         if not is_new:
+            self._allowance.tell(request)
             charge(kept.cost.again(request))
         return _sight(kept)
 
     def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> KeptSight:
+        """Have the model look. Every request that is sent counts, whatever comes of it."""
+        self._allowance.check()
         with self._places:
-            reply = self._eyes.vision.look(
-                LookRequest(
-                    task=task,
-                    span=span,
-                    pictures=self._pictures(asked),
-                    request=request,
-                    question=asked["question"],
-                    subject=asked["subject"],
-                )
+            look = LookRequest(
+                task=task,
+                span=span,
+                pictures=self._pictures(asked),
+                request=request,
+                question=asked["question"],
+                subject=asked["subject"],
+                again=self._allowance.sends,
             )
+            self._allowance.sends()
+            try:
+                made = self._record(look, asked, self._eyes.vision.look(look))
+            except VideoWorldError:
+                raise
+            except Exception as error:  # who looks may be anybody's code, and what it says anything
+                raise BackendFault(
+                    "sight_unreadable",
+                    f"what {self._eyes.vision.name} said about these frames cannot be kept: {type(error).__name__}",
+                    hint="ask again; a model that often does so is not made for this",
+                ) from error
+        self._allowance.made(request)
+        return made
+
+    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> KeptSight:
         return KeptSight(
-            request=request,
+            request=look.request,
             producer=self.producer,
-            task=task,
-            start=span.start,
-            end=span.end,
+            task=look.task,
+            start=look.span.start,
+            end=look.span.end,
             asked=asked,
             frame_times=tuple(asked["times"]),
             text=reply.text,
@@ -201,7 +228,7 @@ class Seeing:
             uncertain=reply.uncertain,
             actions=tuple(KeptAction(label=a.label, confidence=a.confidence) for a in reply.actions),
             cost=KeptCost.of(reply.spent),
-        )
+        ).sealed()
 
     def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
         times, boxes = asked["times"], asked["boxes"]
@@ -216,27 +243,9 @@ class Seeing:
             return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
         images = self._frames.pictures_played_at(times, None)
         return tuple(
-            Picture(time=time, image=image if box is None else _part(image, box), is_part=box is not None)
+            Picture(time=time, image=image if box is None else part_of(image, box), is_part=box is not None)
             for time, image, box in zip(times, images, boxes, strict=True)
         )
-
-
-def _part(image: Image, box: Sequence[float]) -> Image:
-    """What is around a box, with a margin, inside the frame."""
-    height, width = image.shape[:2]
-    x1, y1, x2, y2 = box
-    across, down = _MARGIN * (x2 - x1) + 1, _MARGIN * (y2 - y1) + 1
-    left, right = _bounds(x1 - across, x2 + across, width)
-    top, bottom = _bounds(y1 - down, y2 + down, height)
-    return np.ascontiguousarray(image[top:bottom, left:right])
-
-
-def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
-    """Whole pixels inside the frame, at least ``_SMALLEST_PART`` of them where it has so many."""
-    middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
-    low, high = math.floor(middle - half), math.ceil(middle + half)
-    low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
-    return low, high
 
 
 def _sight(kept: KeptSight) -> Sight:

@@ -79,8 +79,10 @@ class Session:
         self.name = name
         self.groups = groups
         seeing = backends.seeing
-        #: What is searched stays the same while the session is open, however many looks are made meanwhile.
-        self.captions = Captions() if seeing is None else Captions(seeing.said(until=view.duration))
+        #: What is searched is what captioning runs listed, and stays the same while the session is open.
+        self._listed = None if seeing is None else seeing.searched()
+        said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
+        self.captions = Captions(said)
 
     @property
     def video_id(self) -> str:
@@ -120,13 +122,17 @@ class Session:
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks."""
+        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks.
+
+        ``caption_set`` names what a captioning run listed, ``captions`` what of it this session sees.
+        """
         seeing, meanings = self.backends.seeing, self.backends.meanings
         if seeing is None:
             return None
         return {
             "vision": seeing.producer,
             "embedding": None if meanings is None else meanings.producer,
+            "caption_set": "" if self._listed is None else self._listed.hash,
             "captions": self.captions.digest,
             "looks": seeing.most_looks,
         }

@@ -1,11 +1,11 @@
-"""What was seen, kept outside the world: one file a look, under the world's hash and who looked.
+"""What was seen, kept outside the world: one file a look, under the world, its source and who looked.
 
 ::
 
-    STORE/.on-demand/<world hash>/<producer>/<request>.json
+    STORE/.on-demand/<world>/<producer>/<request>.json
 
 Equal requests are asked once: threads wait for each other, processes too where the folder can be written to. A file that
-cannot be read counts as absent, and is written anew.
+cannot be read, does not hold what its name stands for or is not as it was written counts as absent, and is written anew.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from world_api.core.ambient.spending import Spent
+from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.ports import LookTask
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically
+
+MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
+_MAX_LABEL = 1_000
+_MAX_ITEMS = 1_000
+_MAX_BYTES = 1_000_000  #: of a file; a larger one holds no look
 
 
 class KeptAction(BaseModel):
@@ -29,7 +35,7 @@ class KeptAction(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    label: str
+    label: str = Field(max_length=_MAX_LABEL)
     confidence: float | None = Field(ge=0, le=1)
 
 
@@ -63,22 +69,26 @@ class KeptCost(BaseModel):
 
 
 class KeptSight(BaseModel):
-    """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``."""
+    """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``.
+
+    ``digest`` is the hash of all the rest.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
+    digest: str = ""
     request: str
     producer: str
     task: LookTask
     start: FiniteFloat = Field(ge=0)
     end: FiniteFloat
     asked: dict[str, Any]
-    frame_times: tuple[FiniteFloat, ...] = Field(min_length=1)
-    text: str
+    frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
+    text: str = Field(max_length=MAX_TEXT)
     confidence: float | None = Field(ge=0, le=1)
-    uncertain: str
-    actions: tuple[KeptAction, ...]
+    uncertain: str = Field(max_length=MAX_TEXT)
+    actions: tuple[KeptAction, ...] = Field(max_length=_MAX_ITEMS)
     cost: KeptCost
 
     @model_validator(mode="after")
@@ -87,12 +97,32 @@ class KeptSight(BaseModel):
             raise ValueError("a look at a stretch that runs backwards")
         return self
 
+    def sealed(self) -> KeptSight:
+        """The same with its digest.
+
+        Raises:
+            ValueError: a text in it cannot be written (half of a character).
+        """
+        return self.model_copy(update={"digest": self._content()})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is as it was sealed."""
+        return self.digest == self._content()
+
+    def _content(self) -> str:
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
+
 
 class SightFolder:
-    """The kept looks of one producer at one world. ``folder`` None keeps them in memory only."""
+    """The kept looks of one producer at one world. ``folder`` None keeps them in memory only.
 
-    def __init__(self, folder: Path | None) -> None:
+    ``name`` tells the request that a look was, so that a file is believed only under the name of what it holds.
+    """
+
+    def __init__(self, folder: Path | None, name: Callable[[KeptSight], str]) -> None:
         self._folder = folder
+        self._name = name
         self._memory: dict[str, KeptSight] = {}
 
     def get(self, request: str) -> KeptSight | None:
@@ -128,10 +158,13 @@ class SightFolder:
 
     def _read(self, path: Path) -> KeptSight | None:
         try:
+            if path.stat().st_size > _MAX_BYTES:
+                return None
             kept = KeptSight.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError):
+            is_sound = kept.is_whole and kept.request == path.stem == self._name(kept)
+        except (OSError, ValueError):  # ValueError: not such a record, or a text that cannot be hashed
             return None
-        return kept if kept.request == path.stem else None
+        return kept if is_sound else None
 
     def _keep(self, made: KeptSight) -> None:
         if self._folder is not None:
