@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from world_api.backends.chat.completions import checked_reply
+from world_api.backends.chat.completions import checked_reply, first_message
 from world_api.core.ambient.patience import at_most
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, StoreFault
@@ -134,9 +134,7 @@ def _awaited(asked: Future[dict[str, Any] | None]) -> dict[str, Any] | None:
 
 
 def _says_something(reply: dict[str, Any]) -> bool:
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and isinstance(first.get("message"), dict)
+    return first_message(reply) is not None
 
 
 def _marked(reply: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from world_api.backends.chat.completions import CARRIED, first_message
 from world_api.backends.chat.usage import Usage, usage_of
-from world_api.backends.chat.wires.chat_completions import CARRIED
 from world_api.backends.chat.wires.port import NotAReply, Wire
 from world_api.backends.chat.wires.transport import Heard
 
@@ -100,9 +100,8 @@ def spoken_on(wire: Wire, heard: Heard) -> Spoken | None:
         reply = wire.read(heard.body)
     except NotAReply:
         return None
-    choices = reply["choices"]
-    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
-    if not isinstance(message, dict):
+    message = first_message(reply)
+    if message is None:
         return None
     text, calls = message.get("content"), message.get("tool_calls")
     return Spoken(
