@@ -71,7 +71,7 @@ def run_episode(
     meter = Meter(budget, clock, model=model.name, prices=prices)
     declared = (*tools.get_tools(), submit_answer_tool(task.question, prompts.of_answer))
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
-    transcript = Transcript(tools=offer, window=budget.window)
+    transcript = Transcript(tools=offer, window=budget.window, filler=prompts.render("nothing_said"))
     book = PictureBook(pictures)
     requests = Requests(model, transcript, offer=offer, pictures=book, meter=meter, clock=clock)
     turns = Turns(task.question, tools=tools, opening=opening, meter=meter, clock=clock, prompts=prompts)
@@ -241,6 +241,8 @@ class _Loop:
 
     def _prose(self, reply: Reply) -> Answer | None:
         """The words of a reply as the answer; marked where the server says that they were cut off."""
+        if reply.content == self._prompts.render("nothing_said"):
+            return None  # it only repeats what stands for its silence
         if reply.content and self.rounds[-1].finish_reason == "length":
             self._mark_round("cut_reply")
         return read_answer(self._question, reply.content)

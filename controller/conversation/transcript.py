@@ -44,11 +44,15 @@ def is_too_long(fault: BackendFault) -> bool:
 class Transcript:
     """The messages, what they take in tokens, and which of them can be folded.
 
-    Tokens are estimated; where the server counts, the estimate is scaled by what it counted last.
+    Servers put messages into templates, some of which refuse what does not take turns. So no turn is empty, and what the
+    user and the assistant say alternates, also where calls and their results are left out of account. ``filler`` is what
+    stands where the assistant said nothing. Tokens are estimated; where the server counts, the estimate is scaled by what it
+    counted last.
     """
 
-    def __init__(self, *, tools: Sequence[Message], window: int | None) -> None:
+    def __init__(self, *, tools: Sequence[Message], window: int | None, filler: str) -> None:
         self.messages: list[Message] = []
+        self._filler = filler
         self._tokens: list[int] = []
         self._foldable: dict[int, Folds] = {}
         self._tools = estimate_tokens(list(tools))
@@ -58,8 +62,19 @@ class Transcript:
 
     def add(self, message: Message) -> None:
         """Append a message that stays as it is; what an assistant's asks for is the last round."""
+        before = self.messages[-1]["role"] if self.messages else None
         if message["role"] == "assistant":
             self._last_round = len(self.messages)
+            if not (message.get("content") or message.get("tool_calls")):
+                message = {**message, "content": self._filler}
+        elif message["role"] == "user" and before == "user":
+            message = {**message, "content": _joined(self.messages.pop()["content"], message["content"])}
+            self._tokens.pop()
+        elif message["role"] == "user" and before == "tool":
+            self._append({"role": "assistant", "content": self._filler})
+        self._append(message)
+
+    def _append(self, message: Message) -> None:
         self.messages.append(message)
         self._tokens.append(estimate_tokens(message))
 
@@ -123,3 +138,8 @@ class Transcript:
     def _room(self) -> float:
         """Tokens that a request may have."""
         return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)
+
+
+def _joined(first: Any, second: str) -> Any:
+    """What two messages say, as one; the first may be a list of parts."""
+    return [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"

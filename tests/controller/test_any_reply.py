@@ -158,6 +158,23 @@ def test_any_replies_end_in_an_answer_or_a_named_reason(
     assert episode.internal_faults == sum(name == "fail" for name, _ in held.tools.called)
     for request in held.model.requests:
         json.dumps(request, allow_nan=False).encode()
+        takes_turns(request["messages"])
+
+
+def takes_turns(messages: list[dict[str, Any]]) -> None:
+    """What strict servers and their templates want of a conversation that they are sent."""
+    assert messages[0]["role"] == "system"
+    waiting: list[str] = []
+    for message in messages[1:]:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == waiting.pop(0)
+            continue
+        assert not waiting
+        waiting = [call["id"] for call in message.get("tool_calls", ())]
+        assert message["content"] or waiting
+    assert not waiting
+    spoken = [item["role"] for item in messages[1:] if item["role"] != "tool" and not item.get("tool_calls")]
+    assert spoken == ["user", "assistant"] * (len(spoken) // 2) + ["user"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -47,7 +47,9 @@ def told(prompts: Prompts, kind: Kind) -> str:
 def notices(prompts: Prompts) -> str:
     lines = [json_line(prompts.notice(code, "(detail)")) for code in CODES if code not in NOT_TOLD]
     lines += [prompts.render("forced", reason=reason, kind="open", letters="").splitlines()[0] for reason in REASONS]
-    return "\n".join([*lines, prompts.render("digest"), prompts.of_answer("tool")]) + "\n"
+    return (
+        "\n".join([*lines, prompts.render("digest"), prompts.render("nothing_said"), prompts.of_answer("tool")]) + "\n"
+    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
