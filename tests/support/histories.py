@@ -91,7 +91,13 @@ def _turns(body: Json) -> Iterator[Json]:
         for message in body["messages"]:
             calls = [call["id"] for call in message.get("tool_calls") or ()]
             says = bool(message.get("content"))
-            yield {"role": message["role"], "id": message.get("tool_call_id"), "calls": calls, "says": says, "joined": False}
+            yield {
+                "role": message["role"],
+                "id": message.get("tool_call_id"),
+                "calls": calls,
+                "says": says,
+                "joined": False,
+            }
         return
     before = None
     for item in body.get("input", ()):

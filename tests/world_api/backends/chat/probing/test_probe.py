@@ -87,6 +87,7 @@ FAULTS: dict[str, dict[str, str]] = {
     "image_failure": {"images": "wrong"},
     "no_usage": {"usage": "wrong"},
     "no_embeddings": {"embeddings": "not_offered"},
+    **{manner: {} for manner in ("thinks", "signs", "thinks_aloud")},
 }
 
 
