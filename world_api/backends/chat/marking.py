@@ -1,8 +1,9 @@
 """Data as a line of JSON in which no text can pass for a mark of the conversation.
 
 JSON keeps what a video says inside its field. Servers of open models put messages into templates, though, whose marks
-(``<|im_end|>``, ``[/INST]``, ``</s>``) are text themselves, and some read them wherever they stand. Here what opens such a mark
-is spelt as JSON escapes do, so that a model still reads it and no server does.
+(``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text themselves, and some read them wherever they stand. Each known one
+has a sign below or a square bracket. These are spelt as JSON escapes do in every text, so that a model still reads them and no server
+takes them for a mark; the brackets of the JSON itself stay.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from typing import Any
 
 from world_api.core.canonical import json_line
 
-#: In JSON itself a bracket is never followed by a capital or a slash, and the other sign stands in texts only.
-_OPENS_A_MARK = re.compile(r"<|\[(?=/?[A-Z])")
-_SPELT = {"<": "\\u003c", "[": "\\u005b"}
+_TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_SPELT = str.maketrans({"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"})
 
 
 def data_line(value: Any) -> str:
@@ -23,4 +23,4 @@ def data_line(value: Any) -> str:
     Raises:
         ValueError: as ``json_line``.
     """
-    return _OPENS_A_MARK.sub(lambda found: _SPELT[found[0]], json_line(value))
+    return _TEXT.sub(lambda found: found[0].translate(_SPELT), json_line(value))
