@@ -93,7 +93,9 @@ def endpoint_model(
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)
     model = _model(endpoint, name, wire, clock=clock, environment=environment)
-    return model if cache is None else CachingChatModel(model, cache, at=endpoint.address)
+    if cache is None:
+        return model
+    return CachingChatModel(model, cache, at=lambda: f"{model.spoken} {endpoint.address}")
 
 
 def _model(
