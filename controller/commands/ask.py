@@ -85,7 +85,7 @@ def ask(
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from world_api.backends.clocks import SystemClock
-    from world_api.exposure.models import chat_model, takes_images
+    from world_api.exposure.models import chat_model, takes_images, window_of
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
@@ -104,7 +104,8 @@ def ask(
         model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
         budget=Budget(
-            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
+            window=window or window_of(model, environment=environment),
         ),
         prices=prices_in(prices),
         language=language_of(asked.text) if language == "auto" else language,

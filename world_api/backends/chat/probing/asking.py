@@ -50,6 +50,16 @@ class Asker:
             lambda _: False,
         )
 
+    def models(self) -> Heard:
+        """What the server says of its models; it is asked again only where nothing was heard.
+
+        Raises:
+            BackendFault: ``endpoint_unreachable``.
+        """
+        return self._transport.exchange(
+            lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds), lambda heard: heard
+        )
+
     def fault(self, heard: Heard, model: str) -> BackendFault:
         """The named fault for what was heard."""
         if heard.status == 200:
