@@ -86,7 +86,7 @@ def ask(
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from world_api.backends.clocks import SystemClock
-    from world_api.exposure.models import chat_model, takes_images
+    from world_api.exposure.models import chat_model, takes_images, window_of
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
@@ -106,7 +106,8 @@ def ask(
         model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
         budget=Budget(
-            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window,
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
+            window=window or window_of(model, environment=environment),
             digest_tokens=digest_tokens,
         ),
         prices=prices_in(prices),

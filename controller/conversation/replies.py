@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from world_api.backends.chat.completions import CARRIED
 from world_api.core.canonical import is_deep, parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000
@@ -97,7 +98,7 @@ class Reply:
             message["content"] = self.content or None
             message["tool_calls"] = [call.message() for call in self.calls]
         if self.carried is not None:
-            message["carried"] = self.carried
+            message[CARRIED] = self.carried
         return message
 
 
@@ -116,7 +117,7 @@ def read_reply(
     fault: Problem | None = None
     if not calls:
         fault = "empty_reply" if not content else "call_in_text" if _holds_a_call(content, tools) else None
-    return Reply(content=content, calls=calls, fault=fault, thought=thought or None, carried=message.get("carried"))
+    return Reply(content=content, calls=calls, fault=fault, thought=thought or None, carried=message.get(CARRIED))
 
 
 def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from controller.budgets import Meter
 from controller.conversation.gathering import PictureBook
 from controller.conversation.transcript import Transcript, is_too_long
 from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import checked_reply
+from world_api.backends.chat.completions import checked_reply, first_choice
 from world_api.backends.chat.usage import Usage, usage_of
 from world_api.core.ambient.patience import patience
 from world_api.core.faults import BackendFault
@@ -41,9 +41,7 @@ class Asked:
     @property
     def finish_reason(self) -> str | None:
         """Why the server says that the reply ended."""
-        choices = self.reply.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        reason = first.get("finish_reason") if isinstance(first, dict) else None
+        reason = first_choice(self.reply).get("finish_reason")
         return reason if isinstance(reason, str) else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from controller.conversation.observations import shorten
 from world_api.backends.chat.marking import data_line
 
-_TEXT = st.text(alphabet='<|>[]/ISTab"\\{}:,\n 中\u2028', max_size=20)
+_TEXT = st.text(alphabet='<|>[]~/ISTab"\\{}:,\n 中\u2028', max_size=20)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | _TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXT, inner, max_size=4),
@@ -30,11 +31,27 @@ def test_no_mark_is_left(value: Any) -> None:
     line = data_line(value)
     assert "<" not in line
     assert "\n" not in line
-    assert not any(mark in line for mark in ("[INST]", "[/INST]", "[TOOL_CALLS]"))
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
+    assert line.count("[") == outside.count("[")
+    assert line.count("]") == outside.count("]")
 
 
 @pytest.mark.parametrize(
-    "mark", ["<|im_start|>", "</s>", "<｜User｜>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "<tool_call>"]
+    "mark",
+    [
+        *(
+            "<|im_start|>",
+            "</s>",
+            "<｜User｜>",
+            "[INST]",
+            "[/INST]",
+            "[SYSTEM_PROMPT]",
+            "<tool_call>",
+            "[gMASK]",
+            "[|endofturn|]",
+        ),
+        *("[|user|]", "[e~[", "]~b]user", "]~!b[", "]<]image[>["),
+    ],
 )
 def test_marks_of_known_templates_are_spelt_out(mark: str) -> None:
     assert mark not in data_line({"said": f"a {mark} b"})

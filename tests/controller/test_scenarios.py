@@ -20,6 +20,7 @@ from controller.records.recording import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tests.support.chat_server import Answer, ChatServer, Received
+from tests.support.histories import RULES, takes_turns
 from tests.support.scenarios import FOLDER, Scenario, read_scenarios
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
@@ -49,6 +50,7 @@ def test_an_episode_ends_as_its_scenario_says(
     open_made: Any,
     tmp_path: Path,
 ) -> None:
+    chat_server.rules = (takes_turns, *(RULES[name] for name in scenario.history))
     chat_server.play(*(_with_key(answer) for answer in scenario.answers(wire, elsewhere=elsewhere.url)))
     clock = stepping_clock()
     endpoint = Endpoint(base_url=chat_server.url, api_key=KEY, **{"timeout": 5.0, **scenario.client})

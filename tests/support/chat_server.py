@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.histories import Rule
+
 KEY = "sk-a-key-that-nobody-may-see"
 _DRIP_SECONDS = 0.02
 
@@ -53,6 +55,7 @@ class ChatServer:
 
     def __init__(self) -> None:
         self.received: list[Received] = []
+        self.rules: tuple[Rule, ...] = ()  #: of histories; what breaks one is refused with status 400
         self.released = threading.Event()
         self._answers: deque[Answer] = deque()
         self._respond: Callable[[Received], Answer | dict[str, Any]] | None = None
@@ -80,6 +83,9 @@ class ChatServer:
         """The answer to this request, which is kept."""
         with self._turn:
             self.received.append(received)
+            broken = next(filter(None, (rule(received.body) for rule in self.rules)), None)
+            if broken is not None:
+                return self.refusal(400, broken)
             if self._respond is None:
                 return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
         answer = self._respond(received)

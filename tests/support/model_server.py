@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.support.chat_server import Answer, ChatServer, Received
+from tests.support.histories import Rule, names_unknown_fields, repeats_signatures, repeats_thoughts, takes_turns
 from world_api.backends.chat.completions import Call, completion
 
 CITIES = ("Paris", "Oslo")
@@ -21,7 +22,8 @@ class Manners:
     ``chat`` and ``responses`` say which wires are there. Faults: ``drops_tools``, ``refuses_tools``, ``points_elsewhere``,
     ``text_calls``, ``empty_arguments``, ``object_arguments``, ``no_ids``, ``same_ids``, ``ignores_choice``, ``one_call``,
     ``always_both``, ``refuses_null``, ``forgets_results``, ``refuses_strict``, ``ignores_schema``, ``blind``, ``refuses_images``,
-    ``image_failure``, ``no_usage``, ``no_embeddings``.
+    ``image_failure``, ``no_usage``, ``no_embeddings``. ``thinks`` and ``signs`` send thoughts, or calls with
+    signatures of them, and want them back; ``thinks_aloud`` sends thoughts and refuses them.
     """
 
     def __init__(self, *faults: str, chat: bool = True, responses: bool = False) -> None:
@@ -40,6 +42,9 @@ class Manners:
         return ChatServer.refusal(404, "Not Found")
 
     def _chat(self, body: Mapping[str, Any]) -> Answer | dict[str, Any]:
+        broken = next(filter(None, (rule(dict(body)) for rule in self._rules())), None)
+        if broken is not None:
+            return ChatServer.refusal(400, broken)
         tools = [tool["function"] for tool in body.get("tools", ())]
         if tools and "points_elsewhere" in self.faults:
             return ChatServer.refusal(400, "Function tools are not supported here; please use /v1/responses instead.")
@@ -50,12 +55,19 @@ class Manners:
         text, calls = said
         usage = None if "no_usage" in self.faults else (self._prompt_tokens(tools), 5)
         reply = completion(model="m", content=text, calls=calls, usage=usage)
-        for made in reply["choices"][0]["message"].get("tool_calls", ()):
+        message = reply["choices"][0]["message"]
+        if self.faults & {"thinks", "thinks_aloud"}:
+            message["reasoning_content"] = "The user wants to know it."
+        for made in message.get("tool_calls", ()):
             self._spoil(made)
         return reply
 
     def _prompt_tokens(self, tools: list[dict[str, Any]]) -> int:
         return 20 + (0 if "drops_tools" in self.faults else 30 * len(tools))
+
+    def _rules(self) -> list[Rule]:
+        rules = {"thinks": repeats_thoughts, "signs": repeats_signatures, "thinks_aloud": names_unknown_fields}
+        return [takes_turns, *(rule for fault, rule in rules.items() if fault in self.faults)]
 
     def _spoil(self, made: dict[str, Any]) -> None:
         if "no_ids" in self.faults:
@@ -64,6 +76,8 @@ class Manners:
             made["id"] = "call"
         if "object_arguments" in self.faults:
             made["function"]["arguments"] = json.loads(made["function"]["arguments"])
+        if "signs" in self.faults:
+            made["extra_content"] = {"google": {"thought_signature": "c2lnbmVk"}}
 
     def _responses(self, body: Mapping[str, Any]) -> Answer | dict[str, Any]:
         form = body.get("text", {}).get("format", {}).get("schema")

@@ -1,11 +1,13 @@
 """Scenario files: what a server answers, one step a request, and what must come of an episode against it.
 
 A file holds ``about`` (one sentence), ``steps``, ``expect``, and where wanted ``wires`` (both by default), ``question``,
-``budget`` and ``client`` (settings of the endpoint). A step is a mapping with one of
+``budget``, ``client`` (settings of the endpoint) and ``history`` (names of ``histories.RULES`` that the server keeps to beside taking
+turns, which each does). A step is a mapping with one of
 
 - ``says: TEXT`` (or null): a reply in words;
 - ``calls: [{tool, arguments, id}, ...]``: a reply that calls. ``arguments`` as an object are spelt as JSON, any text is sent as it
   is, ``raw: VALUE`` instead sends that very value; ``id: null`` leaves the id out, without ``id`` the call gets one of its own;
+  ``added: {...}`` are further fields of the call;
 - ``many_calls: N``: a reply with so many calls;
 - ``message: {...}``: the message of a Chat Completions reply as it is;
 - ``json: VALUE`` or ``body: TEXT``: status 200 with any JSON, or anything at all;
@@ -16,7 +18,8 @@ A file holds ``about`` (one sentence), ``steps``, ``expect``, and where wanted `
 
 - ``looks: true``: a reply that calls ``list_scenes``; ``answers: TEXT``: one that submits this;
 
-and with any reply ``usage: false``, ``finish: REASON``, ``type: CONTENT_TYPE``, ``how: cut | chunked | chunked_and_cut | drips |
+and with any reply ``added: {...}`` (further fields of its message), ``usage: false``, ``finish: REASON``, ``type: CONTENT_TYPE``,
+``how: cut | chunked | chunked_and_cut | drips |
 packed``. The last step is played for ever.
 
 ``expect`` holds ``outcome``, ``reason``, ``slips`` (none by default), and where wanted
@@ -46,7 +49,7 @@ WIRES = ("chat", "responses")
 _LOOK: Json = {"tool": "list_scenes", "arguments": {"video_id": "made"}}
 _STEP_KEYS = frozenset(
     "says looks answers calls many_calls message json body status megabytes redirect hangs drops "
-    "code headers packed usage finish type how text text_megabytes".split()
+    "code headers packed usage finish type how text text_megabytes added".split()
 )
 
 
@@ -62,6 +65,7 @@ class Scenario:
     question: Json = field(default_factory=dict)
     budget: Json = field(default_factory=dict)
     client: Json = field(default_factory=dict)
+    history: tuple[str, ...] = ()
 
     def answers(self, wire: str, *, elsewhere: str) -> list[Answer]:
         """What the server plays on this wire; ``elsewhere`` is the address of another server."""
@@ -145,13 +149,14 @@ def _message(step: Json, number: int) -> Json:
     message: Json = {"role": "assistant", "content": step.get("says")}
     if calls:
         message["tool_calls"] = [_call(call, f"c{number}_{place}") for place, call in enumerate(calls, start=1)]
-    return message
+    return {**message, **step.get("added", {})}
 
 
 def _call(given: Json, spare_id: str) -> Json:
     written = given.get("arguments")
     arguments = given["raw"] if "raw" in given else written if isinstance(written, str) else json.dumps(written)
-    call: Json = {"type": "function", "function": {"name": given["tool"], "arguments": arguments}}
+    function = {"name": given["tool"], "arguments": arguments}
+    call: Json = {"type": "function", "function": function, **given.get("added", {})}
     call_id = given.get("id", spare_id)
     return call if call_id is None else {"id": call_id, **call}
 

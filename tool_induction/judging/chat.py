@@ -8,6 +8,7 @@ from typing import Any
 from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import asked_item, asked_question, chosen
 from world_api.backends.chat.caching import from_cache
+from world_api.backends.chat.completions import first_message
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, usage_of
 from world_api.core.ambient.spending import Spent, charge
@@ -97,8 +98,5 @@ def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: boo
 
 def _said(reply: dict[str, Any]) -> str:
     """The text of a reply; whatever else it holds says nothing."""
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
+    content = (first_message(reply) or {}).get("content")
     return content if isinstance(content, str) else ""

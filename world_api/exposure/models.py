@@ -15,6 +15,7 @@ from world_api.exposure.cli import note
 if TYPE_CHECKING:
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.backends.chat.openai_chat import OpenAIChatModel
+    from world_api.backends.chat.probing import Capabilities
     from world_api.core.ports import ChatModel, Clock
 
 #: The API that is spoken: ``auto`` is Chat Completions until the server says that the model wants the other one.
@@ -54,14 +55,24 @@ def chat_model(
 
 def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
     """Whether a model on the configured endpoint does, as a probe found out earlier; None where nobody asked."""
+    known = _known(name, environment)
+    return known.images if known is not None else None
+
+
+def window_of(name: str | None, *, environment: Mapping[str, str]) -> int | None:
+    """The context window of a model on the configured endpoint, in tokens, as its server told a probe earlier."""
+    known = _known(name, environment)
+    return known.window if known is not None else None
+
+
+def _known(name: str | None, environment: Mapping[str, str]) -> Capabilities | None:
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.backends.chat.probing import cache_folder, read_finding
     from world_api.backends.chat.rule_based import RULE_BASED
 
     if name is None or name == RULE_BASED:
         return None
-    known = read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)
-    return known.images if known is not None else None
+    return read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)
 
 
 def endpoint_model(
@@ -93,7 +104,9 @@ def endpoint_model(
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, patience=2 * timeout)
     model = _model(endpoint, name, wire, clock=clock, environment=environment)
-    return model if cache is None else CachingChatModel(model, cache, at=endpoint.address)
+    if cache is None:
+        return model
+    return CachingChatModel(model, cache, at=lambda: f"{model.spoken} {endpoint.address}")
 
 
 def _model(

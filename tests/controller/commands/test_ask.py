@@ -12,6 +12,9 @@ import pytest
 from controller.records.journal import Journal
 from controller.records.replay import replay_recorded
 from tests.support.command_line import Cli, Outcome
+from world_api.backends.chat.endpoint import Endpoint
+from world_api.backends.chat.probing import Capabilities
+from world_api.backends.chat.probing.findings import keep_finding
 
 QUESTION = "When does the person in red first appear?"
 
@@ -89,6 +92,19 @@ def test_a_named_model_is_asked_on_the_endpoint(ask: Ask, chat_server: Any, repl
     assert "53 (50 in, 3 out, counted)" in outcome.out
     assert "plumbing" not in outcome.out
     assert chat_server.received[0].body["model"] == "m"
+
+
+@pytest.mark.parametrize(("given", "window"), [((), 32_768), (("--window", "9000"), 9_000)])
+def test_the_window_is_the_one_that_was_found_unless_one_is_given(
+    ask: Ask, chat_server: Any, replies: Any, tmp_path: Path, given: tuple[str, ...], window: int
+) -> None:
+    endpoint = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "k", "VIDEOWORLD_CACHE": str(tmp_path / "found")}
+    keep_finding(tmp_path / "found", Endpoint.from_environment(endpoint), "m", Capabilities(wire="chat", window=32_768))
+    chat_server.play(replies.says("Nobody knows.", usage=(50, 3)))
+    ask("made", QUESTION, "--model", "m", "--record", str(tmp_path / "records"), *given, **endpoint)
+    journal = Journal(tmp_path / "records")
+    [entry] = journal.entries()
+    assert replay_recorded(journal, entry.name).episode.budget.window == window
 
 
 def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_server: Any, tmp_path: Path) -> None:

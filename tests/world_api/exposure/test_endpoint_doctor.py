@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.support.command_line import Cli
 from tests.support.model_server import Manners
+from world_api.exposure.models import window_of
 
 KEY = "sk-a-key-that-nobody-may-see"
 
@@ -50,6 +52,17 @@ def test_findings_are_kept_until_they_are_asked_for_again(cli: Cli, chat_server:
     assert len(chat_server.received) == asked
     cli(*ask, "--again")
     assert len(chat_server.received) == 2 * asked
+
+
+def test_the_window_that_a_server_tells_is_shown_and_found_again(cli: Cli, chat_server: Any) -> None:
+    good = Manners()
+    listed = {"data": [{"id": "m", "max_model_len": 32_768}]}
+    chat_server.respond(lambda received: listed if received.path.endswith("/models") else good(received))
+    environment = {**os.environ, "OPENAI_BASE_URL": chat_server.url}
+    assert window_of("m", environment=environment) is None
+    assert "32,768 tokens, as the server tells" in cli("doctor", "--endpoint", chat_server.url, "--model", "m").out
+    assert window_of("m", environment=environment) == 32_768
+    assert window_of("rule-based", environment={}) is None
 
 
 def test_words_of_a_server_cannot_steer_the_terminal(cli: Cli, chat_server: Any) -> None:

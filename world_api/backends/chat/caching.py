@@ -1,7 +1,7 @@
 """Replies kept by what was asked, so that the same request is not paid for twice.
 
 A switch, off by default. What names a reply is the hash of the whole request (model, messages, tools, temperature, seed
-and all) and of where it was sent. An equal request is the same draw, whatever its temperature: whoever wants another
+and all) and of where it was sent, over which wire. An equal request is the same draw, whatever its temperature: whoever wants another
 draw gives another ``seed``.
 """
 
@@ -11,12 +11,13 @@ import copy
 import math
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from world_api.backends.chat.completions import checked_reply
+from world_api.backends.chat.completions import checked_reply, first_message
 from world_api.core.ambient.patience import at_most
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, StoreFault
@@ -40,13 +41,13 @@ class CachingChatModel:
     Threads and processes may share the folder: entries come into being whole. Within one such model, requests that are
     equal and made at the same time are asked once. Faults are never kept, nor are replies without a message; an entry that
     is damaged is asked for again and replaced. A reply that cannot be written down is given all the same. ``at`` says where
-    the other model is, as part of an entry's name.
+    the other model is and how it is spoken to, as part of an entry's name; that may change while it is asked.
 
     Raises:
         BackendFault: ``cache_not_writable``.
     """
 
-    def __init__(self, model: ChatModel, folder: Path, *, at: str = "") -> None:
+    def __init__(self, model: ChatModel, folder: Path, *, at: Callable[[], str] = lambda: "") -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -76,27 +77,30 @@ class CachingChatModel:
         if asked is not None:
             found = _awaited(asked)
             # The other asker failed, perhaps for want of time that is here: this one asks for itself.
-            return _marked(copy.deepcopy(found)) if found is not None else self._ask(key, request)
+            return _marked(copy.deepcopy(found)) if found is not None else self._ask(request)
         reply: dict[str, Any] | None = None
         try:
             kept = self._kept(key)  # it may have been kept since it was looked for
-            reply = kept if kept is not None else self._ask(key, request)
+            reply = kept if kept is not None else self._ask(request)
             return reply if kept is None else _marked(reply)
         finally:
             with self._guard:
                 del self._asking[key]
             mine.set_result(reply)
 
-    def _ask(self, key: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = checked_reply(self._model.complete(request))
         if _says_something(reply):
+            key = self._key(request)  # another wire may be spoken now
             entry = {"schema_version": SCHEMA_VERSION, "key": key, "reply": reply, "reply_hash": content_hash(reply)}
             with suppress(StoreFault):  # it is paid for, and must not be lost because the disk is full
                 write_atomically(self._file(key), json_line(entry).encode())
         return reply
 
     def _key(self, request: dict[str, Any]) -> str:
-        return content_hash({"schema_version": SCHEMA_VERSION, "at": self._at, "model": self.name, "request": request})
+        return content_hash(
+            {"schema_version": SCHEMA_VERSION, "at": self._at(), "model": self.name, "request": request}
+        )
 
     def _file(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"
@@ -134,9 +138,7 @@ def _awaited(asked: Future[dict[str, Any] | None]) -> dict[str, Any] | None:
 
 
 def _says_something(reply: dict[str, Any]) -> bool:
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and isinstance(first.get("message"), dict)
+    return first_message(reply) is not None
 
 
 def _marked(reply: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""Building replies in Chat Completions form, for the models that live in this process."""
+"""Replies in Chat Completions form: built for the models that live in this process, and read without trusting them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from world_api.core.canonical import canonical, is_deep
 from world_api.core.faults import BackendFault
+
+#: Where a reply's message holds what its wire must get back unread; the assistant's message of later requests repeats it.
+CARRIED = "carried"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,19 @@ def completion(
             "total_tokens": prompt + written,
         }
     return reply
+
+
+def first_choice(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The first choice of a reply; empty where there is none."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else {}
+
+
+def first_message(reply: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The message of the first choice of a reply; None where there is none."""
+    message = first_choice(reply).get("message")
+    return message if isinstance(message, dict) else None
 
 
 def checked_reply(reply: Any) -> dict[str, Any]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 
 _PUBLIC_URL = "https://api.openai.com/v1"
-_SHORTEST_KEY = 8  #: characters; a shorter one would be found in words
+_LONG = 8  #: characters; a shorter secret is found in words, so only where it stands alone
+_SHORTEST = 4  #: characters; a shorter one is found everywhere
+#: What servers that want no key are told for one; they are words like others.
+_NO_SECRETS = frozenset(
+    {"not-needed", "empty", "none", "null", "dummy", "test", "fake", "local", "ollama", "lm-studio", "user"}
+)
+_IS_SECRET = re.compile(r"key|token|secret|sig|auth|pass|pwd|cred|code|jwt", re.IGNORECASE)  #: names of a query's parts
 #: How servers say that they have no model of a name; "this model does not support tools" is something else.
 _IS_MISSING = re.compile(
     r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
@@ -28,7 +36,7 @@ class Endpoint:
     request together with the waits between them; both in seconds. ``retries`` is how often a request is tried again.
     """
 
-    base_url: str
+    base_url: str = field(repr=False)
     api_key: str = field(repr=False)
     timeout: float = 120.0
     patience: float = 300.0
@@ -57,6 +65,9 @@ class Endpoint:
             )
         return cls(base_url=base_url or _PUBLIC_URL, api_key=api_key or _NO_KEY)
 
+    def __repr__(self) -> str:
+        return f"Endpoint({self.host})"
+
     @property
     def host(self) -> str:
         """Host and port, for messages; never the credentials a URL may carry."""
@@ -69,9 +80,16 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """What tells this server from others, for files that are kept; never the credentials a URL may carry."""
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}"
+        """What tells this server from others, for files that are kept; never the credentials a URL may carry.
+
+        Of a query only a hash is told.
+        """
+        try:
+            parts = urlsplit(self.base_url)
+        except ValueError:
+            return self.host
+        query = f"?{content_hash(parts.query)[:16]}" if parts.query else ""
+        return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
 
     def check_url(self) -> None:
         """Refuse an address that no request can be sent to.
@@ -92,20 +110,47 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """The text with the key blotted out, in case a server repeats it; also as JSON, Python or a URL spells it."""
-        if len(self.api_key) < _SHORTEST_KEY or self.api_key == _NO_KEY:
-            return text
-        return _spellings(self.api_key).sub("[key]", text)
+        """The text with the key, and what of the address is secret, blotted out; also as JSON, Python or a URL spells it.
+
+        Secrets of four to seven characters only where they stand alone, shorter ones and the usual words for no key never.
+        """
+        for secret in _secrets(self.base_url, self.api_key):
+            text = _spellings(secret).sub("[key]", text)
+        return text
 
 
 @functools.lru_cache(maxsize=8)
-def _spellings(key: str) -> re.Pattern[str]:
-    """The key as it may stand in a text: characters as they are, after backslashes, by their numbers.
+def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
+    """What must not be told, longest first: the key, the credentials in an address and the secret parts of its query."""
+    found = {api_key}
+    try:
+        parts = urlsplit(base_url)
+        found |= {value for name, value in parse_qsl(parts.query) if _IS_SECRET.search(name)}
+        found |= set(_credentials(parts))
+    except ValueError:  # no address at all: nothing is sent there
+        found.add(base_url)
+    told = {secret for secret in found if len(secret) >= _SHORTEST and secret.lower() not in _NO_SECRETS}
+    return tuple(sorted(told, key=lambda secret: (-len(secret), secret)))
+
+
+def _credentials(parts: SplitResult) -> tuple[str, ...]:
+    """The password of an address, or the name where there is none, as written and as meant; both as a header sends them."""
+    user, password = parts.username or "", parts.password or ""
+    if not user and not password:
+        return ()
+    secret, pair = password or user, f"{unquote(user)}:{unquote(password)}"
+    return (secret, unquote(secret), base64.b64encode(pair.encode()).decode())
+
+
+@functools.lru_cache(maxsize=32)
+def _spellings(secret: str) -> re.Pattern[str]:
+    """A secret as it may stand in a text: characters as they are, after backslashes, by their numbers.
 
     Repetitions are bounded, or a text of many backslashes would take for ever.
     """
-    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in key)
-    return re.compile("".join(f"(?:{one})" for one in characters), re.IGNORECASE)
+    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in secret)
+    spelt = "".join(f"(?:{one})" for one in characters)
+    return re.compile(spelt if len(secret) >= _LONG else rf"(?<![^\W_]){spelt}(?![^\W_])", re.IGNORECASE)
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> BackendFault:

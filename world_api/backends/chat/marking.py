@@ -1,20 +1,19 @@
 """Data as a line of JSON in which no text can pass for a mark of the conversation.
 
 JSON keeps what a video says inside its field. Servers of open models put messages into templates, though, whose marks
-(``<|im_end|>``, ``[/INST]``, ``</s>``) are text themselves, and some read them wherever they stand. Here what opens such a mark
-is spelt as JSON escapes do, so that a model still reads it and no server does.
+(``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text themselves, and some read them wherever they stand.
+Each known one holds ``<`` or a square bracket. In texts these are spelt as JSON escapes do, so that a model still reads
+them and no server takes them for a mark; the brackets of the JSON itself stay.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from world_api.core.canonical import json_line
 
-#: In JSON itself a bracket is never followed by a capital or a slash, and the other sign stands in texts only.
-_OPENS_A_MARK = re.compile(r"<|\[(?=/?[A-Z])")
-_SPELT = {"<": "\\u003c", "[": "\\u005b"}
+_SPELT = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
+_BACKSLASH, _QUOTE = "\0", "\1"  #: stand for what is escaped; JSON holds no control characters
 
 
 def data_line(value: Any) -> str:
@@ -23,4 +22,12 @@ def data_line(value: Any) -> str:
     Raises:
         ValueError: as ``json_line``.
     """
-    return _OPENS_A_MARK.sub(lambda found: _SPELT[found[0]], json_line(value))
+    line = json_line(value)
+    parts = line.replace("\\\\", _BACKSLASH).replace('\\"', _QUOTE).split('"')  # each second one is a text
+    if len(parts) == 1:
+        return line
+    texts = '"'.join(parts[1::2])
+    for sign, spelt in _SPELT.items():
+        texts = texts.replace(sign, spelt)
+    parts[1::2] = texts.split('"')
+    return '"'.join(parts).replace(_QUOTE, '\\"').replace(_BACKSLASH, "\\\\")

@@ -49,6 +49,11 @@ class OpenAIChatModel:
         self._choosing = threading.Lock()
         self._transport = Transport(endpoint, clock=clock, sleep=sleep, chance=chance)
 
+    @property
+    def spoken(self) -> str:
+        """The name of the wire that is spoken now."""
+        return self._wire.name
+
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """One reply, after as many tries as there is patience for; it ends within that time, whatever comes.
 

@@ -59,8 +59,8 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
             return Usage(
                 prompt=prompt,
                 completion=completion,
-                cached=_part(counted, "prompt_tokens_details", "cached_tokens", most=prompt),
-                reasoning=_part(counted, "completion_tokens_details", "reasoning_tokens", most=completion),
+                cached=_cached(counted, most=prompt),
+                reasoning=_part(counted.get("completion_tokens_details"), "reasoning_tokens", most=completion),
             )
     return Usage(
         prompt=estimate_tokens([request.get("messages"), request.get("tools")]),
@@ -97,9 +97,18 @@ def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
     return value, 0
 
 
-def _part(counted: Mapping[str, Any], details: str, name: str, *, most: int) -> int:
+def _cached(counted: Mapping[str, Any], *, most: int) -> int:
+    """What of the prompt was kept, wherever a server says it: OpenAI's place, DeepSeek's, Moonshot's."""
+    places = (
+        (counted.get("prompt_tokens_details"), "cached_tokens"),
+        (counted, "prompt_cache_hit_tokens"),
+        (counted, "cached_tokens"),
+    )
+    return max(_part(told, name, most=most) for told, name in places)
+
+
+def _part(told: Any, name: str, *, most: int) -> int:
     """A count that is a part of another one; what is no count is none, and no part is more than the whole."""
-    told = counted.get(details)
     part = told.get(name) if isinstance(told, dict) else None
     return min(part, most) if is_count(part) else 0
 

@@ -72,6 +72,7 @@ def _record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, An
             {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": meaning(check)}
             for check in checks
         ],
+        "window": found.window,
         "requests": found.requests,
         "tokens": found.spent.record(),
         "asked_at": found.asked_at,
@@ -90,6 +91,10 @@ def _text(record: dict[str, Any]) -> str:
             said += textwrap.wrap(f"-> {row['means']}", _WIDTH - _MARGIN, subsequent_indent="   ")
         lines.append(f"  {TITLES[row['check']]:24}{OUTCOMES[row['outcome']]:13}{said[0]}")
         lines += [f"{'':{_MARGIN}}{line}" for line in said[1:]]
+    if record["window"] is not None:
+        lines.append(
+            f"  {'context window':24}{'':13}{record['window']:,} tokens, as the server tells -> used where --window is not given"
+        )
     tokens = record["tokens"]
     about = "about " if tokens["estimated"] else ""
     lines += [

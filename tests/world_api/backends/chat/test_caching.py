@@ -18,6 +18,7 @@ from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.core.ambient.patience import patience
 from world_api.core.faults import BackendFault
+from world_api.exposure.models import endpoint_model
 
 REQUEST: dict[str, Any] = {
     "model": "m",
@@ -92,8 +93,40 @@ def test_any_other_request_is_asked(tmp_path: Path, change: dict[str, Any]) -> N
 
 def test_another_endpoint_is_asked(tmp_path: Path) -> None:
     script = ScriptedChatModel([said("here"), said("there")], name="m")
-    CachingChatModel(script, tmp_path, at="http://here/v1").complete(REQUEST)
-    assert words(CachingChatModel(script, tmp_path, at="http://there/v1").complete(REQUEST)) == "there"
+    CachingChatModel(script, tmp_path, at=lambda: "http://here/v1").complete(REQUEST)
+    assert words(CachingChatModel(script, tmp_path, at=lambda: "http://there/v1").complete(REQUEST)) == "there"
+
+
+def test_a_reply_is_kept_for_the_wire_it_came_over(tmp_path: Path) -> None:
+    """A model whose wire changes while it is asked, because its server says so."""
+    spoken = ["chat"]
+
+    class Switching(ScriptedChatModel):
+        def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+            spoken[0] = "responses"
+            return super().complete(request)
+
+    CachingChatModel(Switching([said("over responses")], name="m"), tmp_path, at=lambda: spoken[0]).complete(REQUEST)
+    nobody = ScriptedChatModel([said("over chat")], name="m")
+    assert from_cache(CachingChatModel(nobody, tmp_path, at=lambda: "responses").complete(REQUEST))
+    assert words(CachingChatModel(nobody, tmp_path, at=lambda: "chat").complete(REQUEST)) == "over chat"
+
+
+def test_each_wire_and_each_query_of_an_address_has_replies_of_its_own(
+    chat_server: Any, tmp_path: Path, stepping_clock: Any
+) -> None:
+    over_responses = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]}
+    both = {**said("yes"), "output": [over_responses]}
+    chat_server.play(both)
+
+    def ask(query: str, wire: Any) -> bool:
+        named = {"OPENAI_BASE_URL": chat_server.url + query, "OPENAI_API_KEY": "k"}
+        model = endpoint_model("m", clock=stepping_clock(), environment=named, wire=wire, cache=tmp_path)
+        return from_cache(model.complete(REQUEST))
+
+    asked = [("", "chat"), ("", "responses"), ("?d=1", "chat"), ("?d=2", "chat")]
+    assert [ask(*one) for one in asked] == [False] * 4
+    assert [ask(*one) for one in asked] == [True] * 4
 
 
 def test_the_order_of_keys_makes_no_other_request(tmp_path: Path) -> None:

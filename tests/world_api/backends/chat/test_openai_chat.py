@@ -60,7 +60,7 @@ def test_the_key_is_found_however_json_spells_it(chat_server: Any, connect: Any,
     body = f'{{"choices": [{{"message": {{"content": "it is {spelt}", "{spelt}": [1]}}}}]}}'
     chat_server.play(chat_server.raw(body.encode()))
     message = connect(api_key="sk-a/key/seen").complete(REQUEST)["choices"][0]["message"]
-    assert message == {"content": "it is [key]", "[key]": [1]}
+    assert message == {"content": "it is [key]", "[key]": [1], "carried": {"message": {"[key]": [1]}}}
 
 
 def test_the_key_in_the_arguments_of_a_call_is_blotted_out(chat_server: Any, connect: Any) -> None:

@@ -51,6 +51,19 @@ def test_details_that_are_no_counts_are_none(details: Any) -> None:
     assert counted(prompt_tokens=100, completion_tokens=5, prompt_tokens_details=details).cached == 0
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"prompt_cache_hit_tokens": 80, "prompt_cache_miss_tokens": 20},
+        {"cached_tokens": 80},
+        {"cached_tokens": 80, "prompt_tokens_details": {"cached_tokens": 80}},
+        {"cached_tokens": 80, "prompt_tokens_details": None},
+    ],
+)
+def test_cached_tokens_are_found_wherever_servers_tell_them(told: dict[str, Any]) -> None:
+    assert counted(prompt_tokens=100, completion_tokens=5, **told).cached == 80
+
+
 def test_no_part_is_more_than_the_whole() -> None:
     found = counted(
         prompt_tokens=10,

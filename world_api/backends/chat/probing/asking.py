@@ -12,6 +12,8 @@ from world_api.backends.chat.wires.waiting import passes
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
+_MOST_ADAPTATIONS = 2  #: then what is heard is the finding
+
 
 class Asker:
     """Asks one endpoint. Failures that pass are waited out within the endpoint's patience."""
@@ -48,6 +50,16 @@ class Asker:
             lambda _: False,
         )
 
+    def models(self) -> Heard:
+        """What the server says of its models; it is asked again only where nothing was heard.
+
+        Raises:
+            BackendFault: ``endpoint_unreachable``.
+        """
+        return self._transport.exchange(
+            lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds), lambda heard: heard
+        )
+
     def fault(self, heard: Heard, model: str) -> BackendFault:
         """The named fault for what was heard."""
         if heard.status == 200:
@@ -56,7 +68,7 @@ class Asker:
 
     def _hear(self, send: Send, model: str, adapt: Callable[[str], bool]) -> Heard:
         """What was heard, unless it may pass, or the key is refused, which ends all asking."""
-        adapted = False
+        adapted = 0
 
         def understand(heard: Heard) -> Heard | Failure:
             nonlocal adapted
@@ -64,8 +76,8 @@ class Asker:
                 return heard
             fault = self.fault(heard, model)
             passing = passes(heard.status, heard.code)
-            if not adapted and heard.status in (400, 422) and adapt(heard.told):
-                adapted = True
+            if adapted < _MOST_ADAPTATIONS and heard.status in (400, 422) and adapt(heard.told):
+                adapted += 1
                 return Failure(fault=fault, adapted=True)
             if passing or fault.code in ("endpoint_refused_key", "endpoint_rate_limited"):
                 return Failure(fault=fault, passing=passing, retry_after=heard.retry_after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from world_api.backends.chat.usage import Usage
+from world_api.backends.chat.usage import Usage, is_count
 from world_api.backends.chat.wires.named import WireName
 
 Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
@@ -42,7 +42,8 @@ class Capabilities:
     """What one model on one endpoint does. None: it was not looked at, or nothing could be concluded.
 
     ``wire`` is the one to speak; None where the model can be asked on neither. ``spent`` are the tokens that finding
-    out took, ``thorough`` whether everything was looked at or only what chooses the wire.
+    out took, ``thorough`` whether everything was looked at or only what chooses the wire. ``window`` is the context window in
+    tokens, where the server tells it.
     """
 
     wire: WireName | None
@@ -51,6 +52,7 @@ class Capabilities:
     requests: int = 0
     spent: Usage = field(default_factory=Usage)
     asked_at: str = ""
+    window: int | None = None
 
     @property
     def tools(self) -> bool | None:
@@ -110,6 +112,7 @@ class Capabilities:
             "requests": self.requests,
             "spent": self.spent.record(),
             "asked_at": self.asked_at,
+            "window": self.window,
             "checks": [asdict(check) for check in self.checks],
         }
 
@@ -128,6 +131,7 @@ class Capabilities:
                 requests=int(record["requests"]),
                 spent=Usage(**record["spent"]),
                 asked_at=str(record["asked_at"]),
+                window=window if is_count(window := record["window"]) else None,
             )
         except (KeyError, TypeError, ValueError):
             return None

@@ -17,7 +17,7 @@ from world_api.core.faults import StoreFault
 from world_api.version import project_version
 from world_api.world.disk.files import write_atomically
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 CACHE_VARIABLE = "VIDEOWORLD_CACHE"
 _FOLDER = "video-world-api"
 

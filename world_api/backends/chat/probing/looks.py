@@ -144,7 +144,7 @@ class Looks:
         heard, spoken = self._ask(asked)
         if spoken is None or not spoken.calls:
             return
-        if not all(isinstance(call.id, str) and isinstance(call.arguments, str) for call in spoken.calls):
+        if not all(isinstance(call.name, str) and isinstance(call.arguments, str) for call in spoken.calls):
             return  # its own calls cannot be repeated to it as they came
         request = request_for(self._model, asked)
         heard, spoken = self._send(follow_up(request, spoken, f'{{"code_word": "{_CODE_WORD}"}}'))

@@ -12,9 +12,11 @@ from world_api.backends.chat.probing.findings import keep_finding, read_finding
 from world_api.backends.chat.probing.looks import Looks
 from world_api.backends.chat.probing.notes import Notes, refusal
 from world_api.backends.chat.probing.speech import spoken_on
+from world_api.backends.chat.probing.windows import window_in
 from world_api.backends.chat.wires.chat_completions import points_to_responses
 from world_api.backends.chat.wires.named import WireName, wire_named
 from world_api.backends.chat.wires.transport import Heard
+from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
 
@@ -43,6 +45,7 @@ def capabilities_of(
     asker, notes = Asker(endpoint, clock=clock, sleep=sleep), Notes()
     wire = _wire(asker, model, notes)
     whole = thorough and _look_at_all(asker, model, wire, notes)
+    window = _window(asker, model) if thorough else None
     found = Capabilities(
         wire=wire,
         checks=notes.checks,
@@ -50,6 +53,7 @@ def capabilities_of(
         requests=asker.requests,
         spent=notes.spent,
         asked_at=clock.now(),
+        window=window,
     )
     if cache is not None:
         keep_finding(cache, endpoint, model, found)
@@ -87,6 +91,13 @@ def _look_at_all(asker: Asker, model: str, wire: WireName, notes: Notes) -> bool
         return looks.all()
     other = Looks(asker, model, "responses", notes)
     return all([other.looked("responses", other.there), looks.all()])
+
+
+def _window(asker: Asker, model: str) -> int | None:
+    try:
+        return window_in(asker.models().body, model)
+    except BackendFault:  # it is good to know, and nothing depends on it
+        return None
 
 
 def _points_elsewhere(heard: Heard) -> bool:

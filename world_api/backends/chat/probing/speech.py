@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from world_api.backends.chat.completions import CARRIED, first_message
 from world_api.backends.chat.usage import Usage, usage_of
-from world_api.backends.chat.wires.chat_completions import CARRIED
 from world_api.backends.chat.wires.port import NotAReply, Wire
 from world_api.backends.chat.wires.transport import Heard
 
@@ -83,9 +83,16 @@ def request_for(model: str, asked: Asked) -> Json:
 
 def follow_up(request: Json, spoken: Spoken, result: str) -> Json:
     """The same, with the calls and this result of each in the history; its content is null, as servers send it."""
+    ids = [call.id for call in spoken.calls]
+    # What came without an id of its own gets one, as the loop gives it.
+    distinct = all(isinstance(one, str) and one for one in ids) and len(set(ids)) == len(ids)
     made = [
-        {"id": str(call.id), "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in spoken.calls
+        {
+            "id": call.id if distinct else f"call_{place}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for place, call in enumerate(spoken.calls)
     ]
     said: list[Json] = [{"role": "assistant", "content": None, "tool_calls": made, CARRIED: spoken.carried}]
     said += [{"role": "tool", "tool_call_id": call["id"], "content": result} for call in made]
@@ -100,9 +107,8 @@ def spoken_on(wire: Wire, heard: Heard) -> Spoken | None:
         reply = wire.read(heard.body)
     except NotAReply:
         return None
-    choices = reply["choices"]
-    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
-    if not isinstance(message, dict):
+    message = first_message(reply)
+    if message is None:
         return None
     text, calls = message.get("content"), message.get("tool_calls")
     return Spoken(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from world_api.backends.chat.wires.chat_completions import CARRIED
+from world_api.backends.chat.completions import CARRIED
 from world_api.core.canonical import canonical
 
 _CALL, _MESSAGE, _REASONING = "function_call", "message", "reasoning"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from world_api.backends.chat.completions import CARRIED
 from world_api.backends.chat.wires.carrying import message_text, to_carry
-from world_api.backends.chat.wires.chat_completions import CARRIED
 from world_api.backends.chat.wires.port import NotAReply, said_error
 
 #: The status under which a failure would be known had the request failed at once.

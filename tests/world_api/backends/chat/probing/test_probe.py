@@ -87,6 +87,7 @@ FAULTS: dict[str, dict[str, str]] = {
     "image_failure": {"images": "wrong"},
     "no_usage": {"usage": "wrong"},
     "no_embeddings": {"embeddings": "not_offered"},
+    **{manner: {} for manner in ("thinks", "signs", "thinks_aloud")},
 }
 
 
@@ -248,3 +249,34 @@ def test_caches_are_where_the_platform_keeps_them_or_where_they_are_wished(tmp_p
     assert cache_folder({"VIDEOWORLD_CACHE": "here"}, home=tmp_path) == Path("here")
     assert cache_folder({"XDG_CACHE_HOME": str(tmp_path / "x")}, home=tmp_path) == tmp_path / "x" / "video-world-api"
     assert cache_folder({"XDG_CACHE_HOME": "relative"}, home=tmp_path) == tmp_path / ".cache" / "video-world-api"
+
+
+@pytest.mark.parametrize(
+    ("entries", "window"),
+    [
+        ([{"id": "m", "max_model_len": 32768}, {"id": "n", "max_model_len": 8}], 32768),
+        ([{"id": "m", "context_length": 200_000, "top_provider": {"context_length": 128_000}}], 128_000),
+        ([{"id": "/models/some.gguf", "meta": {"n_ctx_train": 40_960}}], 40_960),
+        ([{"id": "n", "max_model_len": 8}, {"id": "o", "max_model_len": 9}], None),
+        ([{"id": "m", "max_model_len": "32768", "context_window": -1, "context_length": True, "meta": 3}], None),
+        ([None, 3], None),
+        ({}, None),
+    ],
+)
+def test_the_window_is_what_the_server_tells(
+    chat_server: Any, probe: Probe, tmp_path: Path, entries: Any, window: int | None
+) -> None:
+    good = Manners()
+    chat_server.respond(lambda received: {"data": entries} if received.path.endswith("/models") else good(received))
+    assert probe(thorough=True, cache=tmp_path).window == window
+    assert probe(cache=tmp_path).window == window
+    assert probe(again=True).window is None
+
+
+def test_a_list_of_models_that_is_not_there_costs_nothing(chat_server: Any, probe: Probe) -> None:
+    good = Manners()
+    chat_server.respond(
+        lambda received: chat_server.refusal(500, "oops") if received.path.endswith("/models") else good(received)
+    )
+    found = probe(thorough=True)
+    assert (found.window, found.thorough) == (None, True)
