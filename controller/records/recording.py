@@ -63,7 +63,7 @@ def answer_recorded(
             return recording
 
         def beginning() -> Episode:
-            return begun(task_of(held, question, session, task), context, prompts)
+            return begun(task_of(held, question, session, bare=task, taken=tape.taken), context, prompts)
 
         def builder(given: SystemContext) -> System:
             held.append(build(given) if build is not None else build_system(system, given))
@@ -95,7 +95,7 @@ class _Tape:
         self._ground = ground
         self._begin = begin
         self._recording: Recording | None = None
-        self._taken: dict[str, Any] = {}
+        self.taken: dict[str, Any] = {}  #: the material so far
         self._lock = Lock()  # a system may ask several models at a time
 
     @property
@@ -109,7 +109,7 @@ class _Tape:
         with self._lock:
             if self._recording is None:
                 self._recording = self._begin()
-                for name, value in self._taken.items():
+                for name, value in self.taken.items():
                     self._recording.keep_material(name, value)
             return self._recording
 
@@ -142,11 +142,11 @@ class _Tape:
         """The value as it reads back from its record, so that a replay builds on the same."""
         value = parse_json(json_line(self._ground.material(name, make)))
         with self._lock:
-            if name in self._taken:
+            if name in self.taken:
                 raise EpisodeFault(
                     "material_taken_twice", f"the system takes {name!r} twice", hint="give each material its own name"
                 )
-            self._taken[name] = value
+            self.taken[name] = value
             if self._recording is not None:
                 self._recording.keep_material(name, value)
         return value

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from controller.episode import Episode, Task
 from controller.questions import Question
 from controller.systems.context import System, SystemBuilder, SystemContext
 from controller.systems.looping import LoopSystem
 from controller.systems.registry import build_system
+from controller.toolsets import Toolset
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
@@ -40,13 +43,37 @@ def run_system(
     return episode
 
 
-def task_of(made: Sequence[System], question: Question, session: Session, bare: Task) -> Task:
-    """The task as a system records it, with its settings; the bare one of a system that was not made or does not say."""
-    try:
-        return next((system.task(question, session) for system in made if isinstance(system, LoopSystem)), bare)
-    # It is asked for its settings beside its run; where it cannot tell them, its run tells why.
-    except Exception:  # noqa: BLE001 - see above
-        return bare
+def task_of(
+    made: Sequence[System], question: Question, session: Session, *, bare: Task, taken: Mapping[str, Any]
+) -> Task:
+    """The task as a system records it, with its settings; the bare one of a system that was not made or does not say.
+
+    Material that it has ``taken`` already is given again, and nothing is made.
+    """
+    for system in made:
+        if isinstance(system, LoopSystem):
+            try:
+                again = replace(system, context=replace(system.context, ground=_Taken(taken)))
+                return again.task(question, session)
+            # It is asked for its settings beside its run; where it cannot tell them, its run tells why.
+            except Exception:  # noqa: BLE001 - see above
+                return bare
+    return bare
+
+
+class _Taken:
+    """A ground that gives what was taken, and makes nothing."""
+
+    def __init__(self, taken: Mapping[str, Any]) -> None:
+        self._values = taken
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        raise EpisodeFault("not_taken", "tools are made once")
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._values:
+            raise EpisodeFault("not_taken", f"{name[:64]!r} was not taken yet")
+        return self._values[name]
 
 
 def refuse_unpriced(context: SystemContext) -> None:
