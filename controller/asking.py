@@ -11,9 +11,9 @@ from controller.episode import Episode
 from controller.questions import Question
 from controller.records.journal import Journal
 from controller.records.recording import answer_recorded
+from controller.records.running import place_of_error, run_system
 from controller.systems.context import SystemBuilder, SystemContext
-from controller.systems.registry import build_system
-from world_api.core.faults import VideoWorldError
+from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.world.sessions.session import Session
 
 #: Opens the session that a question is answered in.
@@ -44,17 +44,45 @@ def answer(
     context: SystemContext,
     journal: Journal | None = None,
     build: SystemBuilder | None = None,
+    when_broken_off: Callable[[str], object] | None = None,
 ) -> Answered:
-    """Answer a question, and record it where a journal is given.
+    """Answer a question, and record it where a journal is given; ``when_broken_off`` is told the name of a record without an end.
 
     Raises:
-        VideoWorldError: no episode came about; what the system refuses, or the journal.
+        VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
     """
     if journal is None:
-        made = build(context) if build is not None else build_system(system, context)
-        return Answered(episode=made.answer(question, session))
-    episode, name = answer_recorded(question, session, system=system, context=context, journal=journal, build=build)
+        return Answered(episode=run_system(system, context, question, session, build=build))
+    episode, name = answer_recorded(
+        question,
+        session,
+        system=system,
+        context=context,
+        journal=journal,
+        build=build,
+        when_broken_off=when_broken_off,
+    )
     return Answered(episode=episode, name=name)
+
+
+def _opened(open_session: Opener, question: Question) -> Session:
+    """The session of a question.
+
+    Raises:
+        EpisodeFault: ``session_failed``, for whatever has no name.
+        VideoWorldError: what it refuses.
+    """
+    try:
+        return open_session(question)
+    except VideoWorldError:
+        raise
+    # The opener is the caller's: what it raises for one question must not cost the answers to the others.
+    except (Exception, SystemExit) as error:
+        raise EpisodeFault(
+            "session_failed",
+            f"no session could be opened: {place_of_error(error)}",
+            hint="see that the world can be read",
+        ) from error
 
 
 def answer_many(
@@ -71,12 +99,12 @@ def answer_many(
 
     ``open_session`` is called once a question, in a thread. Give each question a session of its own (``name=None`` keeps what
     it writes in memory), so that no question sees what another one wrote. Model and clock of the context are used by all
-    threads. A question that comes to no episode is ``Unanswered``; the others are answered all the same.
+    threads. A question that comes to no episode, for whatever reason, is ``Unanswered``; the others are answered all the same.
     """
 
     def one(question: Question) -> Answered | Unanswered:
         try:
-            session = open_session(question)
+            session = _opened(open_session, question)
             return answer(question, session, system=system, context=context, journal=journal, build=build)
         except VideoWorldError as fault:
             return Unanswered(question=question, fault=fault)

@@ -246,7 +246,8 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
     except ValidationError as error:
         raise _damaged(".".join(map(str, error.errors()[0]["loc"]))) from None
     except EpisodeFault as fault:
-        raise _damaged(f"task.question: {fault.message}") from None
+        where = "budget" if fault.code == "bad_budget" else "task.question"
+        raise _damaged(f"{where}: {fault.message}") from None
     written = episode.record()
     changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
     if changed:  # a field that nobody knows, or one that was left out, would else be lost or filled in unseen

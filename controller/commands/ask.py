@@ -126,10 +126,14 @@ def ask(
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     journal = Journal(record) if record is not None else None
-    answered = answer(asked, opened, system=name, context=context, journal=journal)
+    answered = answer(asked, opened, system=name, context=context, journal=journal, when_broken_off=_tell_broken_off)
     _refuse_failed(answered)
     committed = _commit(store, video_id, session) if commit else None
     _tell(answered, committed, as_json=as_json)
+
+
+def _tell_broken_off(name: str) -> None:
+    note(f"recorded as {name}")
 
 
 def _refuse_failed(answered: Answered) -> None:

@@ -10,7 +10,7 @@ from controller.commands.replaying import EpisodeArgument
 from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
-    from controller.records.journal import Entry
+    from controller.records.journal import Entry, Journal
 
 RoundOption = Annotated[
     int | None, typer.Option("--round", min=0, metavar="N", help="This round only; 0 is what came before the first.")
@@ -26,19 +26,41 @@ def show_episode(
 ) -> None:
     """Show a recorded episode: question, rounds, calls, answer, evidence, cost.
 
-    Of a folder with several, their list.
+    One that is not finished is shown as far as it came. Of a folder with several, their list; it ends with status 1 where one
+    of them is damaged.
     """
+    from controller.records.journal import Damaged
     from controller.records.places import place_of
     from controller.showing.pages import episode_page, list_of
 
     place = place_of(episode)
-    found = [place.journal.find(place.name)] if place.name is not None else list(place.journal.entries())
-    unfinished = [] if place.name is not None else place.journal.unfinished()
-    if unfinished or len(found) != 1:
-        record: dict[str, Any] = {"episodes": [_line(entry) for entry in found], "unfinished": unfinished}
-        show(record, as_json=as_json, text=lambda: list_of(found, unfinished))
-        return
-    show(_whole(found[0]), as_json=as_json, text=lambda: episode_page(found[0], only=only, full=full))
+    if place.name is not None:
+        entry = _looked_up(place.journal, place.name)
+    else:
+        scanned, unfinished = list(place.journal.scan()), place.journal.unfinished()
+        found = [item for item in scanned if not isinstance(item, Damaged)]
+        broken = [item for item in scanned if isinstance(item, Damaged)]
+        if broken or unfinished or len(found) != 1:
+            record: dict[str, Any] = {"episodes": [_line(item) for item in found], "unfinished": unfinished}
+            record["damaged"] = [{"name": item.name, **item.fault.record()} for item in broken]
+            told = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
+            told = ([list_of(found, unfinished)] if found or unfinished else []) + told
+            show(record, as_json=as_json, text=lambda: "\n".join(told) or list_of([], []))
+            if broken:
+                raise typer.Exit(1)
+            return
+        entry = found[0]
+        place.journal.taken(entry)  # refuses what is not as it was recorded
+    show(_whole(entry), as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
+
+
+def _looked_up(journal: Journal, name: str) -> Entry:
+    """An episode by name, as it was recorded; one without an end as far as it came."""
+    if name in journal.unfinished():
+        return journal.beginning(name)
+    entry = journal.find(name)
+    journal.taken(entry)
+    return entry
 
 
 def _line(entry: Entry) -> dict[str, Any]:

@@ -24,13 +24,31 @@ from world_api.version import project_version
 #: What has no part in how an episode comes about.
 _APART = frozenset({"records", "showing", "commands", "asking.py", "accounts.py", "summary.py"})
 _CODE_SUFFIX = ".py"
+#: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
+_BESIDE = (
+    "tool_induction.judging.answers",
+    "tool_induction.toolset",
+    "world_api.backends.chat.caching",
+    "world_api.backends.chat.completions",
+    "world_api.backends.chat.marking",
+    "world_api.backends.chat.prices",
+    "world_api.backends.chat.prompts",
+    "world_api.backends.chat.usage",
+    "world_api.core.ambient.spending",
+    "world_api.core.canonical",
+    "world_api.core.last_resort",
+    "world_api.core.printable",
+    "world_api.core.spans",
+    "world_api.exposure.schemas",
+)
 
 
 @functools.cache
 def loop_hash() -> str:
     """SHA-256 over the code that decides what an episode's bytes are."""
     digest = hashlib.sha256()
-    for name, code in sorted(_code(resources.files("controller"), "")):
+    beside = ((module, _module(module)) for module in _BESIDE)
+    for name, code in [*sorted(_code(resources.files("controller"), "")), *beside]:
         digest.update(f"{name}\0".encode() + code + b"\0")
     return digest.hexdigest()
 
@@ -102,6 +120,12 @@ def conditions_from_record(record: Any) -> Conditions:
         raise EpisodeFault(
             "recording_damaged", f"the conditions of an episode are not whole: {where}", hint="restore it from a copy"
         ) from None
+
+
+def _module(name: str) -> bytes:
+    """The code of one module."""
+    package, _, module = name.rpartition(".")
+    return (resources.files(package) / f"{module}{_CODE_SUFFIX}").read_bytes()
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:

@@ -2,8 +2,9 @@
 
 ::
 
-    DIR/episodes.jsonl           one episode a line, named, with the conditions it was recorded under
+    DIR/episodes.jsonl           one episode a line, named, with the conditions it was recorded under and checksums of all parts
     DIR/timings.jsonl            its wall times and clock readings, so that the line above is the same in a replay
+    DIR/begun.jsonl              what was known of it at its beginning, for those that have no end
     DIR/recordings/NAME.jsonl    its exchanges with the model, one a line, written while it runs
     DIR/materials/NAME.jsonl     what its requests were built from beside question and results, where it took any
 
@@ -14,82 +15,72 @@ episode's own line is synced, and outlives a power cut. What a dead writer left 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.episode import Episode, Task, Timings, episode_from_record
+from controller.episode import Episode, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from world_api.backends.chat.recording import (
-    Exchange,
-    append_line,
-    check_schema,
-    read_exchanges,
-    read_lines,
+from controller.records.endings import with_talk
+from controller.records.files import (
+    BEGUN,
+    EPISODES,
+    MATERIALS,
+    RECORDINGS,
+    TIMINGS,
+    Line,
+    are_readings,
+    damaged,
+    is_label,
+    is_object,
+    is_text,
+    lines_of,
+    own_file,
 )
+from controller.records.sums import check_line, check_sum, exchange_sum, material_sum, timings_sum
+from controller.records.writing import Recording, not_writable
+from world_api.backends.chat.recording import Exchange, read_exchanges
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault
 
-SCHEMA_VERSION = 2
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
-EPISODES, _TIMINGS, RECORDINGS, _MATERIALS = "episodes.jsonl", "timings.jsonl", "recordings", "materials"
+_BEGINNING = {"name": is_label, "conditions": is_object, "episode": is_object}
+_EPISODE = {**_BEGINNING, "sums": is_object}
+_TIME = {"name": is_label, "clock": are_readings}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with."""
+    """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with.
+
+    ``sums`` are those of what was recorded beside it. ``timed`` says whether its times are there; without them it can be
+    looked at, and not run again.
+    """
 
     name: str
     episode: Episode
     conditions: Conditions
     readings: tuple[str | float, ...]
+    sums: Mapping[str, Any] = field(default_factory=dict)
+    timed: bool = True
 
 
-class Recording:
-    """One episode that is being recorded."""
+@dataclass(frozen=True, kw_only=True)
+class Damaged:
+    """A line that cannot be taken for an episode: its name where that can be read, else its place; and why."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.name = name
-        self._folder = folder
+    name: str
+    fault: EpisodeFault
 
-    def keep(self, exchange: Exchange) -> None:
-        """Append an exchange.
 
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
-        self._append(_own(self._folder, RECORDINGS, self.name), exchange.record())
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What an episode took while it ran."""
 
-    def keep_material(self, name: str, value: Any) -> None:
-        """Append what requests are built from.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
-        line = {"schema_version": SCHEMA_VERSION, "name": name, "value": value}
-        self._append(_own(self._folder, _MATERIALS, self.name), line)
-
-    def finish(self, episode: Episode, conditions: Conditions, readings: Sequence[str | float]) -> None:
-        """Append the episode and its times.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
-        timings = asdict(episode.timings) if episode.timings is not None else None
-        line = {"schema_version": SCHEMA_VERSION, "name": self.name}
-        self._append(self._folder / _TIMINGS, {**line, "timings": timings, "clock": list(readings)})
-        record = {**line, "conditions": conditions.record(), "episode": episode.record()}
-        self._append(self._folder / EPISODES, record, sync=True)
-
-    def _append(self, path: Path, record: dict[str, Any], *, sync: bool = False) -> None:
-        try:
-            append_line(path, record, sync=sync)
-        except OSError as error:
-            raise _not_writable(self._folder, error) from None
+    exchanges: list[Exchange]
+    materials: dict[str, Any]
 
 
 class Journal:
@@ -108,106 +99,172 @@ class Journal:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
             return Recording(self._folder, self._take_name(label))
         except OSError as error:
-            raise _not_writable(self._folder, error) from None
+            raise not_writable(self._folder, error) from None
 
     def _take_name(self, label: str) -> str:
         number = 1
         while True:
             name = label if number == 1 else f"{label}-{number}"
             try:
-                _own(self._folder, RECORDINGS, name).touch(exist_ok=False)
+                own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
             except FileExistsError:
                 number += 1
             else:
                 return name
 
-    def entries(self) -> Iterator[Entry]:
-        """The finished episodes, in the order in which they finished.
+    def scan(self) -> Iterator[Entry | Damaged]:
+        """The finished episodes, in the order in which they finished, each checked by itself.
 
         Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+            EpisodeFault: ``recording_missing``.
         """
-        if not (self._folder / EPISODES).exists() and (self._folder / RECORDINGS).is_dir():
-            return  # nothing has come to its end yet
-        times = {line["name"]: line for line in self._lines(_TIMINGS, {"name": _is_label, "clock": _are_readings})}
-        seen: set[str] = set()
-        for line in self._lines(EPISODES, {"name": _is_label, "conditions": _is_object, "episode": _is_object}):
-            if line["name"] in seen:
-                raise EpisodeFault(
-                    "recording_damaged",
-                    f"two episodes are named {line['name'][:80]!r}",
-                    hint="journals cannot be joined by joining their files; keep each in its own folder",
-                )
-            seen.add(line["name"])
-            time = times.get(line["name"], {})
-            episode, timings = episode_from_record(line["episode"]), time.get("timings")
-            yield Entry(
-                name=line["name"],
-                episode=episode.with_timings(_timings(timings)) if timings is not None else episode,
-                conditions=conditions_from_record(line["conditions"]),
-                readings=tuple(time.get("clock", ())),
-            )
+        times = {line.name: line for line in self._lines(TIMINGS)}
+        seen: set[str | None] = set()
+        for line in self._episode_lines():
+            found: Entry | Damaged
+            try:
+                if line.name is not None and line.name in seen:
+                    raise _two_of(line.name)
+                found = _entry(line, times.get(line.name))
+            except EpisodeFault as fault:
+                found = Damaged(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
+            seen.add(line.name)
+            yield found
+
+    def entries(self) -> Iterator[Entry]:
+        """The same, where all of them are whole.
+
+        Raises:
+            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
+        """
+        for found in self.scan():
+            if isinstance(found, Damaged):
+                raise found.fault
+            yield found
 
     def find(self, name: str) -> Entry:
-        """A finished episode by name.
+        """A finished episode by name; no other is looked at.
 
         Raises:
-            EpisodeFault: ``unknown_episode``, and those of ``entries``.
+            EpisodeFault: ``unknown_episode``, ``recording_missing``; ``recording_damaged`` and ``recording_schema``, of this one.
         """
-        entries = {entry.name: entry for entry in self.entries()}
-        if name not in entries:
-            begun = name in self.unfinished()
-            raise EpisodeFault(
-                "unknown_episode",
-                f"the episode {name[:80]!r} was begun and not finished"
-                if begun
-                else f"no episode is named {name[:80]!r}",
-                hint="one of: " + ", ".join(list(entries)[-10:]) if entries else "the folder holds no finished episode",
-            )
-        return entries[name]
+        names, lines = [], []
+        for line in self._episode_lines():
+            names += [line.name] if line.name is not None else []
+            lines += [line] if line.name == name else []
+        if len(lines) > 1:
+            raise _two_of(name)
+        if lines:
+            return _entry(lines[0], self._last(TIMINGS, name))
+        begun = name in self.unfinished()
+        raise EpisodeFault(
+            "unknown_episode",
+            f"the episode {name[:80]!r} was begun and not finished" if begun else f"no episode is named {name[:80]!r}",
+            hint="one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode",
+        )
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
         begun = {path.stem for path in (self._folder / RECORDINGS).glob("*.jsonl")}
-        try:
-            ended = {line.get("name") for line in read_lines(self._folder / EPISODES)}
-        except EpisodeFault:
-            ended = set()
-        return sorted(begun - ended)
+        return sorted(begun - {line.name for line in self._lines(EPISODES)})
 
-    def exchanges(self, name: str) -> list[Exchange]:
-        """The exchanges of an episode with its model.
+    def beginning(self, name: str) -> Entry:
+        """What there is of an episode without an end: what it began with, and the talk so far.
+
+        Raises:
+            EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
+        """
+        line = self._last(BEGUN, name)
+        if line is None:
+            raise EpisodeFault(
+                "unknown_episode",
+                f"the episode {name[:80]!r} was begun and not finished, and nothing was asked in it",
+                hint="ask the question again",
+            )
+        record = line.read(_BEGINNING)
+        episode = with_talk(episode_from_record(record["episode"]), self.exchanges(name))
+        conditions = conditions_from_record(record["conditions"])
+        return Entry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
+
+    def taken(self, entry: Entry) -> Taken:
+        """What an episode took, as it was recorded.
 
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        return read_exchanges(_own(self._folder, RECORDINGS, name))
+        exchanges, materials = self.exchanges(entry.name), self.materials(entry.name)
+        check_sum(entry.name, "exchanges", entry.sums, content_hash([exchange_sum(item) for item in exchanges]))
+        found = sorted(material_sum(name, value) for name, value in materials.items())
+        check_sum(entry.name, "materials", entry.sums, content_hash(found))
+        return Taken(exchanges=exchanges, materials=materials)
+
+    def exchanges(self, name: str) -> list[Exchange]:
+        """The exchanges of an episode with its model, as they stand in the file.
+
+        Raises:
+            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        """
+        return read_exchanges(own_file(self._folder, RECORDINGS, name))
 
     def materials(self, name: str) -> dict[str, Any]:
-        """What the requests of an episode were built from, by name.
+        """What the requests of an episode were built from, by name, as it stands in the file.
 
         Raises:
             EpisodeFault: ``recording_damaged``, ``recording_schema``.
         """
-        path = _own(self._folder, _MATERIALS, name)
+        path = own_file(self._folder, MATERIALS, name)
         if not path.exists():
             return {}
-        found = self._lines(f"{_MATERIALS}/{path.name}", {"name": _is_text})
+        found = [line.read({"name": is_text}) for line in lines_of(path)]
         return {line["name"]: line.get("value") for line in found}
 
-    def _lines(self, file: str, fields: Mapping[str, Callable[[Any], bool]]) -> Iterator[dict[str, Any]]:
-        """The lines of a file whose fields hold what they should."""
-        path = self._folder / file
-        for number, line in enumerate(read_lines(path), start=1):
-            check_schema(line, SCHEMA_VERSION, path)
-            broken = [key for key, holds in fields.items() if not holds(line.get(key))]
-            if broken:
-                raise EpisodeFault(
-                    "recording_damaged",
-                    f"line {number} of {file} is not whole: {broken[0]}",
-                    hint="restore the file from a copy; records are never repaired",
-                )
-            yield line
+    def _episode_lines(self) -> Iterator[Line]:
+        """The lines of the episodes; none where nothing has come to its end yet."""
+        if (self._folder / EPISODES).exists() or not (self._folder / RECORDINGS).is_dir():
+            yield from lines_of(self._folder / EPISODES)
+
+    def _lines(self, file: str) -> Iterator[Line]:
+        """The lines of a file that may be missing."""
+        if (self._folder / file).exists():
+            yield from lines_of(self._folder / file)
+
+    def _last(self, file: str, name: str) -> Line | None:
+        found = None
+        for line in self._lines(file):
+            if line.name == name:
+                found = line
+        return found
+
+
+def _entry(line: Line, time: Line | None) -> Entry:
+    """An episode with its times.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``, ``recording_schema``.
+    """
+    record = line.read(_EPISODE)
+    episode, conditions = episode_from_record(record["episode"]), conditions_from_record(record["conditions"])
+    check_line(record)
+    timed = time.read(_TIME) if time is not None else {}
+    timings = _timings(timed["timings"]) if timed.get("timings") is not None else None
+    if timed:
+        check_sum(record["name"], "timings", record["sums"], timings_sum(timed))
+    return Entry(
+        name=record["name"],
+        episode=episode.with_timings(timings) if timings is not None else episode,
+        conditions=conditions,
+        readings=tuple(timed.get("clock", ())),
+        sums=record["sums"],
+        timed=bool(timed),
+    )
+
+
+def _two_of(name: str) -> EpisodeFault:
+    return EpisodeFault(
+        "recording_damaged",
+        f"two episodes are named {name[:80]!r}",
+        hint="journals cannot be joined by joining their files; keep each in its own folder",
+    )
 
 
 def _timings(record: Any) -> Timings:
@@ -215,46 +272,4 @@ def _timings(record: Any) -> Timings:
         return TypeAdapter(Timings).validate_python(record)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise EpisodeFault(
-            "recording_damaged", f"the times of an episode are not whole: {where}", hint="restore the file from a copy"
-        ) from None
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_label(value: Any) -> bool:
-    """A name of an episode: it names files too."""
-    return isinstance(value, str) and _LABEL.fullmatch(value) is not None
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _are_readings(value: Any) -> bool:
-    """Wall times as text, and seconds."""
-    return isinstance(value, list) and all(
-        isinstance(item, str | int | float) and not isinstance(item, bool) for item in value
-    )
-
-
-def label_for(task: Task, started_at: str) -> str:
-    """A readable name for an episode: when it began, the system, and a hash of what was asked."""
-    time = "".join(character for character in started_at[:19] if character.isdigit())
-    system = "".join(letter if letter.isalnum() else "-" for letter in task.system)[:40]
-    return f"{time}-{system}-{content_hash(asdict(task))[:8]}"
-
-
-def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
-    return EpisodeFault(
-        "record_not_writable",
-        f"cannot record in {folder}: {error.strerror}",
-        hint="give --record a folder that can be written and has room",
-    )
-
-
-def _own(folder: Path, kind: str, name: str) -> Path:
-    """The file of one episode."""
-    return folder / kind / f"{name}.jsonl"
+        raise damaged(f"the times of an episode are not whole: {where}") from None

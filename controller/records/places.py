@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.records.journal import EPISODES, RECORDINGS, Journal
+from controller.records.files import EPISODES, RECORDINGS
+from controller.records.journal import Journal
 from world_api.core.faults import EpisodeFault
 
 _SUFFIX = ".jsonl"

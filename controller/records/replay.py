@@ -16,14 +16,15 @@ from pydantic import TypeAdapter, ValidationError
 from controller.episode import Episode
 from controller.questions import Question
 from controller.records.conditions import Conditions
+from controller.records.files import damaged
 from controller.records.journal import Entry, Journal
-from controller.records.stand_ins import RecordedGround, RecordedSession, SilentJudge
+from controller.records.running import run_system
+from controller.records.stand_ins import RecordedGround, RecordedModel, RecordedSession, SilentJudge
 from controller.systems.context import SystemBuilder, SystemContext
-from controller.systems.registry import build_system
 from tool_induction.domains import Domain
 from tool_induction.library import ToolLibrary
-from world_api.backends.chat.prices import Prices
-from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_difference
+from world_api.backends.chat.prices import Price, Prices
+from world_api.backends.chat.recording import Exchange, first_difference
 from world_api.backends.clocks import ReplayClock
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
@@ -46,13 +47,20 @@ def replay_recorded(
 
     Raises:
         EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
-            material or a time that was not recorded; ``broken_off_episode``; ``unknown_episode``, ``unknown_system``,
-            ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+            material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``,
+            ``unknown_system``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
-    entry = journal.find(name)
-    return replay_entry(
-        entry, journal.exchanges(name), materials=journal.materials(name), question=question, build=build
-    )
+    return replay_found(journal, journal.find(name), question=question, build=build)
+
+
+def replay_found(
+    journal: Journal, entry: Entry, *, question: Question | None = None, build: SystemBuilder | None = None
+) -> Replayed:
+    """The same, on an entry that was found."""
+    taken = journal.taken(entry)
+    if not entry.timed:
+        raise damaged(f"the times of {entry.name} are not there")
+    return replay_entry(entry, taken.exchanges, materials=taken.materials, question=question, build=build)
 
 
 def replay_entry(
@@ -66,35 +74,62 @@ def replay_entry(
     """The same, on an entry, its exchanges and its materials."""
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
+    model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
+    ground = RecordedGround(recorded, materials or {})
     context = SystemContext(
-        model=ReplayChatModel(exchanges, name=recorded.model),
-        clock=ReplayClock(entry.readings),
+        model=model,
+        clock=clock,
         budget=recorded.budget,
-        prices=Prices(models=recorded.prices),
+        prices=_prices(recorded),
         language=conditions.language,
         library=_library(conditions),
         judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,
-        ground=RecordedGround(recorded, materials or {}),
+        ground=ground,
     )
-    system = build(context) if build is not None else build_system(conditions.system, context)
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
+    asked = question or recorded.task.question
     try:
-        episode = system.answer(question or recorded.task.question, session)
+        episode = run_system(conditions.system, context, asked, session, build=build)
+        again, kept = episode.record(), recorded.record()
+        identical = json_line(again) == json_line(kept)
+        if identical:
+            _refuse_left({"exchange": model.left, **ground.left, "clock reading": clock.left})
     except EpisodeFault as fault:
         if fault.code == "replay_mismatch" and conditions.is_other_loop():
             raise _loop_changed(conditions, fault.message) from None
         raise
-    again, kept = episode.record(), recorded.record()
-    identical = json_line(again) == json_line(kept)
     return Replayed(
         name=entry.name,
         episode=episode,
         identical=identical,
         difference=None if identical else _difference(kept, again, conditions),
     )
+
+
+def _refuse_left(left: Mapping[str, int]) -> None:
+    """Refuse a record of more than happened.
+
+    Raises:
+        EpisodeFault: ``replay_mismatch``.
+    """
+    told = [f"{number} x {what}" for what, number in left.items() if number]
+    if told:
+        raise EpisodeFault(
+            "replay_mismatch",
+            "more was recorded than the replay asks for: " + ", ".join(told),
+            hint="the record was added to, or made by another version of the system; run the question again",
+        )
+
+
+def _prices(recorded: Episode) -> Prices:
+    """The prices that were used; a budget of money had one of the model, also where nothing came to be paid."""
+    known = dict(recorded.prices)
+    if recorded.budget.money is not None:
+        known.setdefault(recorded.model, Price(prompt=0.0, cached=0.0, completion=0.0))
+    return Prices(models=known)
 
 
 def _refuse_what_changed(conditions: Conditions) -> None:

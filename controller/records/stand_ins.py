@@ -11,9 +11,10 @@ from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, Task
 from controller.toolsets import TRACE, Toolset
 from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.recording import Exchange, ReplayChatModel
 from world_api.core.ambient.spending import charge
 from world_api.core.canonical import canonical
-from world_api.core.faults import EpisodeFault
+from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.world.sessions.session import Session
 
 
@@ -21,12 +22,18 @@ class RecordedGround:
     """Gives back what an episode took."""
 
     def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
-        self._episode = episode
         self._materials = materials
+        self._tools = RecordedTools(episode.tool_calls, offered=offered_tools(episode))
+        self._untaken = set(materials)
+
+    @property
+    def left(self) -> dict[str, int]:
+        """What was recorded and nobody asked for."""
+        return {"call": self._tools.left, "material": len(self._untaken)}
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset; nothing is made."""
-        return RecordedTools(self._episode.tool_calls, offered=offered_tools(self._episode))
+        return self._tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The recorded value; nothing is made.
@@ -36,6 +43,7 @@ class RecordedGround:
         """
         if name not in self._materials:
             raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
+        self._untaken.discard(name)
         return self._materials[name]
 
 
@@ -48,6 +56,11 @@ class RecordedTools:
             self._waiting[call.tool, canonical(call.arguments)].append(call)
         self._offered = offered
         self._lock = Lock()
+
+    @property
+    def left(self) -> int:
+        """Calls that were recorded and not made again."""
+        return sum(map(len, self._waiting.values()))
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The recorded declarations."""
@@ -69,6 +82,39 @@ class RecordedTools:
         if not call.inner_calls and not call.origins:
             return call.result
         return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
+
+
+class RecordedModel(ReplayChatModel):
+    """A model that gives the recorded replies, and knows how many nobody has asked for."""
+
+    def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
+        super().__init__(exchanges, name=name)
+        self._all, self._asked = len(exchanges), 0
+        self._counting = Lock()
+
+    @property
+    def left(self) -> int:
+        """Exchanges that were recorded and not made again."""
+        return self._all - self._asked
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The recorded reply to this very request.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when no recorded reply is left for the request.
+            BackendFault: the recorded one.
+        """
+        try:
+            reply = super().complete(request)
+        except BackendFault:
+            self._count()
+            raise
+        self._count()
+        return reply
+
+    def _count(self) -> None:
+        with self._counting:
+            self._asked += 1
 
 
 class RecordedSession(Session):

@@ -55,6 +55,11 @@ class ReplayClock:
         self._readings = tuple(readings)
         self._next = 0
 
+    @property
+    def left(self) -> int:
+        """Readings that nobody has asked for yet."""
+        return len(self._readings) - self._next
+
     def now(self) -> str:
         """The recorded wall time.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from world_api.core.canonical import json_line, parse_json
+from tests.support.journals import forge
 
 QUESTION = "When does the person in red first appear?"
 
@@ -30,11 +30,7 @@ def names(folder: Path) -> list[str]:
 
 
 def edit(folder: Path, change: Any) -> None:
-    path = folder / "episodes.jsonl"
-    lines = [parse_json(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        change(line["episode"])
-    path.write_text("".join(json_line(line) + "\n" for line in lines))
+    forge(folder, lambda line: change(line["episode"]))
 
 
 def test_a_folder_is_replayed_whole_offline(cli: Cli, records: Path, offline: None) -> None:

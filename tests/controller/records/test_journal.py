@@ -46,8 +46,6 @@ def damage(path: Path, change: dict[str, Any]) -> None:
         ("timings", {"clock": {"a": 1}}),
         ("timings", {"clock": [None]}),
         ("timings", {"clock": [True]}),
-        ("timings", {"name": []}),
-        ("timings", {"name": {"a": 1}}),
     ],
 )
 def test_a_line_that_is_not_whole_is_named(kept: Path, file: str, change: dict[str, Any]) -> None:
@@ -64,6 +62,13 @@ def test_an_episode_that_is_not_whole_is_named(kept: Path, field: str, value: An
     damage(path, {"episode": parse_json(path.read_text())["episode"] | {field: value}})
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         list(Journal(kept).entries())
+
+
+@pytest.mark.parametrize("name", [[], {"a": 1}, "another"])
+def test_times_that_are_of_no_episode_leave_it_without_times(kept: Path, name: Any) -> None:
+    damage(kept / "timings.jsonl", {"name": name})
+    [entry] = Journal(kept).entries()
+    assert (entry.timed, entry.readings, entry.episode.timings) == (False, (), None)
 
 
 def test_what_was_kept_reads_back(kept: Path) -> None:
@@ -97,7 +102,7 @@ def test_threads_and_processes_record_side_by_side_without_mixing(tmp_path: Path
 def test_what_a_dead_process_left_half_written_harms_no_other_episode(kept: Path) -> None:
     for file in ("episodes.jsonl", "timings.jsonl"):
         with (kept / file).open("ab") as torn:
-            torn.write(b'{"schema_version": 2, "name": "cut o')
+            torn.write(b'{"schema_version": 3, "name": "cut o')
     assert [entry.name for entry in Journal(kept).entries()] == ["one"]
     journal_writer.write(kept, "two", 1)
     assert [entry.name for entry in Journal(kept).entries()] == ["one", "two"]

@@ -16,10 +16,10 @@ from controller.records.journal import Journal
 from controller.records.recording import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
+from tests.support.journals import forge
 from tool_induction.library import ToolLibrary, load_library
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import read_lines
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
@@ -142,10 +142,7 @@ def test_episodes_of_the_same_moment_get_names_of_their_own(record: Any) -> None
 
 def test_an_edited_result_in_the_record_is_noticed(record: Any) -> None:
     kept = record(RuleBasedChatModel())
-    path = kept.folder / "episodes.jsonl"
-    [line] = read_lines(path)
-    line["episode"]["calls"][0]["result"]["candidates"] = []
-    path.write_text(json_line(line) + "\n")
+    forge(kept.folder, lambda line: line["episode"]["calls"][0]["result"].update(candidates=[]))
     with pytest.raises(EpisodeFault, match="replay_mismatch"):
         replay_recorded(kept.journal, kept.name)
 

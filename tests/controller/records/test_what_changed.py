@@ -229,3 +229,12 @@ def test_an_episode_of_the_schema_before_is_refused_with_what_to_do(journal: Jou
     with pytest.raises(EpisodeFault, match="recording_schema") as caught:
         replay(journal)
     assert "version" in caught.value.hint
+
+
+def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = conditions.loop_hash.__wrapped__()
+    real = conditions._module
+    monkeypatch.setattr(
+        conditions, "_module", lambda name: b"other" if name == "world_api.backends.chat.marking" else real(name)
+    )
+    assert conditions.loop_hash.__wrapped__() != before

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -47,9 +47,10 @@ class Spent:
 
 
 class Ledger:
-    """What was charged while it was open; safe to charge from several threads."""
+    """What was charged while it was open; safe to charge from several threads. ``onward`` is charged at once as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, onward: Ledger | None = None) -> None:
+        self._onward = onward
         self._items: list[Spent] = []
         self._lock = threading.Lock()
 
@@ -63,6 +64,8 @@ class Ledger:
         """Add a charge."""
         with self._lock:
             self._items.append(item)
+        if self._onward is not None:
+            self._onward.add(item)
 
 
 _open: ContextVar[Ledger | None] = ContextVar("open_ledger", default=None)
@@ -77,6 +80,11 @@ def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
         yield book
     finally:
         _open.reset(token)
+
+
+def ledger_beside() -> AbstractContextManager[Ledger]:
+    """A ledger whose charges go to the one that is open already, too, at once."""
+    return ledger(Ledger(onward=_open.get()))
 
 
 def charge(item: Spent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _CHUNK = 65_536
@@ -30,7 +31,8 @@ def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
             if sync:
                 os.fsync(handle)
         except OSError:
-            os.ftruncate(handle, end)
+            with suppress(OSError):  # what is left then has no end, and the next writer takes it away
+                os.ftruncate(handle, end)
             raise
     finally:
         os.close(handle)
