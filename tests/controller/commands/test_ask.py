@@ -213,7 +213,7 @@ def test_commit_makes_what_was_remembered_the_worlds(ask: Ask, cli: Cli) -> None
     read = cli("call", "read_memory", "--video", "made", "level=event", "query=red", "top_k=5", "--session", "other")
     assert "was found at" in read.out
     again = ask("made", "What is the frame rate?", "--commit", "--session", "empty")
-    assert "committed memories: 0, entities: 0" in again.out
+    assert "committed 0 memories and 0 entities" in again.out
 
 
 def test_nothing_is_committed_without_an_answer(ask: Ask, chat_server: Any, cli: Cli) -> None:
@@ -265,7 +265,8 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
         "--cache": str(tmp_path / "cache"), "--prices": str(tmp_path / "prices.json"), "--rounds": "3", "--calls": "4",
         "--max-tokens": "50000", "--seconds": "60", "--money": "2", "--window": "30000", "--digest-tokens": "123",
         "--profile": "endpoint", "--vision-model": "eye", "--embedding-model": "emb", "--frames": "2", "--side": "64",
-        "--looks": "7", "--yes": None, "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"),
+        "--looks": "7", "--look-language": "zh", "--yes": None,
+        "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"),
         "--json": None,
     }  # fmt: skip
     flags = {item.opts[0] for item in get_command(app).params if item.opts[0].startswith("--")}

@@ -30,6 +30,10 @@ def takes_no_images(fault: BackendFault) -> bool:
     )
 
 
+#: How often a request may be sent once more at most, since a server refuses a setting: the limit's two names, the others once.
+MAY_BE_REFUSED = 4
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings of a request that a server may refuse. ``structured``: replies are asked for by a JSON Schema."""

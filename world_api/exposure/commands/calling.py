@@ -75,6 +75,7 @@ def call(
     import os
 
     from world_api.backends.clocks import SystemClock
+    from world_api.backends.endpoint.refusals import MAY_BE_REFUSED
     from world_api.core.ambient.spending import ledger
     from world_api.operations import EVERY_OPERATION, operations_for, run
     from world_api.profiles import open_session
@@ -83,7 +84,8 @@ def call(
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
     declared = EVERY_OPERATION.get(operation)
     is_on = operation in operations_for(groups or ())
-    most_looks = min(looks, declared.looks + declared.price.model_calls) if declared is not None and is_on else 0
+    at_once = declared.looks + declared.price.model_calls if declared is not None and is_on else 0
+    most_looks = min(looks, at_once + MAY_BE_REFUSED) if at_once else 0  # what is refused is sent once more without it
     chosen = EyeChoices(
         profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
         frames=frames, side=side, looks=most_looks, language=look_language or DEFAULT_LANGUAGE,
