@@ -47,7 +47,7 @@ def test_a_call_that_may_look_is_asked_about_first(run: Run, vision_server: Visi
     call = ("call", "describe_segment", "start_time=12", "end_time=14", "--video", "film", *PROFILE)
     refused = run(*call, "--prices", str(prices))
     assert (refused.status, "consent_needed" in refused.err, vision_server.requests) == (1, True, [])
-    assert "looking, for this call: at most 1 request to eye-1" in refused.err
+    assert "looking, for this call: at most 5 requests to eye-1" in refused.err  # one look, and four settings to refuse
     assert "USD" in refused.err
     search = ("call", "search_segments_by_semantics", "query=red", "top_k=1", "--video", "film", *PROFILE)
     assert run(*search).status == 0  # nothing is sent for it
