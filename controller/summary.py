@@ -9,6 +9,7 @@ from controller.accounts import Account, Accounts, accounts_of, total
 from controller.conversation.answers import SUBMIT_ANSWER
 from controller.conversation.citing import CitedSpan
 from controller.episode import CallRecord, Episode
+from controller.showing.lines import plural
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.exposure.cli import clock_text
@@ -56,7 +57,7 @@ def tell(episode: Episode, *, recorded_as: str | None = None, committed: Mapping
     lines.append("tools     " + (_tools_text(episode.tool_calls) or "none"))
     usage = episode.usage
     counted = "estimated" if usage.estimated else "counted"
-    rounds = _plural(len(episode.rounds), "round")
+    rounds = plural(len(episode.rounds), "round")
     lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
     lines += _cost_lines(accounts_of(episode))
     if _judging(episode):
@@ -66,7 +67,7 @@ def tell(episode: Episode, *, recorded_as: str | None = None, committed: Mapping
     if episode.slips:
         lines.append("slips     " + slips_text(episode))
     if episode.internal_faults:
-        lines.append(f"defects   {_plural(episode.internal_faults, 'call')} ended in an internal fault")
+        lines.append(f"defects   {plural(episode.internal_faults, 'call')} ended in an internal fault")
     if committed is not None:
         memories, entities = int(committed["memories"]), int(committed["entities"])
         lines.append(f"committed {_count(memories, 'memory', 'memories')} and {_count(entities, 'entity', 'entities')}")
@@ -102,7 +103,7 @@ def _cost_lines(accounts: Accounts) -> list[str]:
         account = accounts.logical[part]
         if account.requests:
             about = "about " if account.estimated else ""
-            lines.append(f"{part:9} {about}{account.tokens} tokens in {_plural(account.requests, 'request')}")
+            lines.append(f"{part:9} {about}{account.tokens} tokens in {plural(account.requests, 'request')}")
     whole, paid = total(accounts.logical), total(accounts.physical)
     if whole.money is not None:
         lines.append(
@@ -145,7 +146,7 @@ def _tools_text(calls: list[CallRecord]) -> str:
     for call in calls:
         if call.tool == SUBMIT_ANSWER:
             continue
-        name = call.tool + (f" ({_plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
+        name = call.tool + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
         if call.failed:
             name += " (failed)"
         if runs and runs[-1][0] == name:
@@ -157,7 +158,3 @@ def _tools_text(calls: list[CallRecord]) -> str:
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

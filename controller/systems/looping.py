@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,7 +41,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class LoopSystem(Generic[Chosen]):
+class LoopSystem(ABC, Generic[Chosen]):
     """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
 
     Raises:
@@ -74,9 +75,9 @@ class LoopSystem(Generic[Chosen]):
         """What else makes the system what it is, as JSON."""
         return {}
 
+    @abstractmethod
     def setup(self, question: Question, session: Session) -> Setup:
         """What the loop is given. What is taken from the session comes through the tools or ``material``."""
-        raise NotImplementedError
 
     @cached_property
     def options(self) -> Chosen:

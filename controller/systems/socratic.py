@@ -18,6 +18,7 @@ from controller.toolsets import AtomicTools
 from world_api.core.faults import EpisodeFault, OperationFault
 from world_api.core.last_resort import INTERNAL_FAULT
 from world_api.core.spans import round_time
+from world_api.world.sessions.captioning import OF_ONE_STRETCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,18 +31,7 @@ SEARCH_CAPTIONS = "search_captions"
 #: How many of each ranking are fused.
 _FUSED = 400
 #: Faults about one clip alone, such as a moderated picture: the captions of the others stand for the video all the same.
-_OF_ONE_CLIP = frozenset(
-    {
-        "sight_unreadable",
-        "sight_refused",
-        "endpoint_refused_request",
-        "undecodable",
-        "decoder_died",
-        "decoder_stalled",
-        "picture_unusable",
-        INTERNAL_FAULT,
-    }
-)
+_OF_ONE_CLIP = OF_ONE_STRETCH | {INTERNAL_FAULT}
 _BUILD_AGAIN = "build the world again, or ask another system"
 
 

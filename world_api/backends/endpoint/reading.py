@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from world_api.backends.chat.completions import first_choice
 from world_api.backends.endpoint.schemas import ANSWER
 from world_api.backends.endpoint.wording import noting, one_line
 from world_api.core.canonical import parse_json
@@ -42,7 +43,7 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> Read:
     Raises:
         BackendFault: ``sight_refused``: the model would not; ``sight_unreadable``: nothing in it can be used.
     """
-    choice = _first(reply.get("choices"))
+    choice = first_choice(reply)
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     refusal = message.get("refusal")
@@ -115,11 +116,6 @@ def _sureness(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return None
     return round(float(value), 2)
-
-
-def _first(choices: Any) -> dict[str, Any]:
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) else {}
 
 
 def _content(content: Any) -> str:

@@ -19,7 +19,7 @@ from world_api.world.sessions.seeing import Seeing
 from world_api.world.view import View
 
 #: Faults about one stretch alone (a moderated picture is a refused request); after any other the rest would fail as well.
-_OF_ONE_STRETCH = frozenset(
+OF_ONE_STRETCH = frozenset(
     {
         "sight_unreadable",
         "sight_refused",
@@ -210,7 +210,7 @@ class _Run:
         with self._lock:
             self.failed.append((span, fault))
             hopeless = self.made == 0 and len(self.failed) >= _HOPELESS
-            if (fault.code not in _OF_ONE_STRETCH or hopeless) and self.fault is None:
+            if (fault.code not in OF_ONE_STRETCH or hopeless) and self.fault is None:
                 self.fault = fault
                 self._is_over.set()
             self._advance(span)
