@@ -5,25 +5,17 @@ from __future__ import annotations
 import sys
 
 try:
-    import importlib
     from pathlib import Path
-    from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+    from typing import TYPE_CHECKING, Annotated
 
     import typer
-    from typer.core import TyperCommand, TyperGroup
+
+    from world_api.exposure.lazy import Room, lazy_group
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class Room(NamedTuple):
-    """Where a sub-command lives, and its one line of help."""
-
-    module: str
-    app: str
-    help: str
 
 
 COMMANDS: dict[str, Room] = {
@@ -75,7 +67,14 @@ COMMANDS: dict[str, Room] = {
         "reindex_app",
         "Make the store's search indexes again from its worlds.",
     ),
-    "sample": Room("eval.commands", "app", "Draw and encode the sample video."),
+    "compare": Room(
+        "eval.commands.own_video",
+        "app",
+        "Compare flat against hierarchical tool use on your own video, as one HTML file.",
+    ),
+    "eval": Room("eval.commands.group", "app", "Run experiments, score them, and compare what came out."),
+    "sandbox": Room("eval.commands.sandbox", "app", "Make videos with exact truth, and questions about them."),
+    "sample": Room("eval.commands.sample", "app", "Draw and encode the sample video."),
     "doctor": Room(
         "world_api.exposure.commands.doctor",
         "app",
@@ -84,34 +83,15 @@ COMMANDS: dict[str, Room] = {
 }
 
 
-class LazyGroup(TyperGroup):
-    """A group that imports a sub-command only when it is run, so that ``--help`` stays fast."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The sub-commands in the order of a first visit."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A light stand-in that carries the name and the help."""
-        room = COMMANDS.get(cmd_name)
-        return None if room is None else TyperCommand(cmd_name, help=room.help)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The real command, imported now."""
-        name, stand_in, rest = super().resolve_command(ctx, args)
-        if name is None or stand_in is None:
-            return name, stand_in, rest
-        room = COMMANDS[name]
-        command = typer.main.get_command(getattr(importlib.import_module(room.module), room.app))
-        command.name = name
-        return name, command, rest
-
-
 USAGE = 2  #: the exit status of wrong usage
 INTERRUPTED = 130  #: the exit status after Ctrl-C, as shells have it
 
 app = typer.Typer(
-    cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    cls=lazy_group(COMMANDS),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 

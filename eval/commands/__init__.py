@@ -1,0 +1,1 @@
+"""The sub-commands of the evaluation: the sample, the sandbox, and everything under ``videoworld eval``."""

@@ -1,0 +1,33 @@
+"""``videoworld eval``: what can be done with questions, runs and their results."""
+
+from __future__ import annotations
+
+import typer
+
+from world_api.exposure.lazy import Room, lazy_group
+
+ROOMS: dict[str, Room] = {
+    "check": Room("eval.commands.checking", "app", "Say which videos and worlds of a dataset are there."),
+    "run": Room("eval.commands.running", "app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
+    "score": Room("eval.commands.scoring", "app", "Score a run's episodes again; no model answers anew."),
+    "compare": Room("eval.commands.comparing", "app", "Compare two arms of a run, paired, with intervals."),
+    "diff": Room("eval.commands.differing", "app", "List the questions whose outcome flipped between two arms."),
+    "transfer": Room("eval.commands.transferring", "app", "Tool libraries against domains: the transfer matrix."),
+    "select": Room("eval.commands.selecting", "app", "Keep the tools that help on development questions."),
+    "report": Room("eval.commands.reporting", "app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
+    "bundle": Room("eval.commands.bundling", "app", "Pack a run into one file that regenerates every table."),
+    "export": Room("eval.commands.exporting", "app", "Export a run as an Inspect log."),
+}
+
+app = typer.Typer(
+    cls=lazy_group(ROOMS),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def evaluation() -> None:
+    """Run experiments, score them, and compare what came out."""

@@ -1,0 +1,1 @@
+"""A run as one HTML file, and its tables as LaTeX and CSV."""

@@ -1,0 +1,143 @@
+"""What is true of a made film, as data: what the renderer draws, what the truth file holds, what questions are made from.
+
+Times in seconds of the film, half-open. Ids: ``person_mia``, ``folder_blue``, ``office_14``, ``e0007``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+EventKind = Literal[
+    "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "gives", "opens", "closes", "waves",
+    "drinks", "says",
+]  # fmt: skip
+RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Somebody who plays. ``description`` tells them from all others of the film by their looks alone."""
+
+    id: str
+    name: str
+    description: str  #: "the person in the red coat"
+    looks: Mapping[str, str]  #: coat, trousers, hair, ... as colour words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """An object; ``name`` is unique in the film ("the blue folder")."""
+
+    id: str
+    name: str
+    category: str
+    colour: str
+    marks: tuple[str, ...] = ()  #: what is seen on it: "a red label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A room; ``name`` with its article ("the kitchen"), ``sign`` what its sign reads."""
+
+    id: str
+    kind: str
+    name: str
+    sign: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A stretch in which a person or a thing is on screen, in one room, without a break."""
+
+    subject: str
+    place: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happens. ``clause`` is a main clause in the present tense: "the person in the red coat opens the left drawer".
+
+    ``verb_phrase`` is the same without its subject, in the base form: "open the left drawer". ``thing``, ``other`` (a second
+    person) and ``target`` (a piece of furniture, by words) are empty where there is none. ``words`` are what is said.
+    """
+
+    id: str
+    kind: EventKind
+    start: float
+    end: float
+    actor: str
+    place: str
+    clause: str
+    verb_phrase: str
+    thing: str = ""
+    other: str = ""
+    target: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """What stands in which relation to what, and for how long."""
+
+    kind: RelationKind
+    subject: str
+    object: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One event brought another about; ``reason`` is a clause that can be seen or heard in the film."""
+
+    cause: str
+    effect: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
+
+    ``values`` are its parts by name; ``spans`` the stretches that show it.
+    """
+
+    id: str
+    kind: Literal["rule", "appointment", "habit", "number"]
+    text: str
+    values: Mapping[str, str]
+    spans: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Text that can be read."""
+
+    text: str
+    place: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilmFacts:
+    """Everything that is true of a film and can be asked about."""
+
+    film: str  #: the video id
+    seed: int
+    duration: float
+    people: tuple[Person, ...]
+    things: tuple[Thing, ...]
+    places: tuple[Place, ...]
+    scenes: tuple[Visit, ...]  #: of the camera: which room is shown when; ``subject`` is empty
+    visits: tuple[Visit, ...]
+    events: tuple[Event, ...]
+    relations: tuple[Relation, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    written: tuple[Written, ...] = ()
+    extras: Mapping[str, Any] = field(default_factory=dict)

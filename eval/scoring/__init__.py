@@ -1,0 +1,1 @@
+"""Scores of answers, by the type of the question."""

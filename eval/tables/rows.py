@@ -1,0 +1,81 @@
+"""One row a sample: everything that tables, tests and charts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spend:
+    """Tokens and money of one episode, counted one way (logical or physical); ``money`` in USD, None where a price is not known."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+    money: float | None = None
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Sent and written."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUse:
+    """One tool called in an episode: a library's tool by name and hash, or an operation (``hash`` None)."""
+
+    name: str
+    hash: str | None
+    calls: int
+    failed: int
+    empty: int
+    inner_calls: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleRow:
+    """A sample: its place in the design, what came out, what it cost.
+
+    ``library_domain`` and ``library_arm`` come from the library's manifest. ``score`` and ``details`` from the scorer. A sample
+    without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
+    ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
+    """
+
+    sample: str
+    cell: str
+    arm: str
+    system: str
+    library: str | None
+    library_hash: str | None
+    library_domain: str | None
+    library_arm: str | None
+    dataset: str
+    world: str
+    budget: str
+    seed: int
+    model: str
+    item: str
+    video: str
+    kind: str
+    domain: str | None
+    content: str | None
+    template: str | None
+    episode: str | None  #: its name in the journal of the cell
+    correct: bool
+    score: float
+    outcome: str
+    reason: str | None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    rounds: int = 0
+    calls: int = 0  #: made by the controller
+    inner_calls: int = 0  #: atomic calls inside tools
+    malformed: int = 0
+    empty: int = 0  #: results in which nothing was found
+    evidence_iou: float | None = None
+    seconds: float | None = None
+    spend: Mapping[str, Mapping[str, Spend]] = field(default_factory=dict)
+    tools: tuple[ToolUse, ...] = ()
+    plumbing: bool = False
