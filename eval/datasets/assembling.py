@@ -158,7 +158,14 @@ class _Builder:
         if entry.subtitles and self._wanted.subtitles is not None:
             there = self._wanted.subtitles / entry.subtitles
             subtitles = there if ".." not in Path(entry.subtitles).parts and there.is_file() else None
-        return VideoFile(video_id=video_id, path=path, name=entry.video, subtitles=subtitles, text=text)
+        return VideoFile(
+            video_id=video_id,
+            path=path,
+            name=entry.video,
+            subtitles=subtitles,
+            subtitles_begin=entry.subtitles_begin,
+            text=text,
+        )
 
 
 def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from eval.datasets.adapters.raw import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, numbered
 from eval.datasets.reading import read_json
+from eval.datasets.records import is_seconds
 
 
 def read(sources: Sources) -> Entries:
@@ -37,15 +38,15 @@ def _question(entry: Entry) -> Raw:
         "level": entry.maybe("level"),
         "duration_group": entry.maybe("duration_group"),
     }
-    start = entry.raw("starting_timestamp_for_subtitles")
-    if isinstance(start, int | float) and not isinstance(start, bool):
-        labels["subtitles_start"] = str(start)
+    begin = entry.raw("starting_timestamp_for_subtitles")
+    begins = float(begin) if is_seconds(begin) else 0.0
     return Raw(
         where=entry.where,
         id=entry.maybe("id") or f"{video}-{entry.where.rpartition(' ')[2]}",
         video=video,
         names=tuple(dict.fromkeys(filter(None, (path, video)))),
         subtitles=entry.maybe("subtitle_path"),
+        subtitles_begin=begins,
         question=entry.text("question"),
         kind="choice",
         options=options,

@@ -38,6 +38,7 @@ class Raw:
     options: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     subtitles: str = ""
+    subtitles_begin: float = 0.0
     also: tuple[Any, ...] = ()
     spans: tuple[tuple[float, float], ...] = ()
     as_of: float | None = None

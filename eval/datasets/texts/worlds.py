@@ -1,8 +1,8 @@
 """Worlds of dialogues: written from the words, so that search, scenes and reading serve them as they serve a video's.
 
-Scenes are sessions; the date and time of a session stands on the screen while it lasts; turns are speech, with their speakers;
-pictures that were sent along are captions. The manifest says that there is no video: profile and container are ``text``, the codec
-is ``none``, and there is not one frame.
+Scenes are sessions; the date and time of a session stands on the screen while it lasts; turns are speech that begins with the
+speaker's name; pictures that were sent along are captions, and so is who talks in a session. The manifest says that there is no
+video: profile and container are ``text``, the codec is ``none``, and there is not one frame.
 """
 
 from __future__ import annotations
@@ -145,8 +145,10 @@ def _speech(dialogue: Dialogue) -> Iterable[Row]:
     for session in dialogue.sessions:
         for turn in session.turns:
             if turn.text:
+                # The operations tell what is said and not by whom, and a dialogue cannot be followed without.
+                text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
                 yield {
-                    "start": turn.start, "end": turn.end, "text": turn.text, "speaker": turn.speaker, "language": "",
+                    "start": turn.start, "end": turn.end, "text": text, "speaker": turn.speaker, "language": "",
                     "source": "truth", "confidence": 1.0, "known_at": turn.end,
                 }  # fmt: skip
 
@@ -168,9 +170,13 @@ def _reading(time: float, text: str) -> Row:
 
 def _captions(dialogue: Dialogue) -> Iterable[Row]:
     for session in dialogue.sessions:
+        speakers = " and ".join(dict.fromkeys(turn.speaker for turn in session.turns))
+        told = f"{speakers} talk" + (f", {session.when}" if session.when else "")
+        yield _caption(session.start, session.end, told)
         for turn in session.turns:
             if turn.picture:
-                yield {
-                    "start": turn.start, "end": turn.end, "text": f"{turn.speaker} shares a picture: {turn.picture}",
-                    "confidence": 1.0, "known_at": turn.end,
-                }  # fmt: skip
+                yield _caption(turn.start, turn.end, f"{turn.speaker} shares a picture: {turn.picture}")
+
+
+def _caption(start: float, end: float, text: str) -> Row:
+    return {"start": start, "end": end, "text": text, "confidence": 1.0, "known_at": end}
