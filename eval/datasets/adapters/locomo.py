@@ -63,7 +63,10 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for name, value in files.items():
         for stem, sample in _parts(name, value):
-            found[stem.removeprefix("conv-")] = sample
+            own = stem.removeprefix("conv-")
+            if own in found:
+                raise bad(f"two dialogues are named {own[:60]!r}", "give locomo10.json or locomo10.zip as published")
+            found[own] = sample
     if not found:
         raise EvalFault("no_annotations", f"{path.name} holds no dialogue", hint="give locomo10.json or locomo10.zip")
     return dict(sorted(found.items()))

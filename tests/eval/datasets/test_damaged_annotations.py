@@ -18,7 +18,7 @@ from tests.support import published_files
 from world_api.core.faults import EvalFault
 
 NAMES = sorted(ADAPTERS)
-JSON_NAMES = [name for name in NAMES if name not in ("nextqa", "videomme", "lvbench")]
+JSON_NAMES = [name for name in NAMES if name not in ("nextqa", "videomme")]
 ODD: list[Any] = [
     None, True, -1, 10**40, 1e300, "", " ", "x" * 30_000, "\ud800", [], [[]], {}, {"a": 1}, [None], "A", "../..", "\0", 2.5,
 ]  # fmt: skip
