@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from eval.runs.manifest import LibraryRecord
 from tool_induction.libraries.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from tool_induction.library import find_library
 from world_api.core.canonical import content_hash
@@ -40,7 +41,7 @@ class LibraryFacts:
         return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
 
 
-def library_facts(name: str, hash_: str | None, *, made_by_run: Path, told: Mapping[str, Any]) -> LibraryFacts:
+def library_facts(name: str, hash_: str | None, *, made_by_run: Path, told: LibraryRecord | None) -> LibraryFacts:
     """The facts of a library by name: from the run's own folder, else from where it is installed, if it is the same one.
 
     ``told`` is what the run's manifest says of it, which is all there is where the library itself is gone.
@@ -48,9 +49,8 @@ def library_facts(name: str, hash_: str | None, *, made_by_run: Path, told: Mapp
     known = LibraryFacts(
         name=name,
         hash=hash_,
-        domain=_text(told.get("domain")),
-        arm=_text(told.get("arm")),
-        of=_hash_of(told.get("of")),
+        domain=_text(told.domain) if told is not None else None,
+        arm=told.arm if told is not None else None,
         why="the library is not there any more",
     )
     for source in _places(name, made_by_run):
