@@ -117,7 +117,7 @@ def _episodes(
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
-        lost = {name: fault.code for name in wanted - seen.keys()} | lost
+        lost = dict.fromkeys(wanted - seen.keys(), fault.code) | lost
     return seen, lost
 
 

@@ -37,7 +37,7 @@ class Values:
         self.clusters.append(cluster(row))
         self.seeds.append(row.seed)
         self.libraries.append(row.library or "")
-        self.samples += [row.sample, *(other.sample for other in others)]
+        self.samples.extend((row.sample, *(other.sample for other in others)))
 
     def crossed(self) -> list[Sequence[Hashable]]:
         """What is crossed with the videos: seeds and libraries, where there are several."""

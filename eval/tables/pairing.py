@@ -81,7 +81,9 @@ def _by_key(rows: Iterable[SampleRow], across: Sequence[str]) -> dict[tuple[Any,
     found: dict[tuple[Any, ...], SampleRow] = {}
     for row in rows:
         if found.setdefault(_key(row, across), row) is not row:
-            raise ValueError(f"two samples of {row.item} cannot be told apart: {found[_key(row, across)].cell}, {row.cell}")
+            raise ValueError(
+                f"two samples of {row.item} cannot be told apart: {found[_key(row, across)].cell}, {row.cell}"
+            )
     return found
 
 

@@ -48,7 +48,8 @@ class ToolUse:
 class SampleRow:
     """A sample: its place in the design, what came out, what it cost.
 
-    ``library_domain`` and ``library_arm`` come from the library's manifest. ``arm`` None there: the library as it was frozen. ``score`` and ``details`` from the scorer. A sample
+    ``library_domain`` and ``library_arm`` come from the library's manifest (no arm: the library as it was frozen),
+    ``score`` and ``details`` from the scorer. A sample
     without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
     ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
     ``settings`` are those of the episode's task, ``world_hash`` the world it saw, ``offered`` the tools of a library that it was

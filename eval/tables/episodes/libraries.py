@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
@@ -62,10 +63,8 @@ def library_facts(name: str, hash_: str | None, *, made_by_run: Path, told: Libr
 
 def _places(name: str, made_by_run: Path) -> list[Traversable]:
     places: list[Traversable] = [made_by_run / Path(name).name]
-    try:
+    with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
         places.append(find_library(name))
-    except VideoWorldError:
-        pass  # not installed; what the run's manifest says is all there is
     return [place for place in places if place.is_dir()]
 
 

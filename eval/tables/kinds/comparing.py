@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from eval.statistics.significance import holm, mcnemar, sign_flip
@@ -98,7 +98,11 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
     primary = primary_contrast(study)
     found = [item for item in contrasts(study, by_domain=by_domain) if not _same(item, primary)]
     name, title = ("comparisons_by_domain", "by task domain") if by_domain else ("comparisons", "paired")
-    note = _NOTE + _FAMILY + "These comparisons are secondary; the primary one stands by itself. Only `concerns` that are empty "
+    note = (
+        _NOTE
+        + _FAMILY
+        + "These comparisons are secondary; the primary one stands by itself. Only `concerns` that are empty "
+    )
     note += "leave a single difference between the two." if found else "there is no arm to compare with a baseline."
     return comparison_table(study, name, f"Arms against the baseline, {title}", found, note=note)
 
@@ -116,7 +120,7 @@ def comparison_table(study: Study, name: str, title: str, found: Sequence[Contra
         for item in found
     ]
     about = [row for item in found for row in item.pairs.rows]
-    return study.table(name, title, COLUMNS, rows, of=list(dict.fromkeys(map(id, about))) and _once(about), note=note)
+    return study.table(name, title, COLUMNS, rows, of=_once(about), note=note)
 
 
 def _once(rows: Iterable[SampleRow]) -> list[SampleRow]:
@@ -166,11 +170,7 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
 
 
 def primary_contrast(study: Study) -> Contrast | None:
-    """The contrast that the run named before, or nothing where it named none.
-
-    Raises:
-        EvalFault: ``unknown_arm``: an arm of it was never run in that world and budget.
-    """
+    """The contrast that the run named before; None where it named none, or nothing of it is there yet."""
     named = study.primary
     if not named:
         return None
@@ -186,9 +186,7 @@ def primary_contrast(study: Study) -> Contrast | None:
         return None
     settings = setting_of(one[0])
     domain = str(named.get("domain") or "all")
-    return Contrast(
-        setting=settings, arm=one[0].arm, against=other[0].arm, pairs=pairs_of(one, other), domain=domain
-    )
+    return Contrast(setting=settings, arm=one[0].arm, against=other[0].arm, pairs=pairs_of(one, other), domain=domain)
 
 
 def primary_table(study: Study) -> Table:
@@ -204,6 +202,3 @@ def primary_table(study: Study) -> Table:
 
 def _same(one: Contrast, other: Contrast | None) -> bool:
     return other is not None and one.key() == other.key() and one.against == other.against
-
-
-Chooser = Callable[[SampleRow], bool]

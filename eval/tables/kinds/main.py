@@ -130,7 +130,9 @@ def by_table(study: Study, name: str, title: str, key: Callable[[SampleRow], str
         parts = grouped(own, key)
         cells = (_part(parts.get(value, []), study.seed) for value in values)
         rows.append(Row(cells=(*place_cells(setting, arm), *cells), samples=keys(own)))
-    return study.table(name, title, columns, rows if values else (), note=note, left_out={"without " + name[3:]: unknown})
+    return study.table(
+        name, title, columns, rows if values else (), note=note, left_out={"without " + name[3:]: unknown}
+    )
 
 
 def _part(own: Sequence[SampleRow], seed: int) -> Cell:
