@@ -9,11 +9,7 @@
     |-- BackendFault           a model, package or endpoint that is not there; says what to install
     |-- ToolFault              a tool document or library that cannot be used
     |-- EpisodeFault           an episode that cannot go on, or cannot be replayed
-<<<<<<< HEAD
-    `-- EvalFault              an experiment that cannot be read, run, scored or compared
-=======
     `-- EvalFault              a dataset, a configuration, a run or a bundle that cannot be used
->>>>>>> datasets
 
 A fault says what happened (``message``), under which stable name (``code``), and what to do next
 (``hint``). Codes are lower-case words with underscores and are part of the public interface.
@@ -80,8 +76,4 @@ class EpisodeFault(VideoWorldError):
 
 
 class EvalFault(VideoWorldError):
-<<<<<<< HEAD
-    """An experiment (its configuration, questions, run, scores or bundle) that cannot be read, run or compared."""
-=======
     """A dataset, a configuration, a run or a bundle that cannot be used."""
->>>>>>> datasets
