@@ -1,6 +1,7 @@
 """Figures of samples as cells: means and shares with intervals, paired differences, and why there is none.
 
-Intervals are over videos, crossed with seeds where several answered (``eval.statistics.bootstrap``).
+Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. Where
+libraries are draws, videos are crossed with libraries and seeds.
 """
 
 from __future__ import annotations
@@ -93,11 +94,14 @@ def mean(
     return replace(interval(values, seed=seed, within=within), samples=samples)
 
 
-def interval(values: Values, *, seed: int, within: Bounds | None = None, why: str = NO_SAMPLES) -> Cell:
-    """The mean of numbers with its interval."""
+def interval(
+    values: Values, *, seed: int, within: Bounds | None = None, why: str = NO_SAMPLES, crossed: bool = False
+) -> Cell:
+    """The mean of numbers with its interval; ``crossed``: seeds and libraries are draws as videos are."""
     if not values.numbers:
         return blank(why)
-    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=values.crossed(), within=within)
+    also = values.crossed() if crossed else []
+    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=also, within=within)
     return Cell(
         value=found.estimate,
         low=found.low,

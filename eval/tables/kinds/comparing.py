@@ -17,27 +17,24 @@ from world_api.core.faults import EvalFault
 
 _FIGURES = (
     Column(key="pairs", title="pairs", kind="count", about="questions and seeds that both have"),
-    Column(key="unpaired", title="unpaired", kind="count", about="samples without a partner, left out"),
+    Column(key="unpaired", title="unpaired", kind="count", about="samples without a partner, left out", aside=True),
     Column(key="videos", title="videos", kind="count"),
     Column(key="accuracy", title="accuracy", kind="share", about="of the arm, on the pairs"),
     Column(key="accuracy_against", title="of the other", kind="share", about="accuracy of the other, on the pairs"),
     Column(key="difference", title="difference", kind="points"),
-    Column(key="only_arm", title="only arm right", kind="count"),
-    Column(key="only_against", title="only other right", kind="count"),
+    Column(key="only_arm", title="only arm right", kind="count", aside=True),
+    Column(key="only_against", title="only other right", kind="count", aside=True),
     Column(key="p_clustered", title="p, clustered", kind="p", about="sign flips of whole videos"),
-    Column(key="p_mcnemar", title="p, McNemar", kind="p", about="exact, as if questions were independent"),
+    Column(key="p_mcnemar", title="p, McNemar", kind="p", about="exact, as if questions were independent", aside=True),
     Column(key="p_holm", title="p, Holm", kind="p", about="the clustered p, adjusted over this table"),
-    Column(key="score_difference", title="score", kind="points"),
+    Column(key="score_difference", title="score", kind="points", aside=True),
     Column(key="tokens_difference", title="tokens", kind="change", about="logical, a sample"),
-    Column(key="money_difference", title="USD", kind="change", about="logical, a sample"),
+    Column(key="money_difference", title="USD", kind="change", about="logical, a sample", aside=True),
     Column(key="concerns", title="also differs", about="what differs beside what is studied"),
 )
 COLUMNS = (*PLACE, Column(key="against", title="against"), Column(key="domain", title="domain"), *_FIGURES)
 
-_NOTE = (
-    "Differences are the arm less the other on the same question, world, budget and seed; intervals (95 %) over videos, crossed "
-    "with seeds where there are several. "
-)
+_NOTE = "Differences are the arm less the other on the same question, world, budget and seed; intervals (95 %) over videos. "
 _FAMILY = "Holm's adjustment is over all rows of this table. "
 
 

@@ -18,8 +18,8 @@ PLACE = (
 )
 _MAIN = (
     *PLACE,
-    Column(key="library", title="library"),
-    Column(key="n", title="n", kind="count", about="samples: questions times seeds"),
+    Column(key="library", title="library", aside=True),
+    Column(key="n", title="n", kind="count", about="samples: questions times seeds", aside=True),
     Column(key="videos", title="videos", kind="count"),
     Column(key="failed", title="failed", kind="count", about="samples without an answer; they count as wrong"),
     Column(key="accuracy", title="accuracy", kind="share"),
@@ -28,11 +28,19 @@ _MAIN = (
     Column(key="money", title="USD", kind="money", about="a sample, logical"),
     Column(key="rounds", title="rounds", kind="number"),
     Column(key="calls", title="calls", kind="number", about="tool calls that the model made and that ran"),
-    Column(key="inner_calls", title="inside", kind="number", about="operations called by tools"),
-    Column(key="malformed", title="malformed", kind="number", about="replies and calls that could not be used"),
-    Column(key="empty", title="empty", kind="number", about="calls that found nothing"),
-    Column(key="evidence_iou", title="evidence IoU", kind="number", about="of the stretches cited with the true ones"),
-    Column(key="seconds", title="seconds", kind="seconds", about="wall time"),
+    Column(key="inner_calls", title="inside", kind="number", about="operations called by tools", aside=True),
+    Column(
+        key="malformed", title="malformed", kind="number", about="replies and calls that could not be used", aside=True
+    ),
+    Column(key="empty", title="empty", kind="number", about="calls that found nothing", aside=True),
+    Column(
+        key="evidence_iou",
+        title="evidence IoU",
+        kind="number",
+        about="of the stretches cited with the true ones",
+        aside=True,
+    ),
+    Column(key="seconds", title="seconds", kind="seconds", about="wall time", aside=True),
 )
 _COUNTS: dict[str, Measure] = {
     "rounds": lambda row: float(row.rounds) if row.spend else None,
@@ -80,7 +88,12 @@ _PARTS = ("controller", "perception", "judge")
 _COSTS = (
     *PLACE,
     *(
-        Column(key=f"{way}_{name}", title=f"{title}, {way}", kind="money" if name == "money" else "tokens")
+        Column(
+            key=f"{way}_{name}",
+            title=f"{title}, {way}",
+            kind="money" if name == "money" else "tokens",
+            aside=name in _PARTS,
+        )
         for way in ("logical", "physical")
         for name, title in (
             ("tokens_in", "tokens in"),
