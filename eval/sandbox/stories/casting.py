@@ -24,7 +24,11 @@ _VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white",
 _LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
 _CHESTED: tuple[RoomKind, ...] = ("office", "library", "meeting room", "workshop", "entrance hall", "living room")
-_SIGN_OF_THEIR_OWN: tuple[RoomKind, ...] = ("office", "meeting room", "workshop")  #: there may be two, told apart by number
+_SIGN_OF_THEIR_OWN: tuple[RoomKind, ...] = (
+    "office",
+    "meeting room",
+    "workshop",
+)  #: there may be two, told apart by number
 
 HabitKind = Literal["waves", "seat"]
 
@@ -104,6 +108,10 @@ class Cast:
     rules: tuple[Rule, ...]
     habits: tuple[Habit, ...]
     opening_minute: int
+
+    def person(self, person_id: str) -> Person:
+        """Somebody by id."""
+        return next(player.person for player in self.players if player.id == person_id)
 
     def rule_of(self, article: Article) -> Rule | None:
         """Where a thing has to go, when a rule says so."""
@@ -235,9 +243,7 @@ def _add(chance: random.Random, found: list[Article], category: str, *, label: s
     )
 
 
-def _habits(
-    chance: random.Random, players: tuple[Player, ...], locations: tuple[Location, ...]
-) -> tuple[Habit, ...]:
+def _habits(chance: random.Random, players: tuple[Player, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
     """One or two people with a habit each."""
     people = chance.sample(players, 2)
     found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]

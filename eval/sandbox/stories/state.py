@@ -131,16 +131,19 @@ class World:
         self.things[article.id] = Whereabouts(article=article, how="held", person=player.id)
         return where
 
-    def put(self, player: Player, *, spot: Spot | None = None, inside: Opened | None = None) -> Article:
-        """Somebody puts down what they hold, which is returned."""
+    def put(self, player: Player, place: Spot | Opened) -> Article:
+        """Somebody puts what they hold on a spot or into something, and it is returned."""
         who = self.people[player.id]
         if who.holds is None:
             raise ContradictionError(f"{player.id} holds nothing")
-        self._must(spot is None or self.lying_at(who.room, spot) is None, "something lies there")
-        self._must(inside is None or inside.name in self.open[who.room], "it is shut")
-        article, who.holds = who.holds, None
-        how: How = "on" if spot is not None else "inside"
-        self.things[article.id] = Whereabouts(article=article, how=how, room=who.room, spot=spot, inside=inside)
+        article = who.holds
+        if isinstance(place, Spot):
+            self._must(self.lying_at(who.room, place) is None, "something lies there")
+            self.things[article.id] = Whereabouts(article=article, how="on", room=who.room, spot=place)
+        else:
+            self._must(place.name in self.open[who.room], "it is shut")
+            self.things[article.id] = Whereabouts(article=article, how="inside", room=who.room, inside=place)
+        who.holds = None
         return article
 
     def give(self, giver: Player, receiver: Player) -> Article:

@@ -50,9 +50,7 @@ def tell_event(
     return Told(predicate=f"{third}{rest}", base=f"{base}{rest}")
 
 
-def _objects(
-    kind: EventKind, *, thing: str, other: str, target: str, room: str, words: str, inside: bool
-) -> str:
+def _objects(kind: EventKind, *, thing: str, other: str, target: str, room: str, words: str, inside: bool) -> str:
     if kind in {"enters", "leaves"}:
         return f" {room}" + (f" with {thing}" if thing else "")
     if kind == "sits":
