@@ -95,6 +95,8 @@ class Gesture:
     in pixels), or opens and closes something (its handle). Whoever "sits down" sits until a "stands up"; whoever "stands
     up" without having sat down in the shot sat from its start.
 
+    ``prop`` is the thing that is taken, received or put on: the hand reaches for it by where it is held.
+
     What changes at a gesture changes in its middle: a ``Carry``, ``Resting``, ``Wear`` ends there and another begins.
     """
 
@@ -104,6 +106,7 @@ class Gesture:
     label: str
     facing: int
     place: tuple[float, float] | None = None
+    prop: Prop | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

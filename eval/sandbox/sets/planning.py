@@ -23,9 +23,9 @@ _WIDE = 160.0
 HOOK_TOP, HOOK_STEP = 138.0, 36.0  #: pixels from the top to the hooks, and between them
 HANGING = 34.0  #: pixels from a hook to the lower middle by which a hanging thing is held
 DRAWER = 226.0  #: pixels from the top to the drawers' handles
-_LEAF = 206.0  #: and to the handles of doors
+_HANDLES: dict[str, float] = {"cupboard": 206, "fridge": 196, "door": 172}  #: and to those of doors
 SEATS = ("chair", "armchair", "stool", "bench")
-_LEAVES = ("cupboard", "fridge", "door")
+LEAVES = ("cupboard", "fridge", "door")
 
 
 @lru_cache(maxsize=256)
@@ -77,14 +77,14 @@ def _seats(made: Arrangement) -> Iterator[Seat]:
 
 
 def _openings(made: Arrangement) -> Iterator[Opened]:
-    for piece in made.only("chest", *_LEAVES):
+    for piece in made.only("chest", *LEAVES):
         if piece.kind == "chest":
             for side in (-1, 1):
                 stand, facing = _reaching((handle := drawer_handle(piece, side)), -side)
                 word = "left" if side < 0 else "right"
                 yield Opened(name=f"the {word} drawer", handle=handle, stand=stand, facing=facing)
         else:
-            stand, facing = _reaching((handle := leaf_handle(piece)), -1)
+            stand, facing = _reaching((handle := leaf_handle(piece)), hinge_side(piece))
             yield Opened(name=f"the {piece.name}", handle=handle, stand=stand, facing=facing)
 
 
@@ -93,9 +93,14 @@ def drawer_handle(piece: Piece, side: int) -> Place:
     return piece.x + side * piece.width / 4, DRAWER
 
 
+def hinge_side(piece: Piece) -> int:
+    """The side (-1 left, 1 right) of a door's hinges."""
+    return 1 if piece.kind == "fridge" else -1
+
+
 def leaf_handle(piece: Piece) -> Place:
-    """The handle of a door, at its right."""
-    return piece.x + piece.width / 2 - 12, _LEAF
+    """The handle of a door, on the other side than its hinges."""
+    return piece.x - hinge_side(piece) * (piece.width / 2 - 12), _HANDLES[piece.kind]
 
 
 def _reaching(place: Place, facing: int) -> tuple[Place, int]:
