@@ -20,16 +20,20 @@ Value = str | float | int | bool | None
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` says in a sentence what stands in it."""
+    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` says in a sentence what stands in it.
+
+    One that stands ``aside`` is left out where there is little room, as on paper and in a terminal.
+    """
 
     key: str
     title: str
     kind: Kind = "text"
     about: str = ""
+    aside: bool = False
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        return {"key": self.key, "title": self.title, "kind": self.kind, "about": self.about}
+        return {"key": self.key, "title": self.title, "kind": self.kind, "about": self.about, "aside": self.aside}
 
 
 @dataclass(frozen=True, kw_only=True)
