@@ -111,7 +111,7 @@ def _differences(study: Study, lines: Sequence[_Line]) -> Table:
         _columns(study, "transfer_difference"),
         rows,
         of=[row for line in lines for row in (*line.rows, *line.baseline)],
-        note="Accuracy with the library less that of the baseline on the same questions and seeds; intervals (95 %) over videos. A gain "
+        note="Accuracy with the library less that of the baseline, same questions and seeds; intervals (95 %) over videos. A gain "
         "on the library's own domain says that it helps there; that it transfers is said by the gains elsewhere.",
     )
 

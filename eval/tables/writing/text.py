@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from controller.showing.lines import columns as width_of
 from eval.tables.table import Table
 from eval.tables.writing.wording import cell_text, heading, remarks
+from world_api.core.printable import columns as width_of
 
 _WIDTH = 100
 
