@@ -106,7 +106,11 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
         "made_of": outputs_text(call.origins),
         "spent": spent_text(call.spent) if call.spent else "",
     }
-    return {key: value for key, value in told.items() if value not in (None, "", [], 0, False) or value == 0 and key in _IDS}
+    return {
+        key: value
+        for key, value in told.items()
+        if value not in (None, "", [], 0, False) or (value == 0 and key in _IDS)
+    }
 
 
 #: Numbers in the pool: 0 is one like any other.

@@ -45,9 +45,7 @@ def _shares(points: Sequence[CostPoint]) -> Scale:
     return Scale(low=0.0, high=high, start=_HEIGHT - _BOTTOM, end=_TOP)
 
 
-def _panel(
-    title: str, points: Sequence[CostPoint], series: Sequence[str], x: Scale, y: Scale, axis: str
-) -> Markup:
+def _panel(title: str, points: Sequence[CostPoint], series: Sequence[str], x: Scale, y: Scale, axis: str) -> Markup:
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     parts = [text(shortened(title, 60), middle, _TOP - 12, anchor="middle", kind="head")]
     for share in y.ticks():

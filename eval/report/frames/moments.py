@@ -104,13 +104,13 @@ def _seen(episode: Episode, boxes: Mapping[str, list[tuple[float, LabelledBox]]]
             yield _moment(video, time, "seen", start, end, _at(time, boxes[call.id]))
 
 
-def _moment(
-    video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()
-) -> Moment:
+def _moment(video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()) -> Moment:
     return Moment(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
 
 
-def _at(time: float, boxes: Iterator[tuple[float, LabelledBox]] | list[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
+def _at(
+    time: float, boxes: Iterator[tuple[float, LabelledBox]] | list[tuple[float, LabelledBox]]
+) -> tuple[LabelledBox, ...]:
     near = [box for at, box in boxes if abs(at - time) < _SAME]
     return tuple(dict.fromkeys(near))[:_MAX_BOXES]
 

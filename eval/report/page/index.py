@@ -77,7 +77,9 @@ def index_of(
         "inner": [row.inner_calls for row in rows],
         "tokens": [_tokens(row) for row in rows],
         "details": [_details(row) for row in rows],
-        "place": [None if row.sample not in places else [places[row.sample].block, places[row.sample].at] for row in rows],
+        "place": [
+            None if row.sample not in places else [places[row.sample].block, places[row.sample].at] for row in rows
+        ],
         "cell": _coded([row.cell for row in rows]),
         "episode": [row.episode for row in rows],
     }
@@ -108,7 +110,9 @@ def _dimension(name: str, title: str, values: Sequence[str | None]) -> dict[str,
 
 def _coded(values: Sequence[str | None]) -> dict[str, Any]:
     """Values by number: each once, and for every sample which it has; -1 for none."""
-    known = {value: number for number, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
+    known = {
+        value: number for number, value in enumerate(dict.fromkeys(value for value in values if value is not None))
+    }
     return {"values": list(known), "codes": [-1 if value is None else known[value] for value in values]}
 
 

@@ -4,7 +4,11 @@ async function showEpisode(at) {
   const place = byId("episode");
   const item = index.items[index.item[at]];
   const stored = index.place[at];
-  const record = stored === null ? null : (await block(`e${stored[0]}`))[stored[1]];
+  let record = null;
+  if (stored !== null) {
+    const [episodes, moments] = await Promise.all([block(`e${stored[0]}`), block(`m${stored[0]}`)]);
+    record = { ...episodes[stored[1]], frames: moments[stored[1]] };
+  }
   if (chosen.open !== String(at)) return; /* another one was opened meanwhile */
   place.replaceChildren(
     make("p", { class: "back" }, make("button", { type: "button", class: "quiet", id: "close-episode" }, "← Back to the list")),
@@ -13,7 +17,7 @@ async function showEpisode(at) {
     ...question(item),
     outcome(at, item, record),
     record === null ? make("p", { class: "note" }, absence(at)) : "",
-    ...(record === null ? [] : [timeline(item, record), frames(record), setup(record, at), ...record.rounds.map((one) => round(one, record)), cost(record), source(at)]),
+    ...(record === null ? [] : [timeline(item, record), frames(item, record), setup(record, at), ...record.rounds.map((one) => round(one, record)), cost(record), source(at)]),
   );
   place.hidden = false;
 }
@@ -82,16 +86,17 @@ function timeline(item, record) {
   return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 784 ${high}`, width: 784, height: high, role: "img", "aria-label": "Stretches of the video" }, ...parts, ...scale));
 }
 
-function frames(record) {
+function frames(item, record) {
   const told = make("h3", null, "Evidence");
   const spans = record.spans.map(([start, stop, tools]) =>
     make("li", null, `${clock(start)}–${clock(stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
   const shown = record.frames.filter((one) => one.frame !== null);
   const pictures = shown.map((one) => picture(one));
   const missing = record.frames.length - shown.length;
+  const why = index.absent[item.video] ?? (index.crowded ? "the page holds only so many" : "none was kept");
   return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no stretch."),
     pictures.length ? make("div", { class: "frames" }, pictures) : "",
-    missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${record.unseen || "not kept"}.`) : "");
+    missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${why}.`) : "");
 }
 
 const WHY = { cited: "cited", reference: "in the reference", seen: "seen by a tool" };
