@@ -1,11 +1,11 @@
 """How likely a planned paired contrast finds a difference, before anything is paid for.
 
 The difference of a question is 1 where only the first arm is right, -1 where only the second is, else 0. With a share
-``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``. Differences of two
-questions of one video are correlated by ``correlation``, whatever the seeds, those of one question under two of ``S`` seeds
-by ``repeat_correlation``. The mean of ``n`` questions so has that variance times ``(1 + (S - 1) * repeat_correlation) / S + (m - 1) *
-correlation``, over ``n``, with ``m`` the mean size of a cluster as a question meets it (Kish 1965). It is tested at Student's t
-with one degree of freedom less than there are effective clusters.
+``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``.
+Differences of two questions of one video are correlated by ``correlation``, whatever the seeds, those of one question under
+two of ``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times
+``(1 + (S - 1) * repeat_correlation) / S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a
+question meets it (Kish 1965). It is tested at Student's t with one degree of freedom less than there are effective clusters.
 """
 
 from __future__ import annotations
