@@ -135,7 +135,7 @@ def marked(cell: Cell, mark: str) -> Cell:
 
 def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
     """A whole number, and the samples behind it where these are not those of its row."""
-    return Cell(value=number, samples=keys(rows) if rows is not None else None)
+    return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 
 def word(text: str | None, why: str = "") -> Cell:

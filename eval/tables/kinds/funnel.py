@@ -51,8 +51,8 @@ def funnel_table(study: Study) -> Table:
         _COLUMNS,
         rows,
         of=about,
-        note="Left: tools. Right: episodes. Each step counts what passed all steps before it. An answer that is right after a tool found "
-        "something is not thereby right because of it.",
+        note="Left: tools. Right: episodes. Each step counts what passed all steps before it. An answer that is right after a tool "
+        "found something is not thereby right because of it.",
     )
 
 

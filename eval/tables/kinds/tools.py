@@ -69,7 +69,7 @@ def _tool_rows(study: Study, setting: Setting, arm: str, own: Sequence[SampleRow
             used[use.name].append((row, use))
     calls = sum(row.calls for row in own)
     for name, uses in used.items():
-        hashes = {use.hash for _, use in uses if use.hash} or {facts.tools.get(name) if facts is not None else None}
+        hashes = {use.hash for _, use in uses} or {facts.tools.get(name) if facts is not None else None}
         yield Row(
             cells=(*place_cells(setting, arm), word(own[0].library), *_use_cells(name, hashes, uses, calls)),
             samples=keys(row for row, _ in uses),
@@ -132,7 +132,7 @@ def tool_use_table(study: Study) -> Table:
         _USE,
         rows,
         of=about,
-        note="Accuracy of episodes that used a tool is no effect of the tool: a model may turn to tools where questions are hard, or easy. "
+        note="Accuracy of episodes that used a tool is no effect of the tool: a model may turn to tools where questions are hard. "
         "Entropy is 0 where one tool takes all calls and the logarithm of the number of tools where all are called alike.",
     )
 
