@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from eval.tables.table import Cell, Column, Table
 
 #: How a field begins that spreadsheets compute, or that hides such a beginning.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")  # noqa: RUF001 - full-width signs count too
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 _EXTRA = ("low", "high", "n", "clusters")
 
 

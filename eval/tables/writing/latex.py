@@ -95,7 +95,12 @@ def _cell(cell: Cell, column: Column) -> str:
 def _beside(table: Table) -> list[str]:
     said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
     watermark = [table.watermark] if table.watermark is not None else []
-    return [*watermark, table.footer, *([table.note] if table.note else []), *(["* " + "; ".join(said)] if said else [])]
+    return [
+        *watermark,
+        table.footer,
+        *([table.note] if table.note else []),
+        *(["* " + "; ".join(said)] if said else []),
+    ]
 
 
 def _label(name: str) -> str:
