@@ -46,10 +46,12 @@ def write_mp4(
     *,
     frame_rate: int,
     title: str,
+    keyframe_every: int = 2,
 ) -> None:
     """Encode a film. The same input gives the same bytes: one thread, no clock, no version string.
 
-    Pictures and sound are taken as they are needed; the sound may come in pieces of any length.
+    Pictures and sound are taken as they are needed; the sound may come in pieces of any length. A picture that can be read
+    without others comes after ``keyframe_every`` seconds at the latest.
     """
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart", "fflags": "+bitexact"}) as container:
         container.metadata["title"] = title
@@ -58,7 +60,7 @@ def write_mp4(
         video = container.add_stream("libx264", rate=frame_rate, options=_VIDEO)
         video.height, video.width = first.shape[:2]
         video.pix_fmt = "yuv420p"
-        video.gop_size = 2 * frame_rate
+        video.gop_size = keyframe_every * frame_rate
         video.thread_count = 1
         audio = container.add_stream("aac", rate=SAMPLE_RATE, layout="mono")
         audio.bit_rate = 64_000

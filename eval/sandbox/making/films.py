@@ -24,7 +24,7 @@ from world_api.world.disk.alone import alone
 from world_api.world.disk.files import not_writable
 from world_api.world.disk.hashing import hash_bytes
 
-_WORK = ".making"  #: the folder in which unfinished files lie
+_KEYFRAME = 5  #: seconds; people walk, the camera does not
 _LONG = 3600.0  #: seconds from which on fewer sightings are kept
 _SIGHTINGS, _SIGHTINGS_OF_LONG = 5, 2  #: a second
 
@@ -57,6 +57,11 @@ class FilmFiles:
 Progress = Callable[[float, float], None]
 
 
+def work_folder(folder: Path) -> Path:
+    """Where films of a folder lie while they are made."""
+    return folder / ".making"
+
+
 def make_film(
     folder: Path, *, seed: int, minutes: float, split: SplitName, progress: Progress = lambda done, whole: None
 ) -> tuple[FilmFacts, bool]:
@@ -73,7 +78,7 @@ def make_film(
     files = FilmFiles.of(folder, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with alone(folder / _WORK, hash_bytes(name.encode())):
+        with alone(work_folder(folder), hash_bytes(name.encode())):
             found = _finished(files, minutes)
             if found is not None:
                 return found, False
@@ -102,7 +107,7 @@ def _make(
     folder: Path, files: FilmFiles, *, seed: int, minutes: float, split: SplitName, progress: Progress
 ) -> FilmFacts:
     story = tell(seed, minutes, split=split)
-    work = folder / _WORK / files.video.stem
+    work = work_folder(folder) / files.video.stem
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     files.facts.unlink(missing_ok=True)
@@ -117,6 +122,7 @@ def _make(
         lines,
         frame_rate=film.frame_rate,
         title=film.title,
+        keyframe_every=_KEYFRAME,
     )
     write_srt(unfinished.subtitles, lines)
     spool.write(unfinished.truth, film)
