@@ -17,15 +17,19 @@ _MOST_TAKEN = 40
 def alike(
     right: Event, pool: Iterable[Event], anchors: Sequence[Event], say: Callable[[Event], Say]
 ) -> list[list[Say]]:
-    """The pool in tiers, those first that are as near to the question as the right event is: its kind, the people and
-    the things it shares with the events that the question names.
-    """
+    """The pool in tiers, the most alike first: by kind, and by the people and things shared with what the question names."""
     tiers: dict[int, list[Say]] = {}
     for event in pool:
         if event is right or event in anchors or says_the_same(event, right):
             continue
         tiers.setdefault(_mismatch(event, right, anchors), []).append(say(event))
     return [tiers[number][:_MOST_TAKEN] for number in sorted(tiers)]
+
+
+def related(one: Event, other: Event) -> bool:
+    """Whether the same person or thing plays in both, so that one may follow from the other."""
+    mine = {one.actor, one.other, one.thing} - {""}
+    return bool(mine & {other.actor, other.other, other.thing})
 
 
 def says_the_same(one: Event, other: Event) -> bool:

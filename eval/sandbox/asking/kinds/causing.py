@@ -16,7 +16,7 @@ def cause(ask: Asker) -> Iterator[Draft]:
     """The reason, out of the reasons that other things in the film have."""
     for template in ask.templates("cause"):
         for before, effect, reason in ask.some(ask.known.caused):
-            if effect not in ask.known.told or not ask.known.is_told_once(effect):
+            if not ask.known.is_told(effect) or not ask.known.is_told_once(effect):
                 continue
             others = [(item, why) for _, item, why in ask.known.caused if why != reason and item is not effect]
             alike_first = sorted(others, key=lambda pair: (pair[0].kind != effect.kind, pair[0].actor != effect.actor))
@@ -37,7 +37,7 @@ def consequence(ask: Asker) -> Iterator[Draft]:
         if "what changes for" in template.en:
             continue  # a change is no deed; the facts know of deeds
         for before, effect, _ in ask.some(ask.known.caused):
-            if before not in ask.known.told or effect not in ask.known.told:
+            if not (ask.known.is_told(before) and ask.known.is_told(effect)):
                 continue
             effects = [item for one, item, _ in ask.known.caused if one is before]
             pool = [item for item in ask.known.told if item not in effects and item.start >= before.end]

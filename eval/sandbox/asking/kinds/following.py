@@ -167,8 +167,9 @@ def _later_with(ask: Asker, template: Template) -> Iterator[Draft]:
             if not seen:
                 continue
             wrong = [parts.person(ask.known.person_by_id[item]) for item in inside if item != holder]
+            having_it = [item.clip(span_of(seen[0])) for item in ask.known.stretches(holder)]
             slots: dict[str, Say] = {"place": parts.place(place), "object": parts.thing(thing)}
-            spans = [span_of(inside[holder]), span_of(seen[0])]
+            spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield choice(template, slots, spans, right=parts.person(ask.known.person_by_id[holder]), wrong=[wrong])
 
 

@@ -103,6 +103,10 @@ class English(Wording):
         """In the present."""
         return f"{thing} is {where}"
 
+    def busy(self, who: str, deeds: str) -> str:
+        """A list."""
+        return f"{who}: {deeds}"
+
     def had(self, holder: str, origin: str) -> str:
         """Holder first."""
         return f"{holder}; at first it was {origin}"

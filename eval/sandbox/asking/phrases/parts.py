@@ -127,6 +127,11 @@ def had(holder: Person, origin: Say) -> Say:
     return lambda words: words.had(words.person(holder), origin(words))
 
 
+def busy(who: Person, deeds: Say) -> Say:
+    """Who does what."""
+    return lambda words: words.busy(words.person(who), deeds(words))
+
+
 def handed(holders: Sequence[Person]) -> Say:
     """Who has a thing, one after the other."""
     return lambda words: words.row([words.person(item) for item in holders])
