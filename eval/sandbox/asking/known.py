@@ -86,6 +86,11 @@ class Known:
         """Whether an event is seen, and no other has its clause."""
         return event.id in self._told_ids
 
+    def is_clear(self, event: Event) -> bool:
+        """Whether an event is told by one clause only and everybody in it known, also where it is something said."""
+        known = event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
+        return known and self._beginning(event.clause + " ") == 1
+
     def is_deed(self, event: Event) -> bool:
         """Whether an event is seen and everybody in it known."""
         return event.id in self._deed_ids
@@ -140,6 +145,10 @@ class Known:
     def is_told_once(self, event: Event) -> bool:
         """Whether its doer does this once only, in these words or in more."""
         return len(self.times_of(event.actor, event.verb_phrase)) == 1
+
+    def is_only_of(self, person: str, phrase: str) -> bool:
+        """Whether somebody is the only one who does what a phrase says."""
+        return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
 
     def times_of(self, person: str, phrase: str) -> list[Event]:
         """All events in which somebody does what a phrase says, in these words or in more."""

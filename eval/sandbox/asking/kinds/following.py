@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
 from eval.sandbox.asking.kinds.alike import alike
-from eval.sandbox.asking.kinds.causing import put_there, where
+from eval.sandbox.asking.kinds.causing import other_states, put_there, where
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import is_with_person, span_of
 from eval.sandbox.asking.phrases import Say, parts
@@ -37,15 +37,11 @@ def followed_thing(ask: Asker) -> Iterator[Draft]:
 
 
 def _end(ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]) -> Draft:
-    own = [where(ask, thing, item) for item in states[:-1]]
-    others = [
-        where(ask, item, ask.known.keeping(item.id)[-1])
-        for item in ask.known.things
-        if item is not thing and ask.known.keeping(item.id)
-    ]
     right = where(ask, thing, states[-1])
     spans = [span_of(seen[-1])]
-    return choice(template, {"object": parts.thing(thing)}, spans, right=right, wrong=[[*own, *others]])
+    return choice(
+        template, {"object": parts.thing(thing)}, spans, right=right, wrong=other_states(ask, thing, states[-1])
+    )
 
 
 def _hands(

@@ -126,14 +126,14 @@ def _one_deed(
     tiers = alike(right, ask.some(own), anchors, parts.deed)
     theirs = [item for item in ask.known.deeds if item.kind == right.kind and item.actor != right.actor]
     never = [item for item in ask.some(theirs) if not ask.known.times_of(right.actor, item.verb_phrase)]
-    tiers[1:1] = [[parts.deed(item) for item in never if item.other != right.actor]]
+    tiers.append([parts.deed(item) for item in never if item.other != right.actor])
     return choice(template, slots, [span_of(right)], right=parts.deed(right), wrong=tiers)
 
 
 def _reaction(ask: Asker, template: Template) -> Iterator[Draft]:
     """What somebody does because of an event."""
     for cause, effect, _ in ask.some(ask.known.caused):
-        if effect.actor != cause.actor and ask.known.is_told(cause) and ask.known.is_deed(effect):
+        if effect.actor != cause.actor and ask.known.is_clear(cause) and ask.known.is_deed(effect):
             slots = {**named(ask.known.person_by_id[effect.actor]), "event": parts.doing(cause)}
             yield _one_deed(ask, template, slots, effect, [cause])
 

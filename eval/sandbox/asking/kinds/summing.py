@@ -92,32 +92,25 @@ def _clauses(row: Sequence[Event]) -> Say:
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
-    """What somebody does: rows of deeds, the wrong ones of others."""
+    """What somebody does: rows of deeds that only one person does, the wrong ones of others."""
     for template in ask.templates("person_summary"):
         for person in ask.some(ask.known.people):
-            own = ask.known.deeds_of(person.id)
-            if "everything" in template.en:
-                phrases = {item.verb_phrase for item in own}
-                if len(phrases) != _ROW or len(own) != _ROW:
-                    continue  # no row of that length is everything
-            right = _row_of(ask, own)
-            wrong = [row for other in ask.some(ask.known.people) if (row := _foreign(ask, other, person))]
+            if "everything" in template.en and not _ROW <= len(ask.known.deeds_of(person.id)) <= _ROW + 1:
+                continue  # no row of that length is everything
+            right = _own_row(ask, person)
+            wrong = [
+                row for other in ask.some(ask.known.people) if other is not person and (row := _own_row(ask, other))
+            ]
             if right:
                 spans = [span_of(item) for item in right]
                 rows = [[_deeds(row) for row in wrong]]
                 yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
 
 
-def _foreign(ask: Asker, other: Person, person: Person) -> list[Event]:
-    """Deeds of another that somebody never does."""
-    if other is person:
-        return []
-    never = [
-        item
-        for item in ask.known.deeds_of(other.id)
-        if item.other != person.id and not ask.known.times_of(person.id, item.verb_phrase)
-    ]
-    return _row_of(ask, never)
+def _own_row(ask: Asker, person: Person) -> list[Event]:
+    """Deeds that nobody else does and nobody else is named in."""
+    own = [item for item in ask.known.deeds_of(person.id) if not item.other]
+    return _row_of(ask, [item for item in own if ask.known.is_only_of(person.id, item.verb_phrase)])
 
 
 def _deeds(row: Sequence[Event]) -> Say:
@@ -163,7 +156,7 @@ def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
     more, less = sorted((one, other), key=lambda item: -len(ask.known.deeds_of(item.id)))
     if len(ask.known.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.known.deeds_of(less.id))):
         return
-    mine, theirs = _foreign(ask, more, less), _foreign(ask, less, more)
+    mine, theirs = _own_row(ask, more), _own_row(ask, less)
     if mine and theirs:
         wrong = [parts.busy(less, _deeds(mine)), parts.busy(more, _deeds(theirs)), parts.busy(less, _deeds(theirs))]
         spans = [span_of(item) for item in mine]

@@ -117,7 +117,7 @@ class English(Wording):
 
     def labelled(self, category: str, label: str) -> str:
         """In the plural."""
-        return f"{plural(category)} with a {label} label"
+        return f"{plural(category)} with {'an' if label[:1] in 'aeiou' else 'a'} {label} label"
 
     def lettered(self, parts: Sequence[str]) -> str:
         """In brackets."""

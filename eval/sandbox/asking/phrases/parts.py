@@ -63,6 +63,11 @@ def quoted(text: str) -> Say:
     return lambda _: text
 
 
+def in_english(text: str) -> Say:
+    """What the film's script says in English, and nobody in the film."""
+    return lambda words: text if words.language == "en" else never(words)
+
+
 def seconds(amount: float) -> Say:
     """A length of time."""
     return lambda words: words.seconds(amount)
