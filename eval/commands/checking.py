@@ -50,8 +50,9 @@ def check(
 def _page(record: dict[str, Any]) -> str:
     videos, worlds, left_out = record["videos"], record["worlds"], record["left_out"]
     protocol = f"protocol {record['protocol']['name']}" if record["protocol"] else "no protocol of others"
+    noun = "text" if videos["texts"] else "video"
     lines = [
-        f"{record['name']}: {_many(record['questions'], 'question')} about {_many(videos['asked_about'], 'text' if videos['texts'] else 'video')}, "
+        f"{record['name']}: {_many(record['questions'], 'question')} about {_many(videos['asked_about'], noun)}, "
         f"{protocol}, hash {record['hash'][:12]}",
         f"  kinds     {_counts(record['kinds'])}",
         f"  domains   {_counts(record['domains'])}",

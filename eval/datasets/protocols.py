@@ -19,7 +19,6 @@ from eval.datasets.reading import bad
 from tool_induction.domains.yaml_text import read_yaml
 
 SCHEMA_VERSION = 1
-Scorer = Literal["choice", "judge", "token_f1", "interval", "count", "order", "exact"]
 
 
 class _Part(BaseModel):
@@ -82,7 +81,7 @@ class Protocol(_Part):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     title: str
     origin: Origin
-    scorers: dict[Kind, Scorer]
+    scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.registry`` has them
     judge: Judge | None = None
     as_of: str = "the whole video"
     domains: Domains

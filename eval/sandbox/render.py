@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eval.sandbox.drawing.figures import paint_person, paint_prop
-from eval.sandbox.drawing.rooms import Backdrop, paint_card, paint_room
+from eval.sandbox.drawing.figures import paint_person
+from eval.sandbox.drawing.leaves import paint_open
+from eval.sandbox.drawing.rooms import paint_card, paint_room
+from eval.sandbox.drawing.things import paint_prop
+from eval.sandbox.drawing.written import Backdrop
 from eval.sandbox.script import Actor, Card, Film, Prop, Shot
-from eval.sandbox.staging import people_at, resting_at
+from eval.sandbox.sets import plan_of
+from eval.sandbox.sets.arranging import arrange
+from eval.sandbox.sets.plan import Place
+from eval.sandbox.staging import open_at, people_at, resting_at
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
 
@@ -52,12 +58,19 @@ def _draw(part: Shot | Card, backdrop: Backdrop, time: float, since_cut: float) 
     if isinstance(part, Card):
         return DrawnFrame(time=time, image=image, sightings=())
     seen: list[tuple[Actor | Prop, Box | None]] = []
+    hooks: frozenset[Place] = frozenset()
+    if part.room.variant:
+        made = arrange(part.room.kind, part.room.variant)
+        hooks = frozenset(spot.place for spot in plan_of(part.room.kind, part.room.variant).spots if spot.hangs)
+        for target, amount in open_at(part, since_cut).items():
+            paint_open(image, made, target, amount)
     for item in resting_at(part, since_cut):
-        seen.append((item.prop, paint_prop(image, item.prop, item.place)))
+        seen.append((item.prop, paint_prop(image, item.prop, item.place, hangs=item.place in hooks)))
     for stance in people_at(part, since_cut):
         painted = paint_person(image, stance.actor.look, stance.pose, stance.feet, stance.size)
         seen.append((stance.actor, painted.person))
         if stance.pose.holds is not None:
             seen.append((stance.pose.holds, painted.held))
+        seen += painted.worn
     sightings = tuple(Sighting(subject=subject, box=box) for subject, box in seen if box is not None)
     return DrawnFrame(time=time, image=image, sightings=sightings)

@@ -1,4 +1,4 @@
-"""Naming arms on a command line: ``hier``, ``hier@library=hand_A``, ``flat@world=oracle,budget=small``."""
+"""Naming arms on a command line: ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle,budget=small``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
     Raises:
         EvalFault: ``unknown_arm``, with the nearest; ``bad_filter``; ``several_arms``, where a system is named that has several.
     """
+    whole = [row for row in rows if row.arm == wanted]
     name, at, filters = wanted.partition("@")
-    found = _of_arm(rows, name) if not _known_with_at(rows, wanted) else [row for row in rows if row.arm == wanted]
-    if at and not _known_with_at(rows, wanted):
-        found = filtered(found, filters.split(","))
+    found = whole or _of_arm(rows, name)
+    if at and not whole:
+        found = filtered(found, [part if "=" in part else f"library={part}" for part in filters.split(",")])
     arms = sorted({row.arm for row in found})
     if len(arms) > 1:
         raise EvalFault(
@@ -59,16 +60,11 @@ def text_of(row: SampleRow, key: str) -> str:
     return "none" if value is None else str(value)
 
 
-def _known_with_at(rows: Sequence[SampleRow], wanted: str) -> bool:
-    """Arms that the run itself named with an ``@``."""
-    return "@" in wanted and any(row.arm == wanted for row in rows)
-
-
 def _of_arm(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
-    found = [row for row in rows if row.arm == name] or [row for row in rows if row.system == name]
+    found = [row for row in rows if row.arm_name == name] or [row for row in rows if row.system == name]
     if not found:
         arms = sorted({row.arm for row in rows})
-        near = did_you_mean(name, arms)
+        near = did_you_mean(name, [*arms, *{row.arm_name for row in rows}])
         hint = near or ("arms: " + ", ".join(arms[:20]) if arms else "the run has no scored sample yet")
         raise EvalFault("unknown_arm", f"the run has no arm {name[:80]!r}", hint=hint)
     return found

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from controller.episode import Episode
 from controller.records.journal import Entry, Journal
+from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
 from eval.runs.reading import Run
-from eval.scoring.score import Score
+from eval.scoring.evidence import evidence_score
 from eval.tables.episodes.libraries import LibraryFacts, library_facts
 from eval.tables.episodes.metrics import Figures, figures_of
 from eval.tables.rows import SampleRow
@@ -84,13 +84,14 @@ class _Seen:
     model: str
     settings: Mapping[str, Any]
     world_hash: str
+    evidence_iou: float | None
 
 
 def _rows_of_cell(
     run: Run, cell: Cell, lines: Sequence[SampleLine], libraries: Mapping[str, LibraryFacts]
 ) -> Iterator[SampleRow]:
     library = libraries.get(cell.arm.library or "")
-    wanted = {line.episode for line in lines if line.episode is not None}
+    wanted = {line.episode: run.item(line) for line in lines if line.episode is not None}
     seen, lost = _episodes(run.journal(cell.id), wanted, library) if wanted else ({}, {})
     for line in lines:
         found = seen.get(line.episode or "")
@@ -102,7 +103,7 @@ def _rows_of_cell(
 
 
 def _episodes(
-    journal: Journal, wanted: set[str], library: LibraryFacts | None
+    journal: Journal, wanted: Mapping[str, Item], library: LibraryFacts | None
 ) -> tuple[dict[str, _Seen], dict[str, str]]:
     """What is kept of the episodes of a journal by name, and the faults of those that cannot be read."""
     hashes = library.tools if library is not None else {}
@@ -113,16 +114,17 @@ def _episodes(
         for found in journal.scan():
             if found.name in wanted:
                 if isinstance(found, Entry):
-                    seen[found.name] = _seen(found.episode, hashes, kept)
+                    seen[found.name] = _seen(found.episode, wanted[found.name], hashes, kept)
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
-        lost = dict.fromkeys(wanted - seen.keys(), fault.code) | lost
+        lost = dict.fromkeys(wanted.keys() - seen.keys(), fault.code) | lost
     return seen, lost
 
 
-def _seen(episode: Episode, hashes: Mapping[str, str], kept: dict[str, Any]) -> _Seen:
+def _seen(episode: Episode, item: Item, hashes: Mapping[str, str], kept: dict[str, Any]) -> _Seen:
     figures = figures_of(episode, hashes)
+    evidence = evidence_score(episode.spans, item.spans)
     return _Seen(
         figures=figures,
         outcome=episode.outcome,
@@ -132,6 +134,7 @@ def _seen(episode: Episode, hashes: Mapping[str, str], kept: dict[str, Any]) -> 
         model=episode.model,
         settings=kept.setdefault("settings " + canonical(episode.task.settings), episode.task.settings),
         world_hash=kept.setdefault(episode.task.world_hash, episode.task.world_hash),
+        evidence_iou=evidence.iou if evidence is not None else None,
     )
 
 
@@ -143,7 +146,8 @@ def _row(
     return SampleRow(
         sample=line.sample,
         cell=cell.id,
-        arm=cell.arm.name,
+        arm=cell.arm.name if cell.arm.library is None else f"{cell.arm.name}@{cell.arm.library}",
+        arm_name=cell.arm.name,
         system=cell.arm.system,
         library=library.name if library is not None else None,
         library_hash=cell.arm.library_hash,
@@ -165,7 +169,6 @@ def _row(
         score=score.score if _counts(seen) else 0.0,
         scorer=score.scorer,
         details=score.details,
-        evidence_iou=_evidence(score),
         outcome=seen.outcome if seen is not None else "failed",
         reason=seen.reason if seen is not None else fault,
         plumbing=run.manifest.rule_based or (seen is not None and seen.model == RULE_BASED),
@@ -195,14 +198,5 @@ def _figures(seen: _Seen | None) -> dict[str, Any]:
         "value": seen.value,
         "settings": seen.settings,
         "world_hash": seen.world_hash,
+        "evidence_iou": seen.evidence_iou,
     }
-
-
-def _evidence(score: Score) -> float | None:
-    found = score.details.get("evidence_iou")
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-
-def failures(rows: Sequence[SampleRow]) -> Counter[str]:
-    """How many of the samples failed, by reason."""
-    return Counter(row.reason or row.outcome for row in rows if row.outcome == "failed")

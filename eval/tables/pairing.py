@@ -8,6 +8,7 @@ from typing import Any
 
 from eval.tables.measuring import Measure, Values
 from eval.tables.rows import SampleRow
+from world_api.core.faults import EvalFault
 
 PairKey = tuple[str, str, str, str, int]
 
@@ -61,7 +62,7 @@ def pairs_of(
     ``shared``: several of the first may have the same partner (libraries that are draws, against one baseline).
 
     Raises:
-        ValueError: two samples of one group have the same key, so that who belongs to whom cannot be told.
+        EvalFault: ``ambiguous_pairs``: two samples of one group have the same key, so that who belongs to whom cannot be told.
     """
     partners = _by_key(other, across)
     first = list(one)
@@ -81,8 +82,11 @@ def _by_key(rows: Iterable[SampleRow], across: Sequence[str]) -> dict[tuple[Any,
     found: dict[tuple[Any, ...], SampleRow] = {}
     for row in rows:
         if found.setdefault(_key(row, across), row) is not row:
-            raise ValueError(
-                f"two samples of {row.item} cannot be told apart: {found[_key(row, across)].cell}, {row.cell}"
+            cells = found[_key(row, across)].cell[:120], row.cell[:120]
+            raise EvalFault(
+                "ambiguous_pairs",
+                f"two samples of the question {row.item[:80]} are in one group: {', '.join(cells)}",
+                hint="name one arm, and choose one world and one budget",
             )
     return found
 

@@ -58,7 +58,8 @@ class SampleRow:
 
     sample: str
     cell: str
-    arm: str
+    arm: str  #: with its library, where it has one: ``hier@hand_A``
+    arm_name: str  #: as the configuration has it
     system: str
     library: str | None
     library_hash: str | None

@@ -39,6 +39,11 @@ class Study:
     seed: int = 1
 
     @property
+    def baseline(self) -> str | None:
+        """The arm that the run names as the one to compare with, if it does."""
+        return self.primary.get("against") if self.primary else None
+
+    @property
     def watermark(self) -> str | None:
         """What must stand beside every figure, if anything."""
         return WATERMARK if any(row.plumbing for row in self.rows) else None

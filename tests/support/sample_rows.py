@@ -35,11 +35,21 @@ def sample_row(arm: str = "flat", item: str = "q1", *, seed: int = 1, correct: b
     place = (arm, fields["library"] or "", fields["dataset"], fields["world"], fields["budget"], f"s{seed}")
     cell = ".".join(part for part in place if part)
     return SampleRow(
-        sample=f"{cell}/{item}", cell=cell, arm=arm, item=item, seed=seed, correct=correct, episode=item, **fields
+        sample=f"{cell}/{item}",
+        cell=cell,
+        arm=arm,
+        arm_name=arm.partition("@")[0],
+        item=item,
+        seed=seed,
+        correct=correct,
+        episode=item,
+        **fields,
     )
 
 
-def hier_row(item: str = "q1", *, library: str = "hand_A", domain: str | None = "A_locate_count", **given: Any) -> SampleRow:
+def hier_row(
+    item: str = "q1", *, library: str = "hand_A", domain: str | None = "A_locate_count", **given: Any
+) -> SampleRow:
     """A row of ``hier`` with a library."""
     fields: dict[str, Any] = {
         "system": "hier", "library": library, "library_hash": f"hash of {library}", "library_domain": domain, **given,

@@ -114,17 +114,15 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
         "video": name,
         "question": entry.text("question"),
         "spans": spans,
-        "labels": {"category": CATEGORIES[category]} | ({"unknown_evidence": unknown} if unknown else {}),
+        "labels": {"category": category, "type": CATEGORIES[category]}
+        | ({"unknown_evidence": unknown} if unknown else {}),
     }
     if category == 5:
         wrong = entry.text("adversarial_answer", "answer")
         not_said_first = hashlib.sha256(own.encode()).digest()[0] % 2 == 0
         options = (NOT_SAID, wrong) if not_said_first else (wrong, NOT_SAID)
         return Raw(**common, kind="choice", options=options, answer="A" if not_said_first else "B")
-    answer = entry.text("answer")
-    if category == 3:
-        answer = answer.partition(";")[0].strip() or answer
-    return Raw(**common, answer=answer)
+    return Raw(**common, answer=entry.text("answer"))
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:

@@ -62,9 +62,9 @@ def curve_table(study: Study) -> Table:
         "Accuracy against cost",
         _CURVE,
         rows,
-        note="Each point is an arm at a budget. Votes are computed from the recorded episodes of several seeds: the answer that most give, "
-        "ties broken by chance, at the summed cost. Arms are compared at equal spend, along the curve: a point above another one "
-        "that costs more is the better one. Only the primary point was named before.",
+        note="Each point is an arm at a budget. Votes are computed from the recorded episodes of several seeds: the answer that "
+        "most give, ties broken by chance, at the summed cost. Arms are compared at equal spend, along the curve: a point above "
+        "another one that costs more is the better one. Only the primary point was named before.",
     )
 
 

@@ -11,7 +11,7 @@ from eval.tables.kinds.main import PLACE, place_cells
 from eval.tables.measuring import POINTS, Values, correct, count, interval, mean, money, score, tokens, word
 from eval.tables.pairing import Pairs, concerns, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Setting, Study, grouped, keys, setting_of, videos
+from eval.tables.study import Setting, Study, grouped, keys, libraries_are_real, setting_of, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
 from world_api.core.faults import EvalFault
 
@@ -64,10 +64,9 @@ def baseline_of(rows: Sequence[SampleRow], preferred: str | None = None) -> str 
 
 def contrasts(study: Study, *, by_domain: bool = False) -> list[Contrast]:
     """Every arm against the baseline, in each setting; with ``by_domain`` in each task domain by itself."""
-    preferred = study.primary.get("against") if study.primary else None
     found = []
     for setting, rows in grouped(study.rows, setting_of).items():
-        baseline = baseline_of(rows, preferred)
+        baseline = baseline_of(rows, study.baseline)
         arms = grouped(rows, lambda row: row.arm)
         for arm, own in arms.items():
             if baseline is None or arm == baseline:
@@ -154,7 +153,7 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
     yield count(len(videos(one)))
     yield replace(mean(one, correct), samples=keys(one))
     yield replace(mean(other, correct), samples=keys(other))
-    yield interval(values, seed=seed, within=POINTS, why="no pairs")
+    yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=len(set(values.libraries)) > 1)
     yield count(test.only_first, [row for pair in pairs.better for row in pair])
     yield count(test.only_second, [row for pair in pairs.worse for row in pair])
     yield Cell(value=raw) if raw is not None else blank(single)
@@ -176,9 +175,11 @@ def primary_contrast(study: Study) -> Contrast | None:
         rows = filtered(study.rows, filters)
     except EvalFault:
         return None
-    one, other = ([row for row in rows if row.arm == named.get(key)] for key in ("arm", "against"))
+    one, other = ([row for row in rows if row.arm_name == named.get(key)] for key in ("arm", "against"))
     if named.get("library"):
         one = [row for row in one if row.library == named["library"]]
+    elif any(libraries_are_real(row) for row in one):
+        one = [row for row in one if libraries_are_real(row)]
     if not one or not other:
         return None
     settings = setting_of(one[0])
@@ -193,7 +194,8 @@ def primary_table(study: Study) -> Table:
     if found is None:
         note = f"The primary contrast ({told}) has no pairs yet." if told else "The run names no primary contrast."
         return study.table("primary", "Primary contrast", COLUMNS, (), of=(), note=note)
-    note = _NOTE + f"Named before the run: {told}. Being the only one of its family its p value is not adjusted."
+    note = _NOTE + f"Named before the run: {told}. Being the only one of its family its p value is not adjusted. "
+    note += "Where it names no library, all real ones of the arm are in it, as draws that are crossed with videos and seeds."
     return comparison_table(study, "primary", "Primary contrast", [found], note=note)
 
 

@@ -48,10 +48,9 @@ def domains_of(rows: Sequence[SampleRow]) -> list[str]:
 
 
 def _lines(study: Study) -> Iterator[_Line]:
-    preferred = study.primary.get("against") if study.primary else None
     for setting, within in grouped(study.rows, setting_of).items():
         arms = grouped(within, lambda row: row.arm)
-        baseline = arms.get(baseline_of(within, preferred) or "", [])
+        baseline = arms.get(baseline_of(within, study.baseline) or "", [])
         for own in arms.values():
             if own[0].system == "hier" and own[0].library is not None:
                 yield _Line(setting=setting, rows=own, baseline=baseline)

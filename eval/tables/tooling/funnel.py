@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from eval.tables.episodes.libraries import LibraryFacts
 from eval.tables.kinds.main import PLACE, cells_of, place_cells
-from eval.tables.kinds.tools import library_uses
 from eval.tables.measuring import count, word
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, keys
 from eval.tables.table import Cell, Column, Row, Table, blank
+from eval.tables.tooling.tools import library_uses
 
 STEPS = ("compiled", "exposed", "called", "found", "right")
 _COLUMNS = (
