@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,14 @@ def test_a_fault_is_told_on_stdout_with_json_and_ends_with_one(cli: Cli, tmp_pat
     assert outcome.status == 1
     assert outcome.json["error"]["code"] == "bad_dataset"
     assert "line 1: " in outcome.json["error"]["message"]
+
+
+def test_worlds_of_runs_are_found_in_their_parts_of_the_store(cli: Cli, tmp_path: Path, make_world: Any) -> None:
+    path = questions(tmp_path, "made")
+    for part in ("oracle", "classical"):
+        (tmp_path / "store" / part).mkdir(parents=True)
+        shutil.copytree(make_world.store / "made", tmp_path / "store" / part / "made")
+    record = cli("eval", "check", str(path), "--json", store=tmp_path / "store").json
+    assert record["worlds"]["states"] == {"made": "there"}
+    assert sum(record["worlds"]["profiles"].values()) == 2
+    assert record["askable"] == 1
