@@ -130,7 +130,7 @@ def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_serv
         (("made", "when?", "--system", "magic"), "unknown_system"),
         (("made", "when?", "--tools", "nothing"), "no_such_library"),
         (("made", "when?", "--session", "../x"), "bad_session_name"),
-        (("nothing.mp4", "when?"), "no_file"),
+        (("nothing.mp4", "when?"), "no_such_file"),
     ],
 )
 def test_what_cannot_be_asked_is_named(ask: Ask, arguments: tuple[str, ...], code: str) -> None:
