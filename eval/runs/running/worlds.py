@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.datasets.items import Item, VideoFile
+from eval.datasets.texts.worlds import text_world_is_there, write_text_world
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
 
@@ -70,20 +71,32 @@ def _on_ladder(store: Path, operation: str, item: Item, *, groups: Collection[st
     )
 
 
-def hash_of(store: Path, profile: str, video_id: str) -> str | None:
-    """The hash of a world that is there and complete; None where it is not.
+def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
+    """The hash of a video's world that is there and complete; None where it is not.
 
     Raises:
+        EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else.
         StoreFault: ``other_schema_version``, ``world_damaged``.
     """
     from world_api.world.disk.stored import open_world
 
+    there = store_for(store, profile)
+    if video.text is not None and not text_world_is_there(there, video.video_id, video.text):
+        return None
     try:
-        manifest = open_world(store_for(store, profile), video_id).manifest
+        manifest = open_world(there, video.video_id).manifest
     except StoreFault as fault:
         if fault.code == "no_such_world":
             return None
         raise
+    size = video.path.stat().st_size if video.path is not None and video.path.is_file() else None
+    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    if video.text is None and size is not None and manifest.complete and size != manifest.source.bytes:
+        raise EvalFault(
+            "world_in_the_way",
+            f"the {profile} world of {video.video_id} was made from another file",
+            hint="give another `store`, or build it again: videoworld build FILE --force",
+        )
     return manifest.world_hash if manifest.complete else None
 
 
@@ -93,6 +106,8 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
 
     if video is None or not video.is_there or not is_name(video.video_id):
         return False
+    if video.text is not None:
+        return True
     return profile != "oracle" or video.path is None or truth_path(video.path).is_file()
 
 
@@ -105,15 +120,18 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
     from world_api.options import BuildOptions
     from world_api.profiles import build_world
 
-    if video.path is None:
+    if video.text is not None:
+        write_text_world(store_for(store, profile), video.video_id, video.text)
+    elif video.path is None:
         raise StoreFault(
             "no_such_video", f"the video {video.video_id} is not there", hint="give the dataset's `videos`"
         )
-    build_world(
-        video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
-        options=BuildOptions(profile=profile, waits=True),
-    )  # fmt: skip
-    found = hash_of(store, profile, video.video_id)
+    else:
+        build_world(
+            video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
+            options=BuildOptions(profile=profile, waits=True),
+        )  # fmt: skip
+    found = hash_of(store, profile, video)
     if found is None:
         raise StoreFault("no_such_world", f"the world of {video.video_id} was not finished", hint="build it again")
     return found
