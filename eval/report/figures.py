@@ -128,22 +128,20 @@ def _transfer(table: Table, lines: Sequence[Line]) -> list[Figure]:
     by_place: dict[str, list[Line]] = {}
     for line in lines:
         by_place.setdefault(line.place(_PLACE), []).append(line)
+    held = [abs(line.number_at(column.key)) for line in lines for column in domains]
+    about = (
+        "Blue: better than the baseline; orange: worse; the deepest shade is the largest difference of this table. A frame marks a "
+        "library's own domain. Figures are percent points with their intervals."
+    )
     figures = []
     for number, (place, own) in enumerate(by_place.items()):
-        if not domains:
-            continue
         tiles = [_tile(line, column) for line in own for column in domains]
-        title = f"{table.title}: {place}" if place else table.title
-        about = (
-            "Blue: better than the baseline; orange: worse. Shades are in steps of a fifth of the largest difference."
-        )
-        drawing = heat_map(
-            tiles, name=f"chart-{table.name}-{number}", title=title, about=about, across="domain of the question",
-            down="library",
-        )  # fmt: skip
-        figures.append(
-            Figure(drawing=drawing, caption=f"{place + '. ' if place else ''}{about} Figures are percent points.")
-        )
+        if tiles:
+            drawing = heat_map(
+                tiles, name=f"chart-{table.name}-{number}", title=place or table.title, about=about,
+                across="domain of the question", down="library", most=max(held),
+            )  # fmt: skip
+            figures.append(Figure(drawing=drawing, caption=about if number == len(by_place) - 1 else ""))
     return figures
 
 
@@ -151,7 +149,7 @@ def _tile(line: Line, column: Column) -> Tile:
     cell = line.cell(column.key)
     name = line.word("library")
     induced, kind = line.word("library_domain"), line.word("library_arm")
-    own = " (own)" if induced == column.title else ""
+    own = induced == column.title
     if cell.value is None:
         return Tile(
             row=_library(line), column=column.title, value=None, shown="–", words=f"{name}, {column.title}: {cell.why}"
@@ -165,8 +163,9 @@ def _tile(line: Line, column: Column) -> Tile:
         column=column.title,
         value=line.number_at(column.key),
         shown=figure + ends,
-        words=f"{name} ({kind}) on {column.title}{own}: {line.shown(column.key)} points",
+        words=f"{name} ({kind}) on {column.title}: {line.shown(column.key)} points",
         samples=line.samples(column.key),
+        own=own,
     )
 
 
@@ -224,34 +223,42 @@ _EPISODE_STEPS = (
 
 
 def _funnel(table: Table, lines: Sequence[Line]) -> list[Figure]:
-    """How far a library's tools come, and its episodes."""
-    figures = []
-    for what, steps in (("tools", _STEPS), ("episodes", _EPISODE_STEPS)):
-        bars = [
-            Bar(
-                group=" · ".join(filter(None, (line.place((*_PLACE, "arm")), line.word("library")))),
-                label=f"{what}: {title}",
-                pieces=[
-                    Piece(
-                        series=0,
-                        value=line.number_at(key),
-                        words=f"{line.word('library')}, {line.word('arm')}: {line.shown(key)} {what} {title}",
-                        samples=line.samples(key),
-                    )
-                ],
-                shown=line.shown(key),
-            )
-            for line in lines[:_MOST_FUNNELS]
-            for key, title in steps
-            if line.has(key)
-        ]
-        if bars:
-            about = f"How many {what} of each library come how far; each step counts what passed all before it."
-            drawing = bar_chart(
-                bars, name=f"chart-{table.name}-{what}", title=f"{table.title}: {what}", about=about, series=(what,)
-            )
-            figures.append(Figure(drawing=drawing, caption=about))
-    return figures
+    """How far each library's tools come, and its episodes."""
+    about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
+    shown = lines[:_MOST_FUNNELS]
+    return [
+        Figure(
+            drawing=bar_chart(
+                [*_steps(line, "tools", _STEPS), *_steps(line, "episodes", _EPISODE_STEPS)],
+                name=f"chart-{table.name}-{line.number}", title=table.title, about=about, series=("",), width=480.0,
+            ),
+            caption=about if line is shown[-1] else "",
+        )
+        for line in shown
+    ]  # fmt: skip
+
+
+def _steps(line: Line, what: str, steps: Sequence[tuple[str, str]]) -> list[Bar]:
+    """The steps of a funnel as bars; tools and episodes are each drawn as a share of their first step."""
+    held = [(key, title) for key, title in steps if line.has(key)]
+    most = max((line.number_at(key) for key, _ in held), default=0.0) or 1.0
+    place = " · ".join(filter(None, (line.place((*_PLACE, "arm")), line.word("library"))))
+    return [
+        Bar(
+            group=f"{place}: {what}",
+            label=title,
+            pieces=[
+                Piece(
+                    series=0 if what == "tools" else 2,
+                    value=line.number_at(key) / most,
+                    words=f"{line.word('library')}, {line.word('arm')}: {line.shown(key)} {what} {title}",
+                    samples=line.samples(key),
+                )
+            ],
+            shown=line.shown(key),
+        )
+        for key, title in held
+    ]
 
 
 _MOST_BARS = 60

@@ -25,8 +25,14 @@ def section_of(table: Table, sets: Sets) -> Section:
         columns=[_column(table.columns[place]) for place in kept],
         rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
         footer=table.footer,
+        remarks=_remarks(table, kept),
         watermark=table.watermark,
     )
+
+
+def _remarks(table: Table, kept: Sequence[int]) -> str:
+    said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
+    return "- is blank, * bears a remark: " + "; ".join(said) + "." if said else ""
 
 
 def _is_shown(table: Table, place: int, column: Column) -> bool:

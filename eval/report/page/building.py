@@ -76,6 +76,7 @@ class Section:
     columns: Sequence[PageColumn]
     rows: Sequence[Sequence[PageCell]]
     footer: str
+    remarks: str  #: why cells are blank, and what their signs mean
     watermark: str | None
 
 

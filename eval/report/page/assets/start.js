@@ -56,7 +56,7 @@ function show() {
   const open = view === "episodes" && chosen.open !== "" && Number.isInteger(at) && index.item[at] !== undefined;
   byId("browse").classList.toggle("reading", open);
   byId("episode").hidden = !open;
-  if (open) showEpisode(at).then(() => byId("episode").scrollIntoView({ block: "nearest" }));
+  if (open) showEpisode(at).then(() => byId("episode").scrollIntoView());
 }
 
 function press(target) {
