@@ -42,7 +42,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
     Raises:
         EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``world_locked``, ``bad_video_id``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     written = []
     for video_id, video in sorted(dataset.videos.items()):
@@ -77,10 +77,11 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue; the same words, the same bytes.
+    """Write the world of a dialogue where it is not there; the same words, the same bytes.
 
     Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``, ``world_locked``, ``bad_video_id``.
+        EvalFault: ``world_in_the_way``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     from world_api.profiles import text_embedder
     from world_api.world.disk.locking import world_lock
@@ -89,9 +90,10 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
     from world_api.world.search.prepare import prepare
 
     folder = world_folder(store, video_id)
-    with world_lock(store, video_id):
-        files = list(_write(folder, dialogue))
-        write_manifest(folder, _manifest(folder, video_id, dialogue, files))
+    with world_lock(store, video_id, waiting=lambda _: None):  # another process may be writing the same
+        if not text_world_is_there(store, video_id, dialogue):
+            files = list(_write(folder, dialogue))
+            write_manifest(folder, _manifest(folder, video_id, dialogue, files))
     prepare(store, video_id, text_embedder())
 
 
