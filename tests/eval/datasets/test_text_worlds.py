@@ -131,6 +131,16 @@ def test_the_same_words_give_the_same_world_anywhere(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
+@pytest.mark.parametrize("what", ["world.json", "rows/speech/*.arrow"])
+def test_a_damaged_world_is_written_again(tmp_path: Path, what: str) -> None:
+    store = tmp_path / "store"
+    data = dialogues(tmp_path / "data")
+    ensure_text_worlds(data, store)
+    next((store / VIDEO).glob(what)).write_bytes(b"broken")
+    assert ensure_text_worlds(data, store) == (VIDEO,)
+    assert check_world(open_world(store, VIDEO)) == []
+
+
 def test_two_that_write_at_once_write_one_world(tmp_path: Path) -> None:
     data = dialogues(tmp_path / "data")
     with ThreadPoolExecutor(4) as pool:
