@@ -5,6 +5,7 @@ from __future__ import annotations
 from eval.sandbox.facts import Event
 from eval.sandbox.stories.director import Director
 
+_AT_ONCE = 0.5  #: seconds from coming in to waving
 _ENOUGH = 2  #: moments from which something can be learned
 
 
@@ -52,6 +53,8 @@ def _habits(director: Director) -> None:
             for event in chronicle.events
             if event.kind == kind and event.actor == habit.person and event.place == habit.room
         ]
+        if habit.kind == "waves":
+            shown = [event for event in shown if _on_entering(event, chronicle.events)]
         if len(shown) < _ENOUGH:
             continue
         if habit.kind == "waves":
@@ -60,6 +63,13 @@ def _habits(director: Director) -> None:
             text = f"{person.description} always sits on {habit.seat} in {room}"
             phrase = f"sit on {habit.seat} in {room}"
         chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, _spans(shown))
+
+
+def _on_entering(wave: Event, events: list[Event]) -> bool:
+    return any(
+        event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
+        for event in events
+    )
 
 
 def _numbers(director: Director) -> None:

@@ -14,7 +14,7 @@ from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
 from eval.sandbox.stories.lessons import learn
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import moment, relieved
+from eval.sandbox.stories.plots.everyday import moment, relieved, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed
 from tool_induction.domains.domain import SplitName
@@ -41,6 +41,7 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (noticed, 1.0, 60.0),
     (moment, 2.0, 12.0),
     (relieved, 2.5, 8.0),
+    (uncovered, 1.0, 10.0),
 )
 
 
@@ -128,10 +129,12 @@ class _Telling:
 
     def _due(self) -> tuple[Plot, Wanted] | None:
         """A plot whose time has come."""
-        for index, (_, wanted) in enumerate(self._active):
-            if wanted.at is not None and self._director.is_due(wanted.at):
-                return self._active.pop(index)
-        return None
+        due = [
+            (wanted.at, index)
+            for index, (_, wanted) in enumerate(self._active)
+            if wanted.at is not None and self._director.is_due(wanted.at)
+        ]
+        return self._active.pop(min(due)[1]) if due else None
 
     def _choose(self) -> tuple[Plot, Wanted] | None:
         """The plot that plays next, in another room than the last; one that is under way, or a new one."""

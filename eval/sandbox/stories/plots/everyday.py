@@ -55,6 +55,27 @@ def relieved(director: Director) -> Plot:
         go_or_stay(scene, player)
 
 
+def uncovered(director: Director) -> Plot:
+    """Somebody who wears a hat or scarf takes it off and hangs it up."""
+    wearing = [
+        who.player
+        for who in director.world.people.values()
+        if who.wears and who.holds is None and director.is_free(who.player)
+    ]
+    if not wearing:
+        return
+    player = director.chance.choice(wearing)
+    room = director.room_of(player) or director.room(sought=1)
+    if not room:
+        return
+    with director.engaged(player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, player)
+        scene.take_off(player, scene.state(player).wears[-1])
+        lay_down(scene, player)
+        go_or_stay(scene, player)
+
+
 def _things_here(director: Director, scene: Scene) -> list[Article]:
     return [item for item in director.free_things() if director.world.things[item.id].room == scene.location.id]
 

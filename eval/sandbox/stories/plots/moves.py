@@ -27,7 +27,7 @@ def bring_in(scene: Scene, player: Player) -> Event | None:
 def greet(scene: Scene, player: Player) -> None:
     """Somebody may greet who else is here."""
     others = scene.others(player)
-    if not others or scene.chance.random() < 0.6:
+    if not others or scene.chance.random() < 0.4:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:
