@@ -10,6 +10,8 @@
     RUN/episodes/CELL/          the episodes of a cell: a journal of the controller
     RUN/libraries/NAME/         libraries that the run made (control arms)
     RUN/report/                 what ``eval report`` wrote
+    RUN/local.json              where this machine has what the configuration names by path; in no bundle
+    RUN/.lock                   held by the processes that ask
 """
 
 from __future__ import annotations
@@ -52,6 +54,21 @@ class RunFolder:
         return self.root / "scores.jsonl"
 
     @property
+    def local(self) -> Path:
+        """Where things are on this machine."""
+        return self.root / "local.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by those who ask."""
+        return self.root / ".lock"
+
+    @property
+    def episodes(self) -> Path:
+        """The journals of all cells."""
+        return self.root / "episodes"
+
+    @property
     def libraries(self) -> Path:
         """Libraries that the run made."""
         return self.root / "libraries"
@@ -63,4 +80,4 @@ class RunFolder:
 
     def journal(self, cell_id: str) -> Path:
         """The journal of a cell."""
-        return self.root / "episodes" / cell_id
+        return self.episodes / cell_id

@@ -8,7 +8,8 @@
     |-- StoreFault             a world or store that is missing, foreign, locked or not writable
     |-- BackendFault           a model, package or endpoint that is not there; says what to install
     |-- ToolFault              a tool document or library that cannot be used
-    `-- EpisodeFault           an episode that cannot go on, or cannot be replayed
+    |-- EpisodeFault           an episode that cannot go on, or cannot be replayed
+    `-- EvalFault              a dataset, a configuration, a run or a bundle that cannot be used
 
 A fault says what happened (``message``), under which stable name (``code``), and what to do next
 (``hint``). Codes are lower-case words with underscores and are part of the public interface.
@@ -72,3 +73,7 @@ class ToolFault(VideoWorldError):
 
 class EpisodeFault(VideoWorldError):
     """An episode that cannot be run or replayed."""
+
+
+class EvalFault(VideoWorldError):
+    """A dataset, a configuration, a run or a bundle that cannot be used."""

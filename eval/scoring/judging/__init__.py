@@ -1,0 +1,1 @@
+"""The judge of open answers: a chat model that is asked whether an answer says what an accepted one says."""

@@ -1,0 +1,1 @@
+"""The scorers of each kind of answer."""

@@ -1,0 +1,1 @@
+"""Scoring as others published it, written anew from their definitions."""

@@ -1,0 +1,120 @@
+"""Scoring an answer by its dataset's protocol.
+
+A protocol names a scorer for each kind of question, with its settings where they are not the usual ones::
+
+    {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
+
+A kind that it does not name is scored as usual: ``choice``, ``interval``, ``count`` and ``order`` by the scorer of that name,
+``open`` by the judge where one is given, else by words.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eval.datasets.items import Item
+from eval.scoring.kinds.texts import text_scorer_for
+from eval.scoring.port import AnswerJudge, Context
+from eval.scoring.registry import Named, scorer_named
+from eval.scoring.score import Score
+from world_api.core.faults import EvalFault
+
+#: Whoever scores by the judge may do so by words where none is there; the score says by whom it was made.
+_JUDGED = "judge"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """An answer that is to be scored, with the protocol of its dataset."""
+
+    item: Item
+    value: Any
+    answer: str | None
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+
+
+def score_value(
+    item: Item,
+    value: Any,
+    answer: str | None,
+    *,
+    judge: AnswerJudge | None = None,
+    protocol: Mapping[str, Any] | None = None,
+) -> Score:
+    """Score an episode's ``value`` and ``answer`` against an item. An episode without an answer has None and None, and is wrong.
+
+    Raises:
+        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``, ``item_without_answer``;
+            ``no_judge`` where the protocol wants one and nothing instead.
+        BackendFault: what the judge's model names.
+    """
+    named, settings = _chosen(item, judge, protocol or {})
+    instead = settings.get("instead", "text") if named.name == _JUDGED and judge is None else None
+    if instead:
+        wanted = named.whole_name
+        named = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
+        score = named.scorer(item, value, answer, Context(scorer=named.whole_name))
+        return replace(score, details={**score.details, "instead_of": wanted})
+    return named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
+
+
+def score_all(answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0) -> list[Score]:
+    """The scores of many answers, in their order. They are put to the judge in an order of the seed's.
+
+    So nothing that drifts while judging goes on (a server under load, a model that is exchanged) falls on one arm.
+
+    Raises:
+        EvalFault, BackendFault: as ``score_value``.
+    """
+    order = list(range(len(answers)))
+    random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
+    scores: dict[int, Score] = {}
+    for place in order:
+        one = answers[place]
+        scores[place] = score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
+    return [scores[place] for place in range(len(answers))]
+
+
+def check_protocol(protocol: Mapping[str, Any]) -> None:
+    """Look a protocol's scorers and settings up before anything is run.
+
+    Raises:
+        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.
+    """
+    for kind in _scoring(protocol):
+        _named(protocol, str(kind))
+
+
+def _chosen(item: Item, judge: AnswerJudge | None, protocol: Mapping[str, Any]) -> tuple[Named, Mapping[str, Any]]:
+    kind = item.question.kind
+    named = _named(protocol, kind)
+    if named is not None:
+        return named
+    if kind != "open":
+        return scorer_named(kind), {}
+    return scorer_named(text_scorer_for(item) if judge is None else _JUDGED), {}
+
+
+def _named(protocol: Mapping[str, Any], kind: str) -> tuple[Named, Mapping[str, Any]] | None:
+    entry = _scoring(protocol).get(kind)
+    if entry is None:
+        return None
+    if isinstance(entry, str):
+        return scorer_named(entry), {}
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("scorer"), str):
+        raise EvalFault(
+            "bad_protocol",
+            f"the protocol's scoring of {kind!r} names no scorer",
+            hint='give "interval/1", or {"scorer": "interval/1", ...}',
+        )
+    return scorer_named(entry["scorer"]), {name: value for name, value in entry.items() if name != "scorer"}
+
+
+def _scoring(protocol: Mapping[str, Any]) -> Mapping[str, Any]:
+    scoring = protocol.get("scoring", {})
+    if not isinstance(scoring, Mapping):
+        raise EvalFault("bad_protocol", "the protocol's scoring is no object", hint='give {"open": "judge/1", ...}')
+    return scoring

@@ -1,0 +1,166 @@
+"""How likely a planned paired contrast finds a difference, before anything is paid for.
+
+The difference of a question is 1 where only the first arm is right, -1 where only the second is, else 0. With a share
+``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``.
+Differences of two questions of one video are correlated by ``correlation``, whatever the seeds, those of one question under
+two of ``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times
+``(1 + (S - 1) * repeat_correlation) / S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a
+question meets it (Kish 1965). It is tested at Student's t with one degree of freedom less than there are effective clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from eval.statistics.distributions import t_quantile
+from world_api.core.faults import EvalFault
+
+USUAL_DISCORDANCE = 0.25
+USUAL_CORRELATION = 0.1
+USUAL_REPEAT_CORRELATION = 0.6
+_POINTS = 4_001
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A contrast as it is planned: questions of each video, and what is assumed of them.
+
+    ``repeats`` are the seeds each question is asked with; their differences share ``repeat_correlation``.
+    """
+
+    questions: tuple[int, ...]
+    repeats: int = 1
+    discordance: float = USUAL_DISCORDANCE
+    correlation: float = USUAL_CORRELATION
+    repeat_correlation: float = USUAL_REPEAT_CORRELATION
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        shares = (self.discordance, self.correlation, self.repeat_correlation)
+        if not self.questions or min(self.questions) < 1 or self.repeats < 1:
+            raise EvalFault("bad_plan", "a plan needs videos with questions", hint="give at least one question a video")
+        if not all(0 <= share <= 1 for share in shares) or not 0 < self.level < 1:
+            raise EvalFault("bad_plan", "a share of a plan is not between 0 and 1", hint="give shares from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power:
+    """What a plan can show. ``detectable`` is the smallest difference found with a probability of 0.8; None: there is none.
+
+    ``power`` is None where there are fewer than two videos: no interval can be made.
+    """
+
+    plan: Plan
+    effect: float
+    power: float | None
+    standard_error: float
+    detectable: float | None
+
+    @property
+    def text(self) -> str:
+        """One sentence for a dry run, with what it assumes."""
+        plan, videos = self.plan, len(self.plan.questions)
+        many = f"{videos} videos, {sum(plan.questions)} questions, {plan.repeats} seeds"
+        assumed = (
+            f"assumed: {100 * plan.discordance:g} % of outcomes differ, correlation {plan.correlation:g} inside a video, "
+            f"{plan.repeat_correlation:g} between seeds"
+        )
+        if self.power is None:
+            return f"{many}: no interval can be made of one video ({assumed})"
+        least = "no difference" if self.detectable is None else f"{100 * self.detectable:.1f} points"
+        return (
+            f"{many}: a true difference of {100 * self.effect:g} points is found with probability {self.power:.2f}; "
+            f"with probability 0.8 {least} ({assumed})"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {**asdict(self), "text": self.text}
+
+
+def power(
+    questions: Sequence[int],
+    *,
+    effect: float,
+    repeats: int = 1,
+    discordance: float = USUAL_DISCORDANCE,
+    correlation: float = USUAL_CORRELATION,
+    repeat_correlation: float = USUAL_REPEAT_CORRELATION,
+    level: float = 0.95,
+) -> Power:
+    """The power of a paired contrast over videos with so many questions each; ``effect`` is a difference of accuracies.
+
+    Raises:
+        EvalFault: ``bad_plan``.
+    """
+    plan = Plan(
+        questions=tuple(questions),
+        repeats=repeats,
+        discordance=discordance,
+        correlation=correlation,
+        repeat_correlation=repeat_correlation,
+        level=level,
+    )
+    if abs(effect) > discordance:
+        raise EvalFault(
+            "bad_plan",
+            f"a difference of {effect:g} cannot come from {discordance:g} of outcomes that differ",
+            hint="assume a larger discordance or a smaller effect",
+        )
+    error = standard_error(plan, effect)
+    return Power(
+        plan=plan,
+        effect=effect,
+        power=_power(plan, effect, error),
+        standard_error=error,
+        detectable=_least(lambda size: _power(plan, size, standard_error(plan, size)), discordance),
+    )
+
+
+def standard_error(plan: Plan, effect: float) -> float:
+    """Of the mean paired difference over all questions and seeds."""
+    sizes = np.asarray(plan.questions, dtype=np.float64)
+    size = float((sizes**2).sum() / sizes.sum())
+    alone = (1 + (plan.repeats - 1) * plan.repeat_correlation) / plan.repeats
+    variance = (plan.discordance - effect**2) * (alone + (size - 1) * plan.correlation) / sizes.sum()
+    return math.sqrt(max(float(variance), 0.0))
+
+
+def _power(plan: Plan, effect: float, error: float) -> float | None:
+    sizes = np.asarray(plan.questions, dtype=np.float64)
+    if len(sizes) < 2:
+        return None
+    if error == 0:
+        return 1.0 if effect else 0.0
+    freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
+    return _beyond(abs(effect) / error, t_quantile((1 + plan.level) / 2, freedom), freedom)
+
+
+def _beyond(shift: float, critical: float, freedom: float) -> float:
+    """The probability that a noncentral t lies beyond the critical value on either side, over the spread that may be estimated."""
+    width = 12 / math.sqrt(2 * freedom)
+    spread = np.linspace(max(1e-6, 1 - width), 1 + width, _POINTS)
+    logs = (freedom - 1) * np.log(spread) - freedom * spread**2 / 2
+    density = np.exp(logs - logs.max())
+    reached = np.array(
+        [1 - _NORMAL.cdf(critical * s - shift) + _NORMAL.cdf(-critical * s - shift) for s in spread.tolist()]
+    )
+    return float((density * reached).sum() / density.sum())
+
+
+def _least(found: Callable[[float], float | None], most: float) -> float | None:
+    """The smallest effect that is found with a probability of 0.8, by bisection."""
+    low, high = 0.0, most
+    if (found(high) or 0.0) < 0.8:
+        return None
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (found(middle) or 0.0) < 0.8 else (low, middle)
+    return high
