@@ -26,6 +26,7 @@ _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's
 _LINGERING = frozenset({"opens", "closes"})  #: gestures in which the hand stays for a while
 #: How people stand and how broad they are in rooms of a variant: a person who stands stiffly is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
+_BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
 _OPENING = 0.5  #: seconds in which a drawer opens
 
 
@@ -202,6 +203,8 @@ def _reach(gesture: Gesture, carry: Carry | None, body: _Body, rest: Arm, time: 
     amount = math.sin(math.pi * part)
     if gesture.kind in _LINGERING:
         amount = min(1.0, 1.3 * amount)
+    elif gesture.kind in _BRIEF:
+        amount *= amount
     return _between(rest, there, amount)
 
 

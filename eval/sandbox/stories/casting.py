@@ -189,13 +189,11 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
     if count > 4 and first in _SIGN_OF_THEIR_OWN:
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
-    shown: dict[RoomKind, int] = {}
+    first = chance.randint(1, 60)
     found = []
-    for kind, number in zip(kinds, numbers, strict=True):
-        # Two rooms of one kind get variants next to each other, and so colours that differ.
-        variant = shown[kind] + 1 if kind in shown else chance.randint(1, 60)
-        shown[kind] = variant
-        found.append(_location(chance, kind, variant, number))
+    for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
+        # Variants next to one another have walls in different colours, so that each cut shows another room.
+        found.append(_location(chance, kind, first + place, number))
     return tuple(found)
 
 
