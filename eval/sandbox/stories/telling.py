@@ -92,6 +92,7 @@ class _Telling:
         self._active: list[tuple[Plot, Wanted]] = []
         self._parts: list[Shot | Card] = []
         self._last_room = ""
+        self._rules_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
 
@@ -166,6 +167,7 @@ class _Telling:
 
     def _begin(self) -> tuple[Plot, Wanted] | None:
         """A new plot, if one can begin now in another room than the last."""
+        self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         for _ in range(_TRIES):
             fitting = [item for item in _PLOTS if item[2] < self._director.left]
             if not fitting:
@@ -185,4 +187,4 @@ class _Telling:
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """How much likelier than usual a plot is: by the theme, and while the film's rules are still to be learned."""
         leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
-        return leaning * 2.5 if plot in (filed, consulted) and not rules_are_shown(self._director) else leaning
+        return leaning * 2.5 if plot in (filed, consulted) and not self._rules_shown else leaning
