@@ -45,7 +45,8 @@ class Item:
 class VideoFile:
     """A video of a dataset: where it should be, and whether it is there. ``path`` None: nobody said where, or it was not found.
 
-    ``name`` is what its dataset calls it, where that is no id. A video that is a ``text`` (a dialogue) needs no file: its
+    ``name`` is what its dataset calls it, where that is no id; ``subtitles`` are those the dataset keeps for it
+    (``subtitles.py`` makes them ready for a build). A video that is a ``text`` (a dialogue) needs no file: its
     world is written from the words.
     """
 
@@ -53,6 +54,7 @@ class VideoFile:
     path: Path | None = None
     name: str = ""
     subtitles: Path | None = None
+    subtitles_begin: float = 0.0  #: the time in the subtitles at which the video begins, in seconds
     text: Dialogue | None = None
 
     @property

@@ -142,7 +142,7 @@ def _describe(path: Path) -> _Described:
     if unknown:
         raise bad(f"{path.name}: {unknown[0][:60]!r} is not a key here", _SHAPE)
     name, questions = value.get("name"), value.get("questions", QUESTIONS_FILE)
-    if not is_item_id(name):
+    if not isinstance(name, str) or not is_item_id(name):
         raise bad(f"{path.name}: name is not a name of letters, digits and ._+-", _SHAPE)
     if not is_inside(questions):
         raise bad(f"{path.name}: questions is not a file of this folder", _SHAPE)

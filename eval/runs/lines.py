@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.runs.places import SCHEMA_VERSION
 from eval.scoring.score import Score
 from world_api.core.canonical import parse_json
-from world_api.core.faults import ErrorBody, EvalFault
+from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.world.disk.files import open_regular
 
 Kind = TypeVar("Kind")
@@ -34,7 +34,7 @@ class SampleLine:
     cell: str
     item: str
     episode: str | None
-    fault: ErrorBody | None = None
+    fault: Mapping[str, str] | None = None
     cost: Cost = field(default_factory=Cost)
 
     def record(self) -> dict[str, Any]:
@@ -132,6 +132,11 @@ def check_version(record: Mapping[str, Any], where: str) -> None:
             f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
             hint="read it with the version of video-world-api that wrote it",
         )
+
+
+def told(fault: VideoWorldError) -> dict[str, str]:
+    """What a line keeps of a fault."""
+    return {"code": fault.code, "message": fault.message, "hint": fault.hint}
 
 
 def damaged(what: str) -> EvalFault:

@@ -30,7 +30,7 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """Sessions in order of time. ``sha256`` is of the file that it was read from."""
+    """Sessions in order of time. ``sha256`` is of its words."""
 
     title: str
     speakers: tuple[str, ...]

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
+from eval.runs.lines import told
 from eval.runs.places import RunFolder
 from eval.runs.running.workshop import Asked, Workshop
 from world_api.core.canonical import json_line, parse_json
@@ -78,7 +79,7 @@ class ProcessHand:
             f"the process that asked {item.id} in {cell.id} ended, twice",
             hint="ask it alone with `videoworld ask`; it may want more memory than there is",
         )
-        return Asked(fault=fault.record()["error"], failed=fault.code)
+        return Asked(fault=told(fault), failed=fault.code)
 
     def close(self) -> None:
         """End the process once it is through with its question."""
@@ -130,8 +131,8 @@ def _asked(line: bytes) -> Asked:
     except ValueError:
         record = None
     if isinstance(record, dict) and "unusable" in record:
-        told = record["unusable"]
-        raise EvalFault(told["code"], told["message"], hint=told["hint"])
+        fault = record["unusable"]
+        raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
     try:
         return _ASKED.validate_python(record)
     except ValidationError as error:

@@ -18,13 +18,13 @@ from controller.systems.context import SystemContext
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.configuration.reading import Configuration
-from eval.runs.lines import Cost
+from eval.runs.lines import Cost, told
 from eval.runs.places import RunFolder
 from eval.runs.running.seeding import SeededModel
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.loading import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
-from world_api.core.faults import ErrorBody, EvalFault, VideoWorldError
+from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Asked:
     """
 
     episode: str | None = None
-    fault: ErrorBody | None = None
+    fault: Mapping[str, str] | None = None
     failed: str | None = None
     cost: Cost = field(default_factory=Cost)
     value: Any = None
@@ -150,7 +150,7 @@ class Workshop:
                 item.question, session, system=cell.arm.system, context=self.context(cell, item), journal=journal
             )
         except VideoWorldError as fault:
-            return Asked(fault=fault.record()["error"], failed=fault.code)
+            return Asked(fault=told(fault), failed=fault.code)
         episode = answered.episode
         spent = total(accounts_of(episode).physical)
         return Asked(
