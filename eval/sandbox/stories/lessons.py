@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eval.sandbox.facts import Event
+from eval.sandbox.stories.casting import Rule
 from eval.sandbox.stories.director import Director
 
 _AT_ONCE = 0.5  #: seconds from coming in to waving
@@ -20,11 +21,21 @@ def _spans(events: list[Event]) -> list[tuple[float, float]]:
     return [(event.start, event.end) for event in events]
 
 
+def rules_are_shown(director: Director) -> bool:
+    """Whether at least one rule of the film can be learned by now, and half of them."""
+    shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
+    return any(shown) and sum(shown) >= len(shown) / 2
+
+
+def _following(director: Director, rule: Rule) -> list[Event]:
+    things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
+    return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
+
+
 def _rules(director: Director) -> None:
-    cast, chronicle = director.cast, director.chronicle
-    for rule in cast.rules:
-        things = {item.id for item in cast.articles if cast.rule_of(item) == rule}
-        shown = [event for event in chronicle.events if event.kind == "puts_down" and event.thing in things]
+    chronicle = director.chronicle
+    for rule in director.cast.rules:
+        shown = _following(director, rule)
         if len(shown) < _ENOUGH:
             continue
         many = f"{_plural(rule.category)} with a {rule.label} label"

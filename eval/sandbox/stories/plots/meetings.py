@@ -153,3 +153,40 @@ def noticed(director: Director) -> Plot:
         scene.pause(chance.uniform(0.5, 1.5))
         go_or_stay(scene, player)
     del director.notices[room]
+
+
+def told_number(director: Director) -> Plot:
+    """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
+    chance, chronicle = director.chance, director.chronicle
+    people = director.free_people(2)
+    room = director.room()
+    if not people or room is None:
+        return
+    (owner, asker), number = people, str(chance.randint(100, 999))
+    what = chance.choice(("telephone", "locker", "ticket"))
+    told_already = any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far)
+    if told_already:
+        return
+    with director.engaged(owner, asker):
+        yield from call_away(director, owner, room)
+        yield from call_away(director, asker, room)
+        scene = yield Wanted(room=room)
+        for player in chance.sample((owner, asker), 2):
+            bring_in(scene, player)
+        asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        told = scene.say(owner, f"My {what} number is {number}.", asker)
+        chronicle.brings_about(asked, told, f"{asker.person.description} asked for the number")
+        chronicle.learned(
+            "number",
+            f"the {what} number of {owner.person.description} is {number}",
+            {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
+            [(told.start, told.end)],
+        )
+        if chance.random() < 0.6:
+            scene.say(
+                asker,
+                chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
+                owner,
+            )
+        for player in (asker, owner):
+            go_or_stay(scene, player)

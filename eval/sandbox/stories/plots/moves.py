@@ -7,7 +7,7 @@ from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.scene import Scene
 
-_STAYING = 0.35  #: how often somebody stays in a room when their plot is over
+_STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
 
 def call_away(director: Director, player: Player, room: str) -> Plot:
