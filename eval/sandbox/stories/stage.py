@@ -25,7 +25,6 @@ _SECONDS: dict[GestureKind, float] = {
 }  # fmt: skip
 _BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
-_SHORTEST = 20.5  #: seconds of a shot: a room that is seen again sooner seems never to have been left
 _TOLD = 5  #: events that a shot's caption tells
 
 
@@ -93,9 +92,14 @@ class Stage:
         self._do(player, "stands up", begin, end, event, facing=seat.facing)
         return event
 
-    def finish(self) -> Shot:
-        """End the shot; whoever and whatever is here stays."""
-        duration = on_frame(max(_SHORTEST, _TAIL + max([self.now, *(part.busy for part in self._parts.values())])))
+    @property
+    def length(self) -> float:
+        """Seconds that the shot lasts at least: all that has been done so far."""
+        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+
+    def finish(self, *, longer: float = 0.0) -> Shot:
+        """End the shot, so many seconds later than need be; whoever and whatever is here stays."""
+        duration = on_frame(self.length + longer)
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
             if where.spot is not None:
