@@ -189,11 +189,11 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
     if count > 4 and first in _SIGN_OF_THEIR_OWN:
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
-    first = chance.randint(1, 60)
+    variant = chance.randint(1, 60)
     found = []
     for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
         # Variants next to one another have walls in different colours, so that each cut shows another room.
-        found.append(_location(chance, kind, first + place, number))
+        found.append(_location(chance, kind, variant + place, number))
     return tuple(found)
 
 

@@ -25,7 +25,7 @@ _SECONDS: dict[GestureKind, float] = {
 }  # fmt: skip
 _BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
-_SHORTEST = 20.5  #: seconds of a shot: a room that is seen again sooner seems never to have been left
+
 _TOLD = 5  #: events that a shot's caption tells
 
 
@@ -95,7 +95,7 @@ class Stage:
 
     def finish(self) -> Shot:
         """End the shot; whoever and whatever is here stays."""
-        duration = on_frame(max(_SHORTEST, _TAIL + max([self.now, *(part.busy for part in self._parts.values())])))
+        duration = on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
             if where.spot is not None:

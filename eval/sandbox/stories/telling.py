@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from eval.sandbox.facts import FilmFacts
 from eval.sandbox.script import Card, Film, Shot
 from eval.sandbox.stories.casting import Cast, cast_story
-from eval.sandbox.stories.chronicle import FRAME_RATE
+from eval.sandbox.stories.chronicle import FRAME_RATE, on_frame
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
 from eval.sandbox.stories.lessons import learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import moment, relieved, uncovered
+from eval.sandbox.stories.plots.everyday import interlude, moment, relieved, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
 from tool_induction.domains.domain import SplitName
@@ -27,6 +27,8 @@ _CHAPTER = 600.0  #: seconds of film after which a card tells the time
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
 _TRIES = 12
+#: Seconds after which a room may be shown again: one that comes back sooner seems never to have been left.
+_AWAY = 20.5
 
 #: How often each plot begins, and the seconds it takes at least.
 _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
@@ -91,7 +93,7 @@ class _Telling:
         self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
         self._active: list[tuple[Plot, Wanted]] = []
         self._parts: list[Shot | Card] = []
-        self._last_room = ""
+        self._shown: dict[str, float] = {}  #: when each room was last on screen
         self._rules_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
@@ -113,11 +115,11 @@ class _Telling:
         )
         return Story(film=film, facts=facts)
 
-    def _card(self, title: str, subtitle: str) -> None:
-        card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"A card: {title.capitalize()}.")
+    def _card(self, title: str, subtitle: str, *, seconds: float = _CARD) -> None:
+        seconds = on_frame(seconds)
+        card = Card(title=title, subtitle=subtitle, duration=seconds, caption=f"A card: {title.capitalize()}.")
         self._parts.append(card)
-        self._director.time += _CARD
-        self._last_room = ""
+        self._director.time += seconds
 
     def _turn(self) -> None:
         """One scene more."""
@@ -130,13 +132,32 @@ class _Telling:
             self._card("LATER", "a little time has passed")
             return
         plot, wanted = chosen
-        if wanted.room == self._last_room:
-            self._card("A MOMENT LATER", director.room_name(wanted.room))
-        shot, following = director.play(plot, wanted)
-        self._parts.append(shot)
-        self._last_room = wanted.room
+        if self._too_soon(wanted.room):
+            self._elsewhere(wanted.room)
+        following = self._play(plot, wanted)
         if following is not None:
             self._active.append((plot, following))
+
+    def _play(self, plot: Plot, wanted: Wanted) -> Wanted | None:
+        shot, following = self._director.play(plot, wanted)
+        self._parts.append(shot)
+        self._shown[wanted.room] = self._director.time
+        return following
+
+    def _too_soon(self, room: str) -> bool:
+        """Whether a room was on screen a moment ago."""
+        return self._director.time - self._shown.get(room, -_AWAY) < _AWAY
+
+    def _elsewhere(self, room: str) -> None:
+        """Let some seconds pass until a room may be shown again: in another room, or else with a card."""
+        director = self._director
+        seconds = self._shown[room] + _AWAY - director.time
+        others = [place.id for place in self._cast.locations if not self._too_soon(place.id)]
+        if others:
+            plot = interlude(director, self._chance.choice(others), seconds)
+            self._play(plot, next(plot))
+        else:
+            self._card("A MOMENT LATER", director.room_name(room), seconds=max(_CARD, seconds))
 
     def _due(self) -> tuple[Plot, Wanted] | None:
         """A plot whose time has come."""
@@ -152,7 +173,7 @@ class _Telling:
         going = [
             index
             for index, (_, wanted) in enumerate(self._active)
-            if wanted.at is None and wanted.room != self._last_room
+            if wanted.at is None and not self._too_soon(wanted.room)
         ]
         under_way = sum(wanted.at is None for _, wanted in self._active)
         if going and (under_way >= self._together or self._chance.random() < 0.5):
@@ -177,7 +198,7 @@ class _Telling:
             wanted = next(plot, None)
             if wanted is None:
                 continue
-            if wanted.room != self._last_room:
+            if not self._too_soon(wanted.room):
                 return plot, wanted
             self._active.append((plot, wanted))
             if len(self._active) > self._together + 2:

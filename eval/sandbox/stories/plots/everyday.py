@@ -42,6 +42,19 @@ def moment(director: Director, *, avoid: str = "") -> Plot:
         go_or_stay(scene, player)
 
 
+def interlude(director: Director, room: str, seconds: float) -> Plot:
+    """A scene of at least so many seconds in a room: somebody may come and do a small thing."""
+    chance = director.chance
+    people = director.free_people(1)
+    with director.engaged(*people):
+        scene = yield Wanted(room=room)
+        for player in people:
+            bring_in(scene, player)
+            chance.choice(_ACTS)(director, scene, player)
+            go_or_stay(scene, player)
+        scene.pause(max(0.0, seconds - scene.now))
+
+
 def relieved(director: Director) -> Plot:
     """Somebody with a thing in hand puts it down somewhere."""
     holding = [
