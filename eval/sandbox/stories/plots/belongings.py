@@ -79,7 +79,7 @@ def _use(scene: Scene, player: Player, thing: Article) -> None:
             scene.drink(player)
             if scene.chance.random() < 0.4:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
-    elif thing.is_worn and scene.chance.random() < 0.7:
+    elif scene.world.can_wear(player, thing) and scene.chance.random() < 0.7:
         scene.put_on(player)
 
 
@@ -205,6 +205,8 @@ def outing(director: Director) -> Plot:
     if not people or not worn:
         return
     (goer, adviser), thing = people, worn[0]
+    if not director.world.can_wear(goer, thing):
+        return
     room = where_is(director, thing)
     with director.engaged(goer, thing):
         with director.engaged(adviser):
