@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from eval.sandbox.facts import Event, EventKind
@@ -17,7 +17,7 @@ from eval.sandbox.stories.state import Feet, Standing, World
 from eval.sandbox.stories.words import capital, tell_event
 
 _SPEED = 135.0  #: pixels a second
-_APART = 66.0  #: pixels between two people who do not cover each other
+_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _SECONDS: dict[GestureKind, float] = {
     "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
@@ -151,12 +151,30 @@ class Stage:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
-    def _free_place(self, player: Player) -> Feet:
-        """Somewhere to stand where nobody is covered."""
+    def _free_places(self, player: Player) -> Sequence[Feet]:
+        """Where one can stand and nobody is covered."""
         taken = [self.state(other).feet[0] for other in self.others(player)]
         stands = self.location.plan.stands
-        free = [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)]
-        return self.chance.choice(free or list(stands))
+        return [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)] or stands
+
+    def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
+        """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
+        near, far = sorted((origin[0], goal[0]))
+        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
+
+    def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
+        """From which side to come in, and to which of some places, past as few people as can be."""
+        plan = self.location.plan
+        ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
+        self.chance.shuffle(ways)
+        return min(ways, key=lambda way: self._between(player, *way))
+
+    def _way_out(self, player: Player) -> Feet:
+        """The side to go out at: past as few people as can be, then the nearer one."""
+        plan, here = self.location.plan, self.state(player).feet
+        return min(
+            (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
+        )
 
     def _make_way(self, player: Player, goal: Feet) -> None:
         """Whoever stands where somebody goes steps aside first."""

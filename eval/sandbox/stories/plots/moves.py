@@ -52,7 +52,7 @@ def settle(scene: Scene, player: Player) -> None:
     seats = [
         seat
         for seat in scene.world.free_seats(room)
-        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 40 for x in near)
+        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
     ]
     if seats:
         scene.sit(player, scene.chance.choice(seats))
