@@ -30,8 +30,6 @@ _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seem
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
 _TRIES = 12
-#: Seconds after which a room may be shown again: one that comes back sooner seems never to have been left.
-_AWAY = 20.5
 
 #: How often each plot begins, and the seconds it takes at least.
 _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
