@@ -39,7 +39,10 @@ class Stretch:
 
 
 class Stage:
-    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film."""
+    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film.
+
+    The room is empty when a shot begins and when it ends.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class Stage:
         self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
-        self._parts = {who.player.id: Part(who, is_there=True) for who in world.present(location.id)}
+        self._parts: dict[str, Part] = {}
         self._lies_since = {
             where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
@@ -98,7 +101,7 @@ class Stage:
         return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
 
     def finish(self, *, longer: float = 0.0) -> Shot:
-        """End the shot, so many seconds later than need be; whoever and whatever is here stays."""
+        """End the shot, so many seconds later than need be; things stay where they are."""
         duration = on_frame(self.length + longer)
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
@@ -213,7 +216,7 @@ class Stage:
 
     def _part(self, player: Player) -> Part:
         if player.id not in self._parts:
-            self._parts[player.id] = Part(self.state(player), is_there=False)
+            self._parts[player.id] = Part(self.state(player))
         return self._parts[player.id]
 
     def _must_stand(self, player: Player) -> None:
