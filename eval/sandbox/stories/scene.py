@@ -17,13 +17,10 @@ class Scene(Stage):
     def enter(self, player: Player, goal: Feet | None = None) -> Event:
         """Somebody comes in and walks to a place, or to somewhere free."""
         who = self.state(player)
-        plan = self.location.plan
-        origin = self.chance.choice((plan.left, plan.right))
         self.world.come(player, self.location.id)
-        if goal is None:
-            goal = self._free_place(player)
-        else:
+        if goal is not None:
             self._make_way(player, goal)
+        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
         part = self._part(player)
         begin = max(self.now, part.busy)
         end = on_frame(begin + self._walking(origin, goal))
@@ -42,8 +39,7 @@ class Scene(Stage):
         self._must_stand(player)
         who = self.state(player)
         part = self._part(player)
-        plan, origin = self.location.plan, who.feet
-        goal = min((plan.left, plan.right), key=lambda side: abs(side[0] - origin[0]) + self.chance.uniform(0, 300))
+        origin, goal = who.feet, self._way_out(player)
         begin = max(self.now, part.busy)
         end = on_frame(begin + self._walking(origin, goal))
         outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
