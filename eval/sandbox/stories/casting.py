@@ -132,7 +132,7 @@ def cast_story(seed: int, minutes: float) -> Cast:
     players = _people(chance, chance.randint(4, most))
     theme = chance.choice(tuple(THEMES))
     locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
-    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 3 else 1)
+    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
     articles = _things(chance, rules, minutes)
     return Cast(
         theme=theme,

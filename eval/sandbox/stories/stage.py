@@ -25,7 +25,6 @@ _SECONDS: dict[GestureKind, float] = {
 }  # fmt: skip
 _BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
-
 _TOLD = 5  #: events that a shot's caption tells
 
 
@@ -40,7 +39,10 @@ class Stretch:
 
 
 class Stage:
-    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film."""
+    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film.
+
+    The room is empty when a shot begins and when it ends.
+    """
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Stage:
         self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
-        self._parts = {who.player.id: Part(who, is_there=True) for who in world.present(location.id)}
+        self._parts: dict[str, Part] = {}
         self._lies_since = {
             where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
@@ -93,9 +95,14 @@ class Stage:
         self._do(player, "stands up", begin, end, event, facing=seat.facing)
         return event
 
-    def finish(self) -> Shot:
-        """End the shot; whoever and whatever is here stays."""
-        duration = on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+    @property
+    def length(self) -> float:
+        """Seconds that the shot lasts at least: all that has been done so far."""
+        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+
+    def finish(self, *, longer: float = 0.0) -> Shot:
+        """End the shot, so many seconds later than need be; things stay where they are."""
+        duration = on_frame(self.length + longer)
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
             if where.spot is not None:
@@ -209,7 +216,7 @@ class Stage:
 
     def _part(self, player: Player) -> Part:
         if player.id not in self._parts:
-            self._parts[player.id] = Part(self.state(player), is_there=False)
+            self._parts[player.id] = Part(self.state(player))
         return self._parts[player.id]
 
     def _must_stand(self, player: Player) -> None:

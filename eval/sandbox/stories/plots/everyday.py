@@ -42,17 +42,10 @@ def moment(director: Director, *, avoid: str = "") -> Plot:
         go_or_stay(scene, player)
 
 
-def interlude(director: Director, room: str, seconds: float) -> Plot:
-    """A scene of at least so many seconds in a room: somebody may come and do a small thing."""
-    chance = director.chance
-    people = director.free_people(1)
-    with director.engaged(*people):
-        scene = yield Wanted(room=room)
-        for player in people:
-            bring_in(scene, player)
-            chance.choice(_ACTS)(director, scene, player)
-            go_or_stay(scene, player)
-        scene.pause(max(0.0, seconds - scene.now))
+def nothing(room: str) -> Plot:
+    """A room for a while."""
+    scene = yield Wanted(room=room)
+    scene.pause(scene.chance.uniform(4.0, 8.0))
 
 
 def relieved(director: Director) -> Plot:

@@ -29,7 +29,7 @@ def greet(scene: Scene, player: Player) -> None:
 
 
 def go_or_stay(scene: Scene, player: Player, *, waits: bool = True) -> None:
-    """Somebody whose plot is over leaves, or sits down, or stays standing."""
+    """Somebody whose plot is over leaves, or sits down, or stays standing until the scene is over."""
     who = scene.state(player)
     if who.holds is not None or scene.chance.random() > _STAYING:
         scene.leave(player, waits=waits)
