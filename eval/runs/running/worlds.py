@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.datasets.items import Item, VideoFile
+from eval.datasets.subtitles import subtitles_to_build_with
 from eval.datasets.texts.worlds import text_world_is_there, write_text_world
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PROFILES = ("oracle", "classical")
 #: Before the name of an operation that is answered from the truth, in an otherwise classical world.
 LADDER = "oracle:"
+#: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
+_SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
@@ -116,7 +119,9 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
 
     Raises:
         MediaFault, StoreFault, BackendFault: as building names them.
+        EvalFault: subtitles of the dataset that cannot be read.
     """
+    from world_api.listening import Listening
     from world_api.options import BuildOptions
     from world_api.profiles import build_world
 
@@ -127,9 +132,11 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
             "no_such_video", f"the video {video.video_id} is not there", hint="give the dataset's `videos`"
         )
     else:
+        subtitles = subtitles_to_build_with(video, store / _SUBTITLES)
+        listening = Listening() if subtitles is None else Listening(subtitles=str(subtitles))
         build_world(
             video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
-            options=BuildOptions(profile=profile, waits=True),
+            options=BuildOptions(profile=profile, listening=listening, waits=True),
         )  # fmt: skip
     found = hash_of(store, profile, video)
     if found is None:
