@@ -3,7 +3,7 @@
 from controller.systems.context import System, SystemBuilder, SystemContext
 from controller.systems.looping import LoopSystem, OwnCalls, Setup
 from controller.systems.options import Options, refuse_shown
-from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
+from controller.systems.registry import ENTRY_POINT_GROUP, build_system, own_system, system_names
 from controller.systems.tool_users import flat, hier
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "build_system",
     "flat",
     "hier",
+    "own_system",
     "refuse_shown",
     "system_names",
 ]

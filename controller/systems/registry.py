@@ -37,6 +37,11 @@ def system_names() -> tuple[str, ...]:
     return (*_OWN, *sorted(_added()))
 
 
+def own_system(name: str) -> type[LoopSystem[Any]] | None:
+    """The class of one of the product's own systems, which says what it needs; None of any other name."""
+    return next((kind for kind in _KINDS if kind.name == name), None)
+
+
 def build_system(name: str, context: SystemContext) -> System:
     """A system by name.
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from controller.questions import Question
+from eval.datasets.texts.dialogue import Dialogue
 from tool_induction.domains.domain import SplitName
+from world_api.core.canonical import content_hash
 from world_api.core.spans import TimeSpan
 
 #: Answers by kind of question, as ``Episode.value`` holds them: ``open`` text; ``choice`` a letter; ``interval``
@@ -41,15 +43,32 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class VideoFile:
-    """A video of a dataset: where it should be, and whether it is there. ``path`` None: nobody said where."""
+    """A video of a dataset: where it should be, and whether it is there. ``path`` None: nobody said where, or it was not found.
+
+    ``name`` is what its dataset calls it, where that is no id; ``subtitles`` are those the dataset keeps for it
+    (``subtitles.py`` makes them ready for a build). A video that is a ``text`` (a dialogue) needs no file: its
+    world is written from the words.
+    """
 
     video_id: str
     path: Path | None = None
+    name: str = ""
+    subtitles: Path | None = None
+    subtitles_begin: float = 0.0  #: the time in the subtitles at which the video begins, in seconds
+    text: Dialogue | None = None
 
     @property
     def is_there(self) -> bool:
         """Whether the file is on this machine."""
-        return self.path is not None and self.path.is_file()
+        return self.text is not None or (self.path is not None and self.path.is_file())
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A question of others' file that cannot be asked: where it stands, and why."""
+
+    where: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +77,7 @@ class Dataset:
 
     ``protocol`` is what the adapter fixes, as JSON (which scorer for which kind, how questions map to domains, how ``as_of`` is
     made, whose judge), so that it can be published beside a figure. ``hash`` covers items and protocol, not the videos.
+    ``left_out`` are questions of the file that cannot be asked; they are in no figure.
     """
 
     name: str
@@ -65,3 +85,15 @@ class Dataset:
     videos: Mapping[str, VideoFile]
     protocol: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The ids of the videos that are asked about and are not here, sorted."""
+        asked = {item.video_id for item in self.items}
+        return tuple(sorted(item for item in asked if item not in self.videos or not self.videos[item].is_there))
+
+    @property
+    def missing_hash(self) -> str:
+        """A hash of which videos are missing: figures over different parts of a dataset cannot be compared."""
+        return content_hash(list(self.missing))

@@ -11,7 +11,7 @@ from world_api.core.canonical import content_hash
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A system as it is set up, under a name of its own. ``library`` is a name or folder of a tool library."""
+    """A system as it is set up, under a name of its own. ``library`` is the name of a tool library in the configuration."""
 
     name: str
     system: str
@@ -41,12 +41,17 @@ class Cell:
     @property
     def id(self) -> str:
         """A name for people and folders, and a hash so that nothing else has it."""
-        parts = (self.arm.name, self.dataset, self.world.replace(":", "-"), self.budget, f"s{self.seed}")
+        library = (self.arm.library,) if self.arm.library is not None else ()
+        parts = (self.arm.name, *library, self.dataset, self.world.replace(":", "-"), self.budget, f"s{self.seed}")
         return ".".join(parts) + "-" + self.configuration[:8]
 
     def sample_key(self, item_id: str) -> str:
-        """The key of one question in this cell; a finished one is never asked again."""
-        return content_hash([self.configuration, self.dataset, self.world, self.budget, self.seed, item_id])[:24]
+        """The key of one question in this cell; a finished one is never asked again.
+
+        The arm's name is part of it: two arms that are set up alike are two draws, or nothing could be compared with itself.
+        """
+        place = [self.arm.name, self.configuration, self.dataset, self.world, self.budget, self.seed, item_id]
+        return content_hash(place)[:24]
 
     def record(self) -> dict[str, Any]:
         """The wire form."""

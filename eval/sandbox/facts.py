@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 EventKind = Literal[
-    "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "gives", "opens", "closes", "waves",
-    "drinks", "says",
+    "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "takes_off", "gives", "opens", "closes",
+    "waves", "drinks", "says",
 ]  # fmt: skip
 RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
 
@@ -81,7 +81,12 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """What stands in which relation to what, and for how long."""
+    """What stands in which relation to what, and for how long; also where no camera looks.
+
+    ``in``: a person or a thing, and the id of the room (a person between two rooms is in none). ``on`` and ``inside``: a thing, and
+    furniture by words ("the desk"), in the room that it is ``in`` at the time. ``holds`` and ``wears``: a person and a
+    thing. A thing lies, is held or is worn at any time, one of the three.
+    """
 
     kind: RelationKind
     subject: str
@@ -104,6 +109,14 @@ class Fact:
     """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
 
     ``values`` are its parts by name; ``spans`` the stretches that show it.
+
+    ========== ==========================================================================================================
+    rule       ``things`` (plural, "folders with a red label"), ``category``, ``label``, ``target`` ("the left drawer"),
+               ``place`` (a room's id). What it says is never broken in the film.
+    habit      ``person``, ``habit`` (base form, "wave on entering the kitchen"), ``place``. Kept at every occasion.
+    appointment ``people`` (ids, joined by a space), ``time`` ("10:30"), ``place``; ``kept`` "yes" once they have met.
+    number     ``what`` ("the number of office 14"), ``number``.
+    ========== ==========================================================================================================
     """
 
     id: str

@@ -11,9 +11,17 @@ from typing import Literal
 
 WIDTH, HEIGHT = 640, 360
 
-RoomKind = Literal["office", "kitchen", "library", "corridor"]
+RoomKind = Literal[
+    "office", "kitchen", "library", "corridor", "meeting room", "workshop", "entrance hall", "living room"
+]
 HairStyle = Literal["short", "long", "bun"]
-GestureKind = Literal["puts down", "takes", "drinks", "waves"]
+#: "takes" and "picks up" are one motion. Who gives and who receives reach for the same place at the same time.
+GestureKind = Literal[
+    "puts down", "takes", "picks up", "drinks", "waves", "sits down", "stands up", "puts on", "takes off", "gives",
+    "receives", "opens", "closes",
+]  # fmt: skip
+#: What can be carried; a hat and a scarf can be worn too.
+PropKind = Literal["folder", "cup", "book", "box", "bag", "key", "umbrella", "hat", "scarf", "letter"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +52,21 @@ class Actor:
 
 @dataclass(frozen=True, kw_only=True)
 class Prop:
-    """A thing that is carried and put down."""
+    """A thing that is carried and put down; ``category`` is a ``PropKind``, ``label`` the colour of a label on it."""
 
     name: str
     category: str
     colour: str
+    label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read."""
+    """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read.
+
+    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``sets.plan_of``. Rooms of variant 0
+    are the four of the sample film, without seats, drawers and hooks.
+    """
 
     kind: RoomKind
     name: str
@@ -61,6 +74,7 @@ class Room:
     notes: tuple[str, ...] = ()
     clock: str = ""
     seed: int = 0
+    variant: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +89,15 @@ class Walk:
 
 @dataclass(frozen=True, kw_only=True)
 class Gesture:
-    """Something done while standing. ``facing`` is 1 to the right, -1 to the left.
+    """Something done between walks. ``facing`` is 1 to the right, -1 to the left.
 
-    ``place`` is where the hand goes when it takes a thing or puts it down: that thing's lower middle in pixels.
+    ``place`` is where the hand goes when it takes a thing, puts it down, gives or receives it (that thing's lower middle
+    in pixels), or opens and closes something (its handle). Whoever "sits down" sits until a "stands up"; whoever "stands
+    up" without having sat down in the shot sat from its start.
+
+    ``prop`` is the thing that is taken, received or put on: the hand reaches for it by where it is held.
+
+    What changes at a gesture changes in its middle: a ``Carry``, ``Resting``, ``Wear`` ends there and another begins.
     """
 
     start: float
@@ -86,6 +106,7 @@ class Gesture:
     label: str
     facing: int
     place: tuple[float, float] | None = None
+    prop: Prop | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +130,28 @@ class Carry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wear:
+    """A stretch during which an actor wears a hat or a scarf."""
+
+    start: float
+    end: float
+    prop: Prop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """A stretch during which something of the room stands open: ``target`` is a name of the room's plan.
+
+    It opens in the first half second, unless it is open when the shot begins, and closes in the last one, unless it is
+    open when the shot ends.
+    """
+
+    start: float
+    end: float
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resting:
     """A stretch during which a prop lies somewhere; ``place`` is its lower middle in pixels."""
 
@@ -126,6 +169,7 @@ class Performance:
     walks: tuple[Walk, ...]
     gestures: tuple[Gesture, ...] = ()
     carries: tuple[Carry, ...] = ()
+    wears: tuple[Wear, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +183,7 @@ class Shot:
     resting: tuple[Resting, ...] = ()
     lines: tuple[Line, ...] = ()
     captions: tuple[tuple[float, float, str], ...] = ()
+    openings: tuple[Opening, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

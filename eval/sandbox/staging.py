@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from eval.sandbox.drawing.figures import Arm, Pose, arm_towards
-from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Resting, Shot, Walk
+from eval.sandbox.drawing.things import grip_of
+from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Prop, Resting, Shot, Walk, Wear
 
 _SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR
 _NEAR = 330.0
@@ -18,6 +19,11 @@ _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person ca
 _HANGING = Arm(upper=0.04, fore=0.14)
 _CARRYING = Arm(upper=0.25, fore=1.35)
 _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
+_AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
+_AT_THE_NECK = Arm(upper=0.75, fore=2.3)
+_HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's
+_LINGERING = frozenset({"opens", "closes", "gives", "receives"})  #: gestures in which the hand stays for a while
+_OPENING = 0.5  #: seconds in which a drawer opens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +46,17 @@ def people_at(shot: Shot, time: float) -> list[Stance]:
 def resting_at(shot: Shot, time: float) -> list[Resting]:
     """The things that lie about ``time`` seconds into the shot."""
     return [item for item in shot.resting if item.start <= time < item.end]
+
+
+def open_at(shot: Shot, time: float) -> dict[str, float]:
+    """What stands open ``time`` seconds into the shot, and how far: 0 to 1."""
+    found: dict[str, float] = {}
+    for item in shot.openings:
+        if item.start <= time < item.end:
+            since = 1.0 if item.start <= 0 else (time - item.start) / _OPENING
+            until = 1.0 if item.end >= shot.duration else (item.end - time) / _OPENING
+            found[item.target] = min(1.0, since, until)
+    return found
 
 
 def walked(performance: Performance, time: float) -> float:
@@ -73,20 +90,42 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     line = next((line for line in shot.lines if line.speaker == performance.actor and _now(line, time)), None)
     gesture = next((gesture for gesture in performance.gestures if _now(gesture, time)), None)
     carry = next((carry for carry in performance.carries if _now(carry, time)), None)
-    reach = _reach(gesture, carry, feet, size * performance.actor.look.height, time) if gesture else None
+    worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
+    seated, seat_facing = _seated(performance, time)
+    body = _Body(feet=feet, height=size * performance.actor.look.height, seated=seated)
+    reach = _reach(gesture, carry, body, time) if gesture else None
     pose = Pose(
-        facing=_facing(performance, walk, line, gesture, time),
+        facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
         phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
         arm=_arm(walk, line, gesture, carry, time) if reach is None else reach,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
+        seated=seated,
+        hat=worn.get("hat"),
+        scarf=worn.get("scarf"),
     )
     return Stance(actor=performance.actor, feet=feet, size=size, pose=pose)
 
 
-def _now(stretch: Gesture | Line | Carry, time: float) -> bool:
+def _now(stretch: Gesture | Line | Carry | Wear, time: float) -> bool:
     return stretch.start <= time < stretch.end
+
+
+def _seated(performance: Performance, time: float) -> tuple[float, int]:
+    """How far the actor sits, 0 to 1, and to which side; the side is 0 for an upright actor."""
+    changes = sorted(
+        (gesture for gesture in performance.gestures if gesture.kind in {"sits down", "stands up"}),
+        key=lambda gesture: gesture.start,
+    )
+    begun = [gesture for gesture in changes if gesture.start <= time]
+    if not begun:
+        return (1.0, changes[0].facing) if changes and changes[0].kind == "stands up" else (0.0, 0)
+    last = begun[-1]
+    part = min(1.0, (time - last.start) / (last.end - last.start))
+    amount = part * part * (3 - 2 * part)
+    amount = amount if last.kind == "sits down" else 1 - amount
+    return amount, last.facing if amount > 0 else 0
 
 
 def _feet(performance: Performance, time: float) -> tuple[float, float]:
@@ -136,13 +175,31 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, carry: C
     return None if walk is not None else base
 
 
-def _reach(gesture: Gesture, carry: Carry | None, feet: tuple[float, float], height: float, time: float) -> Arm | None:
-    """The arm on its way to a thing and back, or None when the gesture has no place."""
+@dataclass(frozen=True, kw_only=True)
+class _Body:
+    """Where an actor is and how tall (pixels), and how far they sit (0 to 1)."""
+
+    feet: tuple[float, float]
+    height: float
+    seated: float
+
+
+def _reach(gesture: Gesture, carry: Carry | None, body: _Body, time: float) -> Arm | None:
+    """The arm on its way to a place and back, or None when the gesture has no place."""
     if gesture.place is None:
         return None
     part = (time - gesture.start) / (gesture.end - gesture.start)
-    there = arm_towards(gesture.place, feet, height, gesture.facing)
-    return _between(_CARRYING if carry else _HANGING, there, math.sin(math.pi * part))
+    grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(_handled(gesture, carry))
+    sunk = Pose(facing=gesture.facing, seated=body.seated).sunk
+    there = arm_towards(gesture.place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk)
+    amount = math.sin(math.pi * part)
+    if gesture.kind in _LINGERING:
+        amount = min(1.0, 1.3 * amount)
+    return _between(_CARRYING if carry else _HANGING, there, amount)
+
+
+def _handled(gesture: Gesture, carry: Carry | None) -> Prop | None:
+    return carry.prop if carry else gesture.prop
 
 
 def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
@@ -153,6 +210,9 @@ def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
         return _between(base, up, amount)
     if gesture.kind == "drinks":
         return _between(base, _AT_THE_MOUTH, amount)
+    if gesture.kind in {"puts on", "takes off"}:
+        scarf = gesture.prop is not None and gesture.prop.category == "scarf"
+        return _between(base, _AT_THE_NECK if scarf else _AT_THE_HEAD, amount)
     return base
 
 

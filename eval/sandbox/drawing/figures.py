@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eval.sandbox.drawing.clothes import paint_hat, paint_scarf
 from eval.sandbox.drawing.palette import COLOURS, HAIRS, SKINS, hexa, shade
 from eval.sandbox.drawing.sheet import Point, Sheet
+from eval.sandbox.drawing.things import GRIP, WHITE, grip_of, paint_prop
 from eval.sandbox.script import Look, Prop
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
 
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
 _UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
-_WHITE = hexa("#f0ece2")  #: of shirts and paper
-_GRIP = (4.0, 12.0)  #: from the hand to the lower middle of what it holds: pixels forwards and down
+_SEATED_THIGH = 1.45  #: radians
 _SHOULDER, _HEAD = 0.795, 0.91
 _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
 
@@ -37,7 +38,7 @@ class Arm:
 class Pose:
     """How a person stands: ``facing`` 1 right or -1 left, ``stride`` 0 (standing) to 1, ``phase`` of the gait.
 
-    ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open).
+    ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
     """
 
     facing: int
@@ -46,14 +47,23 @@ class Pose:
     arm: Arm | None = None
     mouth: float = 0.0
     holds: Prop | None = None
+    seated: float = 0.0
+    hat: Prop | None = None
+    scarf: Prop | None = None
+
+    @property
+    def sunk(self) -> float:
+        """How much lower the shoulders are than those of a standing person, in heights of the person."""
+        return _THIGH * (1 - math.cos(_SEATED_THIGH * self.seated))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Painted:
-    """What came to stand where: the person's box and that of the thing in hand, in pixels of the frame."""
+    """What came to stand where: the person's box and those of the things in hand and worn, in pixels of the frame."""
 
     person: Box | None
     held: Box | None
+    worn: tuple[tuple[Prop, Box], ...] = ()
 
 
 def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float) -> Painted:
@@ -66,14 +76,29 @@ def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float)
     _paint_leg(sheet, look, pose, ankles[1], hip, far=True)
     _paint_leg(sheet, look, pose, ankles[0], hip, far=False)
     _paint_body(sheet, look, pose, hip, lift)
-    _paint_head(sheet, look, pose, lift)
+    worn = _paint_head(sheet, look, pose, lift)
     hand = _paint_arm(sheet, look, pose, lift, far=False)
     person = sheet.stamp(frame)
     held = None
     if pose.holds is not None:
         grip = (feet[0] + hand[0] * sheet.size, feet[1] - hand[1] * sheet.size)
-        held = paint_prop(frame, pose.holds, (grip[0] + _GRIP[0] * pose.facing, grip[1] + _GRIP[1]))
-    return Painted(person=person, held=held)
+        forward, down = grip_of(pose.holds)
+        held = paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))
+    return Painted(person=person, held=held, worn=_inside(worn, frame) if person is not None else ())
+
+
+def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> tuple[tuple[Prop, Box], ...]:
+    """The boxes that lie in the frame, cut to it."""
+    height, width = frame.shape[:2]
+    cut = [
+        (
+            prop,
+            Box(x1=max(0.0, box.x1), y1=max(0.0, box.y1), x2=min(float(width), box.x2), y2=min(float(height), box.y2)),
+        )
+        for prop, box in worn
+        if 0 < (box.x1 + box.x2) / 2 < width
+    ]
+    return tuple(cut)
 
 
 def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
@@ -88,13 +113,14 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
     frame[y1:y2, x1:x2] = (frame[y1:y2, x1:x2] * dark[:, :, None]).astype(np.uint8)
 
 
-def arm_towards(thing: Point, feet: Point, height: float, facing: int) -> Arm:
+def arm_towards(thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0) -> Arm:
     """The arm that holds a thing at this place, as far as it reaches: two links and the law of cosines.
 
-    ``thing`` is the thing's lower middle, ``feet`` and ``height`` are the person's; all in pixels.
+    ``thing`` is the thing's lower middle, ``grip`` how far that is from the hand, ``feet`` and ``height`` are the person's;
+    all in pixels. ``sunk`` as in ``Pose``.
     """
-    forward = (facing * (thing[0] - feet[0]) - _GRIP[0]) / height - _NEAR_SHOULDER[0]
-    down = _NEAR_SHOULDER[1] - (feet[1] - thing[1] + _GRIP[1]) / height
+    forward = (facing * (thing[0] - feet[0]) - grip[0]) / height - _NEAR_SHOULDER[0]
+    down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
     near, far = _UPPER_ARM, _FOREARM + _PALM
     reach = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
     aim = math.atan2(forward, down)
@@ -111,6 +137,9 @@ class _Leg:
 
 def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
     """The hip's height over the floor, and the near and the far leg."""
+    if pose.seated > 0:
+        bent = _Leg(thigh=_SEATED_THIGH * pose.seated, shin=0.0)
+        return _THIGH * math.cos(bent.thigh) + _SHIN + _ANKLE, (bent, bent)
     legs = []
     for half in (0.0, math.pi):
         swing = pose.phase + half
@@ -142,7 +171,7 @@ def _paint_leg(sheet: Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, f
 def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -> None:
     coat, side = COLOURS[look.coat], pose.facing
     sway = 0.012 * pose.stride * math.sin(pose.phase)
-    hem = hip - 0.07
+    hem = hip - 0.07 * (1 - 0.75 * pose.seated)
     sheet.hull(
         [
             ((-0.078, _SHOULDER + lift - 0.015), 0.03),
@@ -180,12 +209,13 @@ def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -
             (front + 0.05, _SHOULDER + lift + 0.016),
             (front, _SHOULDER + lift - 0.07),
         ],
-        _WHITE,
+        WHITE,
         flat=True,
     )
 
 
-def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> None:
+def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple[Prop, Box]]:
+    """Paint the head, and what is worn on it and around the neck; returns the boxes of that in pixels of the frame."""
     skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
     x, y = side * 0.014, _HEAD + lift
     if look.hair_style == "long":
@@ -212,6 +242,12 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> None:
     mouth = (x + side * 0.034, y - 0.037)
     gap = 0.003 + 0.009 * pose.mouth
     sheet.hull([((mouth[0] - 0.014, mouth[1]), gap), ((mouth[0] + 0.012, mouth[1]), gap)], hexa("#8c3f38"), flat=True)
+    worn = []
+    if pose.scarf is not None:
+        worn.append((pose.scarf, paint_scarf(sheet, pose.scarf, (0.0, _SHOULDER + lift + 0.012), side)))
+    if pose.hat is not None:
+        worn.append((pose.hat, paint_hat(sheet, pose.hat, (x, y), side)))
+    return worn
 
 
 def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
@@ -227,19 +263,3 @@ def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) 
     sheet.hull([(shoulder, 0.04), (elbow, 0.032)], cloth)
     sheet.hull([(elbow, 0.032), (wrist, 0.026)], cloth)
     return hand
-
-
-def paint_prop(frame: Image, prop: Prop, place: Point) -> Box | None:
-    """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box."""
-    sheet = Sheet(place, 60.0)
-    colour = COLOURS[prop.colour]
-    if prop.category == "cup":
-        sheet.hull([((0.1, 0.17), 0.07)], shade(colour, 0.8))
-        sheet.polygon([(-0.1, 0.0), (0.1, 0.0), (0.13, 0.3), (-0.13, 0.3)], colour)
-        sheet.hull([((-0.1, 0.3), 0.03), ((0.1, 0.3), 0.03)], hexa("#5b3a22"), flat=True)
-    else:
-        sheet.polygon([(-0.4, 0.0), (0.36, 0.0), (0.42, 0.52), (-0.34, 0.52)], shade(colour, 0.62), flat=True)
-        sheet.polygon([(-0.36, 0.04), (0.36, 0.04), (0.42, 0.55), (-0.3, 0.55)], _WHITE, flat=True)
-        sheet.polygon([(-0.4, 0.0), (0.34, 0.0), (0.38, 0.46), (-0.36, 0.46)], colour)
-        sheet.polygon([(-0.18, 0.2), (0.16, 0.2), (0.17, 0.34), (-0.17, 0.34)], _WHITE, flat=True)
-    return sheet.stamp(frame)

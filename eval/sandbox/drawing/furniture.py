@@ -14,6 +14,7 @@ DARK_WOOD = hexa("#5d3f2a")
 METAL = hexa("#b9bec4")
 INK = hexa("#22262c")
 PAPER = hexa("#f6f4ee")
+_FELT = hexa("#22408c")
 _AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
 
@@ -75,9 +76,14 @@ def board(canvas: Canvas, lines: tuple[str, ...], x: float, y: float, width: flo
     canvas.rectangle(x + 8, y + height + 2, width - 16, 5, hexa("#9aa0a6"), radius=2)
     step = height / (len(lines) + 0.4)
     return [
-        canvas.text(line, x + width / 2, y + step * (number + 0.7), min(19, step * 0.62), hexa("#22408c"))
+        canvas.text(line, x + width / 2, y + step * (number + 0.7), min(19, step * 0.62, _fitting(line, width)), _FELT)
         for number, line in enumerate(lines)
     ]
+
+
+def _fitting(line: str, width: float) -> float:
+    """The height of letters at which a line fits a board."""
+    return (width - 10) / (0.6 * max(1, len(line)))
 
 
 def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16, height: float = 52) -> None:

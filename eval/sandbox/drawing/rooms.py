@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from eval.sandbox.drawing import furniture
 from eval.sandbox.drawing.canvas import Canvas
+from eval.sandbox.drawing.interiors import paint_interior
 from eval.sandbox.drawing.palette import hexa, shade
+from eval.sandbox.drawing.written import Backdrop, WrittenText
 from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
-from world_api.core.boxes import Box
-from world_api.core.ports import Image
 
 FLOOR = 236  #: pixels from the top to where the wall meets the floor
 DESK_TOP = (438.0, 246.0)  #: where things lie on the office's desk
 TABLE_TOP = (398.0, 238.0)  #: where things lie on the library's table
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrittenText:
-    """A line that can be read in a picture, and where its ink is."""
-
-    text: str
-    box: Box
-
-
-@dataclass(frozen=True, kw_only=True)
-class Backdrop:
-    """An empty room or a card: the picture and everything written in it."""
-
-    image: Image
-    texts: tuple[WrittenText, ...]
-
-
 def paint_room(room: Room) -> Backdrop:
-    """Paint a room; the same room always gives the same picture."""
+    """Paint a room; the same room always gives the same picture.
+
+    Raises:
+        KeyError: for a kind of which there is no variant 0.
+    """
     canvas = Canvas(WIDTH, HEIGHT)
-    texts = _PAINTERS[room.kind](canvas, room)
+    texts = paint_interior(canvas, room) if room.variant else _PAINTERS[room.kind](canvas, room)
     canvas.vignette()
     canvas.grain(room.seed)
     return Backdrop(image=canvas.image(), texts=tuple(texts))

@@ -1,0 +1,121 @@
+"""``videoworld eval run``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.core.faults import EvalFault
+from world_api.exposure.cli import JsonOption, command_app, show
+
+if TYPE_CHECKING:
+    from eval.runs.running.experiment import Outcome
+
+app = command_app()
+
+
+@app.command()
+def run(
+    what: Annotated[
+        Path | None,
+        typer.Argument(metavar="CONFIG.yaml|RUN", help="A configuration, or the folder of a run that is to go on."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Put something else into the configuration; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="RUN", help="The run's folder; by default runs/NAME.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
+    ] = False,
+    pilot: Annotated[
+        Path | None,
+        typer.Option("--pilot", metavar="RUN", help="With --dry-run: take costs per question from that run."),
+    ] = None,
+    effect: Annotated[
+        float,
+        typer.Option("--effect", min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
+    ] = 0.1,
+    example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments, and leave.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an experiment; run it again and it goes on where it stopped.
+
+    Finished questions are never asked again. Ctrl-C waits for what is under way.
+    """
+    if example:
+        from eval.runs.configuration.example import EXAMPLE
+
+        sys.stdout.write(EXAMPLE)
+        return
+    from eval.runs.running.experiment import given, run_experiment
+    from eval.runs.running.showing import shown
+    from eval.runs.scoring import score_run
+    from eval.scoring.judging.choosing import judge_of
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+
+    if what is None:
+        raise EvalFault(
+            "configuration_missing", "no configuration is given", hint="`videoworld eval run --example` prints one"
+        )
+    clock = SystemClock()
+    found = given(what, overrides=tuple(settings or ()), out=out)
+    if dry_run:
+        from eval.runs.planning.estimating import estimate
+
+        told = estimate(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
+        show(told.record(), as_json=as_json, text=told.text)
+        return
+    _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
+    with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
+        outcome = run_experiment(found, clock=clock, environment=os.environ, shown=watch, building=bars)
+    part = found.configuration.document.judge
+    judge = judge_of(
+        part.model if part is not None else None,
+        record=outcome.folder.verdicts,
+        clock=clock,
+        environment=os.environ,
+    )
+    scored = score_run(outcome.folder, judge=judge)
+    record: dict[str, Any] = outcome.record() | {"scored": scored.record()}
+    show(record, as_json=as_json, text=lambda: _text(outcome))
+    _leave(outcome, as_json=as_json)
+
+
+def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
+    if looks and not yes:
+        raise EvalFault(
+            "consent_needed",
+            "the configuration has a model look at frames, which are sent to the endpoint",
+            hint="see with --dry-run what that may take, then add --yes",
+        )
+
+
+def _text(outcome: Outcome) -> str:
+    from eval.runs.running.showing import head_of, line_of
+
+    lines = [line_of(outcome.tally)]
+    if outcome.complete:
+        lines.append(f"next: videoworld eval report {outcome.folder.root}")
+    else:
+        lines.append(f"{head_of(outcome.tally)}; go on with: videoworld eval run {outcome.folder.root}")
+    return "\n".join(lines)
+
+
+def _leave(outcome: Outcome, *, as_json: bool) -> None:
+    """End with the status of how it ended."""
+    if outcome.ended.interrupted:
+        raise KeyboardInterrupt
+    fault = outcome.ended.fault
+    if fault is not None:
+        if as_json:
+            raise typer.Exit(1)  # the record tells it
+        raise fault

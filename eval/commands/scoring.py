@@ -1,0 +1,56 @@
+"""``videoworld eval score``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from world_api.exposure.cli import JsonOption, command_app, show
+
+if TYPE_CHECKING:
+    from eval.runs.scoring import Scored
+
+app = command_app()
+
+
+@app.command()
+def score(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Who judges open answers: a model on the endpoint of OPENAI_BASE_URL, or words. "
+            "Without it: the verdicts that the run keeps, else words.",
+        ),
+    ] = None,
+    judge_prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+
+    What a judge says is kept in the run, and is not asked again.
+    """
+    from eval.runs.places import RunFolder
+    from eval.runs.scoring import score_run
+    from eval.scoring.judging.choosing import judge_of
+    from world_api.backends.clocks import SystemClock
+
+    folder = RunFolder(run)
+    judge = judge_of(
+        judge_model, prompt=judge_prompt, record=folder.verdicts, clock=SystemClock(), environment=os.environ
+    )
+    scored = score_run(folder, judge=judge)
+    show(scored.record(), as_json=as_json, text=lambda: _text(scored))
+
+
+def _text(scored: Scored) -> str:
+    who = ", ".join(f"{name} {count:,}" for name, count in scored.scorers.items())
+    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'nobody'}"]
+    lines += [f"counted as wrong, since it cannot be read: {name}" for name in scored.damaged]
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""What of a dataset is here: its videos, their worlds, and what that leaves to be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from eval.datasets.items import Dataset, VideoFile
+from eval.datasets.texts.worlds import PROFILE
+from world_api.core.faults import StoreFault
+
+#: other: a world of that id was made from another file; late: a question looks at times after its end.
+WorldState = Literal["there", "missing", "other", "unfinished", "damaged"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What a check found. Videos and worlds by id; ``late`` are questions about times that the world does not have."""
+
+    dataset: Dataset
+    store: Path
+    worlds: Mapping[str, WorldState]
+    profiles: Mapping[str, str]
+    late: tuple[str, ...] = ()
+    unknown_domains: tuple[str, ...] = field(default=())
+
+    def videos(self) -> tuple[str, ...]:
+        """The ids of the videos that are asked about."""
+        return tuple(sorted({item.video_id for item in self.dataset.items}))
+
+    def worlds_in(self, state: WorldState) -> list[str]:
+        """The ids of the worlds in a state."""
+        return [video_id for video_id, found in self.worlds.items() if found == state]
+
+    def askable(self) -> int:
+        """How many questions can be asked now: their video or their world is here."""
+        missing = set(self.dataset.missing)
+        return sum(item.video_id not in missing or self.worlds[item.video_id] == "there" for item in self.dataset.items)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        data = self.dataset
+        videos = [data.videos[video_id] for video_id in self.videos() if video_id in data.videos]
+        states = Counter(self.worlds.values())
+        return {
+            "name": data.name,
+            "hash": data.hash,
+            "protocol": {key: data.protocol[key] for key in ("name", "hash") if key in data.protocol} or None,
+            "questions": len(data.items),
+            "askable": self.askable(),
+            "kinds": _counted(item.question.kind for item in data.items),
+            "domains": _counted(item.domain for item in data.items),
+            "contents": _counted(item.content for item in data.items),
+            "splits": _counted(item.split for item in data.items),
+            "as_of": sum(item.question.as_of is not None for item in data.items),
+            "with_evidence": sum(bool(item.spans) for item in data.items),
+            "left_out": {"questions": len(data.left_out), "reasons": _counted(item.reason for item in data.left_out)},
+            "late": list(self.late),
+            "unknown_domains": list(self.unknown_domains),
+            "videos": {
+                "asked_about": len(self.videos()),
+                "there": sum(video.is_there and video.text is None for video in videos),
+                "texts": sum(video.text is not None for video in videos),
+                "with_subtitles": sum(video.subtitles is not None for video in videos),
+                "missing": list(data.missing),
+                "missing_hash": data.missing_hash,
+            },
+            "worlds": {
+                "store": str(self.store),
+                **{state: states.get(state, 0) for state in ("there", "missing", "other", "unfinished", "damaged")},
+                "profiles": dict(sorted(Counter(self.profiles.values()).items())),
+                "states": dict(self.worlds),
+            },
+        }
+
+
+def check(dataset: Dataset, store: Path) -> Checked:
+    """Look for a dataset's videos and worlds; nothing is built.
+
+    Raises:
+        StoreFault: ``bad_video_id``.
+    """
+    from tool_induction.domains.loading import packaged_domains
+
+    states: dict[str, WorldState] = {}
+    profiles: dict[str, str] = {}
+    ends: dict[str, float] = {}
+    for video_id in sorted({item.video_id for item in dataset.items}):
+        video = dataset.videos.get(video_id, VideoFile(video_id=video_id))
+        states[video_id] = _state(store, video, profiles, ends)
+    late = [
+        item.id
+        for item in dataset.items
+        if item.video_id in ends and any(span.start > ends[item.video_id] for span in item.spans)
+    ]
+    known = set(packaged_domains())
+    unknown = sorted({item.domain for item in dataset.items if item.domain and item.domain not in known})
+    return Checked(
+        dataset=dataset,
+        store=store,
+        worlds=states,
+        profiles=profiles,
+        late=tuple(late),
+        unknown_domains=tuple(unknown),
+    )
+
+
+def _state(store: Path, video: VideoFile, profiles: dict[str, str], ends: dict[str, float]) -> WorldState:
+    from world_api.world.disk.manifest import read_manifest
+    from world_api.world.disk.stored import world_folder
+
+    try:
+        manifest = read_manifest(world_folder(store, video.video_id))
+    except StoreFault as fault:
+        if fault.code == "bad_video_id":
+            raise
+        return "missing" if fault.code == "no_such_world" else "damaged"
+    profiles[video.video_id] = manifest.profile
+    ends[video.video_id] = manifest.video.duration
+    if video.text is not None:
+        same = manifest.profile == PROFILE and manifest.source.sha256 == video.text.sha256
+        return "there" if same else "other"
+    size = _size(video.path)
+    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    if manifest.profile == PROFILE or (size is not None and size != manifest.source.bytes):
+        return "other"
+    return "there" if manifest.complete else "unfinished"
+
+
+def _size(path: Path | None) -> int | None:
+    try:
+        return path.stat().st_size if path is not None else None
+    except OSError:
+        return None
+
+
+def _counted(values: Iterable[str | None]) -> dict[str, int]:
+    return dict(sorted(Counter("none" if value is None else value for value in values).items()))

@@ -1,0 +1,131 @@
+"""The protocol of a benchmark, fixed in a file that is shipped with the project: ``protocols/NAME.yaml``.
+
+It says how questions map to task domains, which scorer an answer is put to, whose judge there is, how far a question may see,
+which baselines see no video, and which published figures stand beside ours, with model, budget and source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from controller.questions import Kind
+from eval.datasets.reading import bad
+from tool_induction.domains.yaml_text import read_yaml
+
+SCHEMA_VERSION = 1
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Origin(_Part):
+    """Where the annotations come from: ``files`` by name, as their authors publish them."""
+
+    files: list[str]
+    url: str
+    paper: str
+    licence: str = "see the dataset's page"
+
+
+class Rule(_Part):
+    """A rule: questions that begin with, or hold, one of these words, or carry one of these labels, belong to ``domain``."""
+
+    domain: str | None
+    begins: list[str] = []
+    holds: list[str] = []
+    labels: dict[str, list[str]] = {}
+
+    def fits(self, text: str, labels: Mapping[str, Any]) -> bool:
+        """Whether a question (in lower case, words apart by one space, one space around) is of it."""
+        if any(text.startswith(f" {word} ") for word in self.begins) or any(f" {word} " in text for word in self.holds):
+            return True
+        return any(set(_listed(labels.get(name))) & set(values) for name, values in self.labels.items())
+
+
+class Domains(_Part):
+    """How questions map to task domains: the first rule that fits. A file of labels, where the user has one, goes first."""
+
+    rules: list[Rule]
+    otherwise: str | None = None
+
+
+class Judge(_Part):
+    """The judges of open answers: the project's own, and that of the authors, whose prompt is read from a file the user has."""
+
+    own: bool = True
+    published: str = ""
+
+
+class Figure(_Part):
+    """A published figure: accuracy in percent, of which system with which model, on what, at which budget, and where it is told."""
+
+    system: str
+    model: str
+    accuracy: float
+    on: str
+    budget: str
+    source: str
+
+
+class Protocol(_Part):
+    """A whole protocol file."""
+
+    schema_version: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+    title: str
+    origin: Origin
+    scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.registry`` has them
+    judge: Judge | None = None
+    as_of: str = "the whole video"
+    domains: Domains
+    blind: list[str]
+    chance: str
+    published: list[Figure]
+    notes: list[str] = []
+
+    def domain_of(self, question: str, labels: Mapping[str, Any]) -> str | None:
+        """The task domain of a question, None where it fits none."""
+        words = "".join(item if item.isalnum() else " " for item in question.casefold())
+        text = f" {' '.join(words.split())} "
+        found = next((rule for rule in self.domains.rules if rule.fits(text, labels)), None)
+        return self.domains.otherwise if found is None else found.domain
+
+
+def packaged_protocols() -> list[str]:
+    """The names of the protocols that are shipped."""
+    folder = files("eval.datasets") / "protocols"
+    return sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
+
+
+@cache
+def load_protocol(name: str) -> Protocol:
+    """A shipped protocol.
+
+    Raises:
+        EvalFault: ``bad_dataset``: it is damaged.
+    """
+    content = (files("eval.datasets") / "protocols" / f"{name}.yaml").read_bytes()
+    try:
+        return Protocol.model_validate(read_yaml(content, f"{name}.yaml").value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise bad(f"protocol {name}: {where}: {first['msg']}", "install the project again") from None
+
+
+def protocol_hash(name: str) -> str:
+    """The hash of a protocol file's bytes."""
+    return hashlib.sha256((files("eval.datasets") / "protocols" / f"{name}.yaml").read_bytes()).hexdigest()
+
+
+def _listed(value: object) -> list[str]:
+    if isinstance(value, list | tuple):
+        return [str(item) for item in value]
+    return [] if value is None else [str(value)]

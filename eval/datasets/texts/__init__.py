@@ -1,0 +1,1 @@
+"""Dialogues in place of videos: their words, and the worlds that are written from them."""

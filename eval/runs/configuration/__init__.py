@@ -1,0 +1,1 @@
+"""The configuration of an experiment: a YAML file, checked, with every fault at its line."""

@@ -1,0 +1,144 @@
+"""The lines of a run's files: finished samples, scores, questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from eval.runs.places import SCHEMA_VERSION
+from eval.scoring.score import Score
+from world_api.core.canonical import parse_json
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.world.disk.files import open_regular
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a sample really cost, so that a run that goes on knows what was spent: tokens, and USD where a price is known."""
+
+    tokens: int = 0
+    money: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleLine:
+    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none."""
+
+    sample: str
+    cell: str
+    item: str
+    episode: str | None
+    fault: Mapping[str, str] | None = None
+    cost: Cost = field(default_factory=Cost)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreLine:
+    """The score of a sample."""
+
+    sample: str
+    correct: bool
+    score: float
+    scorer: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sample: str, score: Score) -> ScoreLine:
+        """The line of a score."""
+        return cls(
+            sample=sample, correct=score.correct, score=score.score, scorer=score.scorer, details=dict(score.details)
+        )
+
+    def as_score(self) -> Score:
+        """What a scorer said."""
+        return Score(correct=self.correct, score=self.score, scorer=self.scorer, details=self.details)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemLine:
+    """A question of a run, with the dataset it is of; ``item`` as ``eval.datasets`` writes one."""
+
+    dataset: str
+    item: dict[str, Any]
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+class LineFile(Generic[Kind]):
+    """A file of lines of one kind. A last line without its end was never one."""
+
+    def __init__(self, path: Path, kind: type[Kind]) -> None:
+        self._path = path
+        self._adapter: TypeAdapter[Kind] = TypeAdapter(kind)
+
+    def __iter__(self) -> Iterator[Kind]:
+        """The lines; of a file that is not there, none.
+
+        Raises:
+            EvalFault: ``run_damaged``, with the line; ``other_schema_version``.
+        """
+        if not self._path.exists():
+            return
+        try:
+            with open_regular(self._path) as file:
+                for number, data in enumerate(file, start=1):
+                    if data.endswith(b"\n"):
+                        yield self._read(data, number)
+        except OSError as error:
+            raise EvalFault("run_damaged", f"cannot read {self._path.name}: {error.strerror}") from None
+
+    def _read(self, data: bytes, number: int) -> Kind:
+        try:
+            record = parse_json(data.decode())
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise damaged(f"line {number} of {self._path.name} is not a JSON object")
+        check_version(record, f"line {number} of {self._path.name}")
+        record.pop("schema_version")
+        try:
+            return self._adapter.validate_python(record)
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise damaged(f"line {number} of {self._path.name} is not whole: {where}") from None
+
+
+def check_version(record: Mapping[str, Any], where: str) -> None:
+    """Refuse what another version wrote.
+
+    Raises:
+        EvalFault: ``other_schema_version``.
+    """
+    version = record.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise EvalFault(
+            "other_schema_version",
+            f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
+            hint="read it with the version of video-world-api that wrote it",
+        )
+
+
+def told(fault: VideoWorldError) -> dict[str, str]:
+    """What a line keeps of a fault."""
+    return {"code": fault.code, "message": fault.message, "hint": fault.hint}
+
+
+def damaged(what: str) -> EvalFault:
+    """Something of a run that is not what was written."""
+    return EvalFault("run_damaged", what, hint="restore the file from a copy, or take the line away and run it again")

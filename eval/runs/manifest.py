@@ -1,0 +1,129 @@
+"""The manifest of a run: what the run is, whatever of it is finished."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from eval.runs.cells import Cell
+from eval.runs.lines import check_version, damaged
+from eval.runs.places import SCHEMA_VERSION
+from world_api.core.canonical import parse_json
+from world_api.core.faults import EvalFault
+from world_api.world.disk.files import open_regular, write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetRecord:
+    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there."""
+
+    hash: str
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    items: int = 0
+    missing: tuple[str, ...] = ()
+    missing_hash: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryRecord:
+    """A tool library of the run. ``of`` names the library of which it is an arm; ``made`` says that the run made it."""
+
+    hash: str
+    domain: str = ""
+    arm: str | None = None
+    of: str | None = None
+    seed: int | None = None
+    made: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """A whole manifest. ``worlds`` are hashes by video and by how the world was made."""
+
+    versions: Mapping[str, str]
+    model: str
+    rule_based: bool
+    name: str = ""
+    git: str | None = None
+    seeds: tuple[int, ...] = ()
+    budgets: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    primary: Mapping[str, str | None] | None = None
+    datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
+    libraries: Mapping[str, LibraryRecord] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
+    worlds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    prompts: str = ""  #: hash over the controller's prompts
+    loop: str = ""  #: hash of the code that ran the episodes; noted, and no part of what names a sample
+    overrides: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: what else of the configuration decides an episode
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **asdict(self),
+            "cells": [cell.record() for cell in self.cells],
+        }
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write it whole, or not at all.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    text = json.dumps(manifest.record(), indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, (text + "\n").encode())
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read it.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read()
+    except OSError as error:
+        raise EvalFault(
+            "no_such_run",
+            f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
+            hint="give the folder that `videoworld eval run` made",
+        ) from None
+    try:
+        record = parse_json(content.decode())
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise damaged(f"{path.name} is not a JSON object")
+    check_version(record, path.name)
+    record.pop("schema_version")
+    try:
+        cells = tuple(_cell(item) for item in record.pop("cells", ()))
+        manifest = _ADAPTER.validate_python({**record, "cells": ()})
+    except (ValidationError, TypeError, AttributeError) as error:
+        where = ".".join(map(str, error.errors()[0]["loc"])) if isinstance(error, ValidationError) else "cells"
+        raise damaged(f"{path.name} is not whole: {where}") from None
+    return replace(manifest, cells=cells)
+
+
+def _cell(record: Any) -> Cell:
+    given = dict(record)
+    name = given.pop("id", None)
+    cell = _CELL.validate_python(given)
+    if name != cell.id or not _FOLDER.fullmatch(cell.id):
+        raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
+    return cell
+
+
+#: Cells name folders, also those of a run that somebody else made.
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
+_ADAPTER = TypeAdapter(Manifest)
+_CELL = TypeAdapter(Cell)

@@ -1,0 +1,199 @@
+"""A whole run, from its configuration to its scores: what ``videoworld eval run`` does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.datasets.items import Item
+from eval.runs.configuration.reading import Configuration, read_configuration
+from eval.runs.lines import LineFile, ScoreLine
+from eval.runs.places import RunFolder
+from eval.runs.planning.plan import Plan, make_plan
+from eval.runs.running.conducting import Conductor, Ended, Limits, note_samples
+from eval.runs.running.hands import Hand, OwnHand, ProcessHand
+from eval.runs.running.opened import configuration_of
+from eval.runs.running.standing import Standing, standing_of
+from eval.runs.running.starting import begin, locked
+from eval.runs.running.tally import Tally
+from eval.runs.running.workshop import Asked, Workshop
+from eval.scoring.scorers import score_value
+from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.ports import Clock
+
+if TYPE_CHECKING:
+    from eval.runs.running.showing import Shown
+    from world_api.build.builder import Progress
+
+_FOR_ENDPOINTS = 8  #: questions under way at once, where nobody said how many
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a run is begun with: a configuration, or the folder of a run that goes on."""
+
+    configuration: Configuration
+    folder: RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run stands when this process leaves it."""
+
+    folder: RunFolder
+    tally: Tally
+    asked: int
+    adopted: int
+    again: int
+    ended: Ended
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sample is finished."""
+        return self.tally.done >= self.tally.planned
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        fault = self.ended.fault
+        return {
+            "run": str(self.folder.root),
+            "complete": self.complete,
+            "adopted": self.adopted,
+            "asked_again": self.again,
+            **self.tally.record(),
+            "stopped": None if fault is None else fault.record()["error"],
+            "interrupted": self.ended.interrupted,
+        }
+
+
+def given(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = None) -> Given:
+    """What a path means: a configuration, or the folder of a run.
+
+    Raises:
+        EvalFault: ``bad_override``, where a run that goes on is to be another one; what reading either raises.
+    """
+    if not path.is_dir():
+        configuration = read_configuration(path, overrides=overrides)
+        document = configuration.document
+        there = out or (
+            configuration.path(document.out)
+            if document.out is not None
+            else configuration.folder / "runs" / (document.name or path.stem)
+        )
+        return Given(configuration=configuration, folder=RunFolder(there))
+    if overrides or out is not None:
+        raise EvalFault(
+            "bad_override", "a run that goes on is what it was begun as", hint="give its configuration to change it"
+        )
+    folder = RunFolder(path)
+    return Given(configuration=configuration_of(folder), folder=folder)
+
+
+def run_experiment(
+    what: Given, *, clock: Clock, environment: Mapping[str, str], shown: Shown, building: Progress
+) -> Outcome:
+    """Build what is missing, ask what is not finished, and leave everything that was noted.
+
+    Raises:
+        EvalFault: ``run_busy``, ``run_changed``; what the plan refuses.
+        VideoWorldError: as building worlds and planning name it.
+    """
+    folder = what.folder
+    with locked(folder, sleep=time.sleep, clock=clock) as lock:
+        plan, workshop = make_plan(what.configuration, folder, clock=clock, environment=environment)
+        limits = _limits(plan, workshop)
+        begin(plan, folder, progress=building, clock=clock)
+        standing = standing_of(plan, folder)
+        note_samples(folder, standing.adopted)
+        tally = _tally(plan, folder, standing)
+        _tell(standing, tally, shown.say)
+        left = [sample for sample in plan.samples() if sample.key not in standing.finished]
+        with _hands(plan, workshop, folder, len(left), lock=lock, environment=environment) as hands:
+            conductor = Conductor(
+                folder, hands, tally=tally, limits=limits, right=_right(plan), clock=clock, show=shown.update,
+                say=shown.say,
+            )  # fmt: skip
+            ended = conductor.conduct(left) if left else Ended()
+    return Outcome(
+        folder=folder,
+        tally=tally,
+        asked=tally.asked,
+        adopted=len(standing.adopted),
+        again=len(standing.lost),
+        ended=ended,
+    )
+
+
+def _limits(plan: Plan, workshop: Workshop) -> Limits:
+    part = plan.configuration.document.limits
+    if part.money is not None and workshop.prices.of(workshop.model.name) is None:
+        raise plan.configuration.bad(
+            ("limits", "money"),
+            f"a limit of money needs the price of {workshop.model.name!r}",
+            hint="give `prices`, or no limit of money",
+        )
+    return Limits(money=part.money, failures=part.failures)
+
+
+@contextmanager
+def _hands(
+    plan: Plan, workshop: Workshop, folder: RunFolder, left: int, *, lock: int, environment: Mapping[str, str]
+) -> Iterator[list[Hand]]:
+    """As many as may ask at once; processes, where it is this machine that works."""
+    document = plan.configuration.document
+    busy = document.model == RULE_BASED
+    wanted = document.parallel or (len(os.sched_getaffinity(0)) if busy else _FOR_ENDPOINTS)
+    count = max(1, min(wanted, left))
+    hands: list[Hand]
+    if busy and count > 1:
+        processes = [ProcessHand(folder, lock=lock, environment=environment) for _ in range(count)]
+        for process in processes:
+            process.start()
+        hands = list(processes)
+    else:
+        hands = [OwnHand(workshop) for _ in range(count)]
+    try:
+        yield hands
+    finally:
+        for hand in hands:
+            hand.close()
+
+
+def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
+    """What is finished already, with the scores that are known of it."""
+    try:
+        known = {line.sample: line.correct for line in LineFile(folder.scores, ScoreLine)}
+    except EvalFault:
+        known = {}  # they are made again in the end
+    tally = Tally(planned=plan.count)
+    cells = {cell.id: cell for cell in plan.cells}
+    for key, line in standing.finished.items():
+        tally.add(cells[line.cell], line.cost, correct=known.get(key), failed=line.fault is not None)
+    return tally
+
+
+def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> None:
+    if tally.done:
+        say(f"{tally.done:,} of {tally.planned:,} questions were asked before and are kept")
+    if standing.adopted:
+        say(f"{len(standing.adopted):,} of them had been recorded and not noted")
+    if standing.lost:
+        say(f"{len(standing.lost):,} episodes are not there any more; their questions are asked again")
+
+
+def _right(plan: Plan) -> Callable[[Item, Asked], bool | None]:
+    protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
+
+    def right(item: Item, asked: Asked) -> bool | None:
+        try:
+            return score_value(item, asked.value, asked.answer, protocol=protocols.get(id(item), {})).correct
+        except VideoWorldError:
+            return None  # such as one that only a judge can score
+
+    return right

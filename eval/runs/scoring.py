@@ -1,0 +1,94 @@
+"""Scoring a run's episodes, again if need be; no model answers anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eval.runs.lines import SampleLine, ScoreLine
+from eval.runs.places import RunFolder
+from eval.runs.reading import Run, read_run
+from eval.scoring.port import AnswerJudge
+from eval.scoring.score import Score
+from eval.scoring.scorers import Answered, score_all
+from world_api.core.canonical import json_line
+from world_api.core.faults import EpisodeFault
+from world_api.world.disk.files import write_atomically
+
+#: Who scores a sample of which there is no episode to look at.
+NO_EPISODE = "none/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """How many samples were scored, by whom; ``damaged`` names those whose episode cannot be read."""
+
+    samples: int
+    right: int
+    scorers: Mapping[str, int] = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "samples": self.samples,
+            "right": self.right,
+            "scorers": dict(self.scorers),
+            "damaged": list(self.damaged),
+        }
+
+
+def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None) -> Scored:
+    """Score all finished samples of a run and write ``scores.jsonl``, whole or not at all; equal episodes, equal bytes.
+
+    A sample without an episode is wrong, for the reason of its fault; so is one whose episode cannot be read.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name.
+        BackendFault: what the judge's model names.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    run = read_run(folder.root)
+    scores: dict[str, Score] = {}
+    answers: dict[str, Answered] = {}
+    unreadable: list[str] = []
+    for cell, lines in run.by_cell():
+        protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
+        for line in lines:
+            try:
+                answers[line.sample] = _answered(run, line, protocol)
+            except _Without as reason:
+                scores[line.sample] = Score(
+                    correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": str(reason)}
+                )
+            except EpisodeFault as fault:
+                unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
+                scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
+    scores |= zip(answers, score_all(list(answers.values()), judge=judge), strict=True)
+    records = [ScoreLine.of(line.sample, scores[line.sample]).record() for line in run.samples]
+    write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
+    return Scored(
+        samples=len(scores),
+        right=sum(score.correct for score in scores.values()),
+        scorers=dict(sorted(Counter(score.scorer for score in scores.values()).items())),
+        damaged=tuple(unreadable),
+    )
+
+
+class _Without(Exception):
+    """There is no episode, and why."""
+
+
+def _answered(run: Run, line: SampleLine, protocol: Mapping[str, Any]) -> Answered:
+    """The answer of a sample.
+
+    Raises:
+        _Without: there is none.
+        EpisodeFault: the episode cannot be read.
+    """
+    episode = run.episode(line)
+    if episode is None:
+        raise _Without(line.fault["code"] if line.fault is not None else "no_episode")
+    return Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol)

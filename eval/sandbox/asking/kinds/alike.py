@@ -1,0 +1,65 @@
+"""Wrong options: other events of the film that read as likely as the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from eval.sandbox.asking.known import APART, does_so
+from eval.sandbox.asking.phrases import Say
+from eval.sandbox.facts import Event
+
+#: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
+RIGHT = 20.0
+_MOST_TAKEN = 40
+
+
+def alike(
+    right: Event, pool: Iterable[Event], anchors: Sequence[Event], say: Callable[[Event], Say]
+) -> list[list[Say]]:
+    """Those of the pool that read as likely as the right event: of its kind, and as near to what the question names.
+
+    In two tiers, those in the same room first. An event of another kind, or one that shares a person or a thing with the
+    question where the right one does not, would give the answer away.
+    """
+    tiers: tuple[list[Say], list[Say]] = ([], [])
+    for event in pool:
+        is_other = event is not right and event not in anchors and not says_the_same(event, right)
+        if is_other and event.kind == right.kind and _shares(event, anchors) == _shares(right, anchors):
+            tiers[event.place != right.place].append(say(event))
+    return [tier[:_MOST_TAKEN] for tier in tiers]
+
+
+def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
+    """Whether the doer, the other person and the thing of an event play in what the question names."""
+    people = {who for item in anchors for who in (item.actor, item.other)} - {""}
+    things = {item.thing for item in anchors} - {""}
+    return event.actor in people, event.other in people, event.thing in things
+
+
+def related(one: Event, other: Event) -> bool:
+    """Whether the same person or thing plays in both, so that one may follow from the other."""
+    mine = {one.actor, one.other, one.thing} - {""}
+    return bool(mine & {other.actor, other.other, other.thing})
+
+
+def says_the_same(one: Event, other: Event) -> bool:
+    """Whether what one says is true of the other too."""
+    return one.actor == other.actor and (does_so(one, other.verb_phrase) or does_so(other, one.verb_phrase))
+
+
+def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
+    """Of some events (in order of time) the one right before (-1) or right after (1) another; None where that is not clear."""
+    others = [item for item in events if item is not event]
+    if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):
+        return None  # something goes on meanwhile
+    if step < 0:
+        before = sorted((item for item in others if item.end <= event.start), key=lambda item: item.end)[-2:]
+        if not before or event.start - before[-1].end > RIGHT:
+            return None
+        is_clear = len(before) < 2 or (before[1].end - before[0].end >= APART and before[1].start > before[0].start)
+        return before[-1] if is_clear else None
+    after = sorted((item for item in others if item.start >= event.end), key=lambda item: item.start)[:2]
+    if not after or after[0].start - event.end > RIGHT:
+        return None
+    is_clear = len(after) < 2 or (after[1].start - after[0].start >= APART and after[1].end > after[0].end)
+    return after[0] if is_clear else None

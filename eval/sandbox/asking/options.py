@@ -1,0 +1,144 @@
+"""Wording a draft and choosing its options, so that nothing but the film tells which is right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controller.questions import Question
+from eval.sandbox.asking.drafts import Draft
+from eval.sandbox.asking.phrases import Unsayable, Wording
+from tool_induction.domains.guard import PLACEHOLDER
+from world_api.core.lexicon import content_words
+
+#: A choice has four options where there are as many.
+_OPTIONS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worded:
+    """A question in words, with its answer."""
+
+    question: Question
+    answer: object
+
+
+class Deck:
+    """Positions of right options, dealt so that each comes equally often."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._left: dict[int, list[int]] = {}
+
+    def deal(self, options: int) -> int:
+        """The next position among so many."""
+        left = self._left.setdefault(options, [])
+        if not left:
+            left.extend(self._chance.sample(range(options), options))
+        return left.pop()
+
+
+def worded(draft: Draft, words: Wording, chance: random.Random, deck: Deck) -> Worded | None:
+    """The question in a language; None where its options would give it away or are too few.
+
+    Raises:
+        Unsayable: the language lacks a word for a part of it.
+    """
+    text = _filled(draft, words)
+    if draft.kind == "choice":
+        return _choice(draft, text, words, chance, deck)
+    if draft.kind == "order":
+        return _order(draft, text, words, chance)
+    return Worded(question=Question(text=text, kind=draft.kind), answer=draft.answer)
+
+
+def _filled(draft: Draft, words: Wording) -> str:
+    """The template with its slots filled; ``{events}`` is left for the order of the options."""
+    template = draft.template.zh if words.language == "zh" else draft.template.en
+    if not template:
+        raise Unsayable(draft.template.id)
+    return PLACEHOLDER.sub(
+        lambda match: match.group() if match.group(1) == "events" else draft.slots[match.group(1)](words), template
+    )
+
+
+def _order(draft: Draft, text: str, words: Wording, chance: random.Random) -> Worded | None:
+    in_order = [part(words) for part in draft.order]
+    shown = chance.sample(in_order, len(in_order))
+    if len(set(shown)) < len(shown):
+        return None
+    question = Question(text=text.replace("{events}", words.lettered(shown)), kind="order", options=tuple(shown))
+    return Worded(question=question, answer=[question.letters[shown.index(part)] for part in in_order])
+
+
+def _choice(draft: Draft, text: str, words: Wording, chance: random.Random, deck: Deck) -> Worded | None:
+    if draft.right is None:
+        return None
+    right = draft.right(words)
+    tiers = [_said(tier, words) for tier in draft.wrong]
+    if draft.is_fixed:
+        options = [words.answer(True), words.answer(False)]
+        return _lettered(text, options, right)
+    pool = [(number, part) for number, tier in enumerate(tiers) for part in _distinct(tier, right)]
+    wrong = _as_likely(text, right, pool, chance, fewest=draft.fewest)
+    if not wrong:
+        return None
+    options = chance.sample(wrong, len(wrong))
+    options.insert(deck.deal(len(options) + 1), right)
+    return _lettered(text, options, right)
+
+
+def _lettered(text: str, options: Sequence[str], right: str) -> Worded:
+    question = Question(text=text, kind="choice", options=tuple(options))
+    return Worded(question=question, answer=question.letters[list(options).index(right)])
+
+
+def _said(tier: Sequence[object], words: Wording) -> list[str]:
+    """What can be said of a tier in this language."""
+    found = []
+    for say in tier:
+        try:
+            found.append(str(say(words)) if callable(say) else "")
+        except Unsayable:
+            continue
+    return found
+
+
+def _distinct(tier: Sequence[str], right: str) -> list[str]:
+    """Options that do not say what the right one says, or a part of it."""
+    return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]
+
+
+def _as_likely(
+    text: str, right: str, pool: Sequence[tuple[int, str]], chance: random.Random, *, fewest: int
+) -> list[str]:
+    """Wrong options: the most alike first, and none where the right one would stand out by the question's own words.
+
+    As many of them as the right one has share words with the question where there are; of the rest, by chance, some share
+    more and some less. What only the right one can share is no question.
+    """
+    asked = set(content_words(text))
+    shuffled = [pool[place] for place in chance.sample(range(len(pool)), len(pool))]
+    in_order = list(dict.fromkeys(part for _, part in sorted(shuffled, key=lambda item: item[0])))
+    count = min(_OPTIONS, len(in_order) + 1)
+    if count < fewest:
+        return []
+    mine = _shared(asked, right)
+    nearness = {part: _shared(asked, part) - mine for part in in_order}
+    same = [part for part in in_order if nearness[part] == 0][: count - 1]
+    above = [part for part in in_order if nearness[part] > 0]
+    below = [part for part in in_order if nearness[part] < 0]
+    rest = count - 1 - len(same)
+    if rest == 0:
+        return same
+    nearer = min(rest, chance.randrange(count))  # so many of the options shall be nearer than the right one
+    if same and (not above or not below):
+        nearer = 0 if not above else rest
+    if len(above) < nearer or len(below) < rest - nearer or not (same or above):
+        return same if len(same) + 1 >= fewest else []
+    return same + above[:nearer] + below[: rest - nearer]
+
+
+def _shared(asked: set[str], option: str) -> int:
+    return len(asked & set(content_words(option)))

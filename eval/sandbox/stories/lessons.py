@@ -1,0 +1,80 @@
+"""What a whole film teaches: its rules and habits, with every moment that shows them."""
+
+from __future__ import annotations
+
+from eval.sandbox.facts import Event
+from eval.sandbox.stories.director import Director
+
+_ENOUGH = 2  #: moments from which something can be learned
+
+
+def learn(director: Director) -> None:
+    """Note the rules and habits that enough moments show."""
+    _rules(director)
+    _habits(director)
+    _numbers(director)
+
+
+def _spans(events: list[Event]) -> list[tuple[float, float]]:
+    return [(event.start, event.end) for event in events]
+
+
+def _rules(director: Director) -> None:
+    cast, chronicle = director.cast, director.chronicle
+    for rule in cast.rules:
+        things = {item.id for item in cast.articles if cast.rule_of(item) == rule}
+        shown = [event for event in chronicle.events if event.kind == "puts_down" and event.thing in things]
+        if len(shown) < _ENOUGH:
+            continue
+        many = f"{_plural(rule.category)} with a {rule.label} label"
+        room = director.room_name(rule.room)
+        chronicle.learned(
+            "rule",
+            f"{many} go into {rule.target} in {room}",
+            {
+                "things": many,
+                "category": rule.category,
+                "label": rule.label,
+                "target": rule.target,
+                "place": rule.room,
+            },
+            _spans(shown),
+        )
+
+
+def _habits(director: Director) -> None:
+    chronicle = director.chronicle
+    for habit in director.cast.habits:
+        person, room = director.cast.person(habit.person), director.room_name(habit.room)
+        kind = "waves" if habit.kind == "waves" else "sits"
+        shown = [
+            event
+            for event in chronicle.events
+            if event.kind == kind and event.actor == habit.person and event.place == habit.room
+        ]
+        if len(shown) < _ENOUGH:
+            continue
+        if habit.kind == "waves":
+            text, phrase = f"{person.description} waves on entering {room}", f"wave on entering {room}"
+        else:
+            text = f"{person.description} always sits on {habit.seat} in {room}"
+            phrase = f"sit on {habit.seat} in {room}"
+        chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, _spans(shown))
+
+
+def _numbers(director: Director) -> None:
+    """The numbers of rooms, which their signs tell whenever they are shown."""
+    for location in director.cast.locations:
+        number = location.place.sign.rsplit(" ", 1)[-1]
+        shown = [scene for scene in director.chronicle.scenes if scene.place == location.id]
+        if number.isdigit() and shown:
+            director.chronicle.learned(
+                "number",
+                f"the number on the sign of {location.place.kind} is {number}",
+                {"what": f"the number of {location.place.name}", "number": number, "place": location.id},
+                [(scene.start, scene.end) for scene in shown],
+            )
+
+
+def _plural(category: str) -> str:
+    return f"{category}es" if category.endswith("x") else f"{category}s"

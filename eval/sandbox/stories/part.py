@@ -1,0 +1,117 @@
+"""One actor's part in one shot: walks, gestures, and what is carried and worn, as it is being written."""
+
+from __future__ import annotations
+
+from eval.sandbox.script import Carry, Gesture, GestureKind, Performance, Walk, Wear
+from eval.sandbox.stories.casting import Article
+from eval.sandbox.stories.state import Feet, Standing
+
+#: Before the shot, so that it does not show: whoever is there from its beginning has come to their place, and sits.
+_BEFORE = (-3.0, -2.5, -2.0, -1.0)
+
+
+class Part:
+    """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
+
+    def __init__(self, who: Standing, *, is_there: bool) -> None:
+        self.who = who
+        self.busy = 0.0
+        self.seen: list[tuple[float, float]] = []
+        self._walks: list[Walk] = []
+        self._gestures: list[Gesture] = []
+        self._carries: list[Carry] = []
+        self._wears: list[Wear] = []
+        self._carried_since = 0.0
+        self._worn_since = {article.id: 0.0 for article in who.wears}
+        self._seen_since: float | None = None
+        if is_there:
+            self._is_there()
+
+    def _is_there(self) -> None:
+        self._seen_since = 0.0
+        who = self.who
+        before = (who.feet[0] - 0.5 * who.facing, who.feet[1])
+        self._walks.append(Walk(start=_BEFORE[0], end=_BEFORE[1], origin=before, goal=who.feet))
+        if who.seat is not None:
+            self._gestures.append(
+                Gesture(start=_BEFORE[2], end=_BEFORE[3], kind="sits down", label="", facing=who.seat.facing)
+            )
+
+    def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
+        """Walk to a place, from where the actor is or from outside."""
+        came = origin or self.who.feet
+        self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
+        if goal[0] != came[0]:
+            self.who.facing = 1 if goal[0] > came[0] else -1
+        self.who.feet = goal
+        self.busy = end
+
+    def gesture(
+        self,
+        kind: GestureKind,
+        start: float,
+        end: float,
+        label: str,
+        *,
+        facing: int = 0,
+        place: Feet | None = None,
+        article: Article | None = None,
+    ) -> None:
+        """Do something, with a thing or without; ``facing`` 0 is where the actor looks anyway."""
+        facing = facing or self.who.facing
+        self.who.facing = facing
+        prop = article.prop if article is not None else None
+        self._gestures.append(
+            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        )
+        self.busy = end
+
+    def carries_from(self, time: float) -> None:
+        """The actor holds something from now on."""
+        self._carried_since = time
+
+    def carried_until(self, article: Article, time: float) -> tuple[float, float]:
+        """The actor no longer holds it; returns the stretch."""
+        stretch = (self._carried_since, time)
+        self._carries.append(Carry(start=stretch[0], end=time, prop=article.prop))
+        return stretch
+
+    def wears_from(self, article: Article, time: float) -> None:
+        """The actor wears it from now on."""
+        self._worn_since[article.id] = time
+
+    def worn_until(self, article: Article, time: float) -> tuple[float, float]:
+        """The actor no longer wears it; returns the stretch."""
+        start = self._worn_since.pop(article.id)
+        self._wears.append(Wear(start=start, end=time, prop=article.prop))
+        return start, time
+
+    def appears(self, time: float) -> None:
+        """The actor comes into the picture."""
+        self._seen_since = time
+
+    def disappears(self, time: float) -> None:
+        """The actor goes out of the picture."""
+        if self._seen_since is not None:
+            self.seen.append((self._seen_since, time))
+            self._seen_since = None
+
+    def ends(self, duration: float) -> list[tuple[str, float, float]]:
+        """The shot is over; returns who or what was still carried and worn, and for how long."""
+        self.disappears(duration)
+        left = []
+        if self.who.holds is not None:
+            left.append((self.who.holds.id, *self.carried_until(self.who.holds, duration)))
+        for article in self.who.wears:
+            left.append((article.id, *self.worn_until(article, duration)))
+        return left
+
+    def performance(self) -> Performance:
+        """The part as a script holds it."""
+        return Performance(
+            actor=self.who.player.actor,
+            walks=tuple(self._walks),
+            gestures=tuple(self._gestures),
+            carries=tuple(self._carries),
+            wears=tuple(self._wears),
+        )

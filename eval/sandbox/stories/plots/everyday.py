@@ -1,0 +1,123 @@
+"""Scenes that hang together with nothing: somebody comes, does this and that, and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eval.sandbox.stories.casting import Article, Player
+from eval.sandbox.stories.director import Director, Plot, Wanted
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, lay_down, settle
+from eval.sandbox.stories.scene import Scene
+
+_TALK = (
+    "What a day.", "It is quiet in here.", "I like this room.", "Somebody should water the plants.", "I am a little tired.",
+    "The weather is getting better.", "I was here before.", "Not much to do today.", "I have to think.", "Time for a break.",
+)  # fmt: skip
+
+
+def moment(director: Director, *, avoid: str = "") -> Plot:
+    """One scene: somebody comes or is there, and does one to four small things."""
+    chance = director.chance
+    people = director.free_people(1)
+    if not people:
+        return
+    player = people[0]
+    room = director.room_of(player) or director.room(without=(avoid,), sought=1)
+    if not room or room == avoid:
+        return
+    with director.engaged(player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, player)
+        greet(scene, player)
+        for act in chance.sample(_ACTS, chance.randint(1, 3)):
+            act(director, scene, player)
+        go_or_stay(scene, player)
+
+
+def relieved(director: Director) -> Plot:
+    """Somebody with a thing in hand puts it down somewhere."""
+    holding = [
+        who.player
+        for who in director.world.people.values()
+        if who.holds is not None and director.cast.rule_of(who.holds) is None and director.is_free(who.player)
+    ]
+    if not holding:
+        return
+    player = director.chance.choice(holding)
+    room = director.room_of(player) or director.room(sought=1)
+    if not room:
+        return
+    with director.engaged(player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, player)
+        greet(scene, player)
+        lay_down(scene, player)
+        go_or_stay(scene, player)
+
+
+def _things_here(director: Director, scene: Scene) -> list[Article]:
+    return [item for item in director.free_things() if director.world.things[item.id].room == scene.location.id]
+
+
+def _handle(director: Director, scene: Scene, player: Player) -> None:
+    """Pick a thing up, use a cup, and put it down, mostly elsewhere."""
+    things = _things_here(director, scene)
+    if not things or scene.state(player).holds is not None:
+        return
+    thing = things[0]
+    scene.pick_up(player, thing)
+    if thing.thing.category == "cup":
+        for _ in range(scene.chance.randint(1, 3)):
+            scene.drink(player)
+    lay_down(scene, player)
+
+
+def _carry(director: Director, scene: Scene, player: Player) -> None:
+    """Take a thing along."""
+    things = _things_here(director, scene)
+    if things and scene.state(player).holds is None:
+        scene.pick_up(player, things[0])
+
+
+def _look_into(director: Director, scene: Scene, player: Player) -> None:
+    """Open something and close it again."""
+    openings = [item for item in scene.location.plan.openings if item.name not in scene.world.open[scene.location.id]]
+    if openings and scene.state(player).holds is None:
+        opened = scene.chance.choice(openings)
+        scene.open(player, opened)
+        if scene.chance.random() < 0.4:
+            scene.say(player, scene.chance.choice(("Not here.", "Where can it be?", "Hm.")))
+        scene.close(player, opened)
+
+
+def _rest(director: Director, scene: Scene, player: Player) -> None:
+    """Sit for a while."""
+    settle(scene, player)
+    scene.pause(scene.chance.uniform(0.5, 2.5))
+
+
+def _talk(director: Director, scene: Scene, player: Player) -> None:
+    """Say something that leads to nothing."""
+    scene.say(player, scene.chance.choice(_TALK))
+
+
+def _wave(director: Director, scene: Scene, player: Player) -> None:
+    """Wave at who else is there."""
+    others = scene.others(player)
+    waves_by_habit = any(
+        habit.kind == "waves" and (habit.person, habit.room) == (player.id, scene.location.id)
+        for habit in scene.cast.habits
+    )
+    if others and not waves_by_habit:
+        scene.wave(player, scene.chance.choice(others))
+
+
+_ACTS: tuple[Callable[[Director, Scene, Player], None], ...] = (
+    _handle,
+    _handle,
+    _carry,
+    _look_into,
+    _rest,
+    _talk,
+    _wave,
+)
