@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,13 +19,33 @@ app = command_app()
 @app.command()
 def score(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Who judges open answers: a model on the endpoint of OPENAI_BASE_URL, or words. "
+            "Without it: the verdicts that the run keeps, else words.",
+        ),
+    ] = None,
+    judge_prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's episodes again. No model answers anew; equal episodes get equal scores."""
+    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+
+    What a judge says is kept in the run, and is not asked again.
+    """
     from eval.runs.places import RunFolder
     from eval.runs.scoring import score_run
+    from eval.scoring.judging.choosing import judge_of
+    from world_api.backends.clocks import SystemClock
 
-    scored = score_run(RunFolder(run))
+    folder = RunFolder(run)
+    judge = judge_of(
+        judge_model, prompt=judge_prompt, record=folder.verdicts, clock=SystemClock(), environment=os.environ
+    )
+    scored = score_run(folder, judge=judge)
     show(scored.record(), as_json=as_json, text=lambda: _text(scored))
 
 

@@ -207,9 +207,10 @@ class Stage:
         *,
         facing: int = 0,
         place: Feet | None = None,
+        article: Article | None = None,
     ) -> None:
         label = event.clause.removeprefix(f"{self.cast.person(event.actor).description} ")
-        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place)
+        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place, article=article)
 
     def _let_go(self, player: Player, article: Article, time: float) -> None:
         since, until = self._part(player).carried_until(article, time)

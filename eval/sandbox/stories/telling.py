@@ -87,10 +87,7 @@ class _Telling:
     def story(self) -> Story:
         director = self._director
         furnish(director)
-        self._card(
-            "A DAY IN " + ("FOUR", "FIVE", "SIX", "SEVEN", "EIGHT")[len(self._cast.players) - 4] + " COATS",
-            "a story without end",
-        )
+        self._card("A DAY", f"{len(self._cast.players)} people in {len(self._cast.locations)} rooms")
         while director.left > _END:
             self._turn()
         for plot, _ in self._active:

@@ -56,7 +56,9 @@ def _things(ask: Asker, template: Template) -> Iterator[Draft]:
         for place in ask.some(ask.known.places):
             visits = [visit for item in alike for visit in ask.known.visits(item.id) if visit.place == place.id]
             slots = {"things": parts.things(category), "place": parts.place(place)}
-            if all(visit.end - visit.start >= APART for visit in visits):
+            kept = {item.id for item in alike if place.id in ask.known.rooms_ever(item.id)}
+            is_clear = kept == {visit.subject for visit in visits}  # nothing of the kind is there unseen
+            if is_clear and all(visit.end - visit.start >= APART for visit in visits):
                 spans = [span_of(visit) for visit in visits[:_MOST_SPANS]]
                 yield count(template, len({visit.subject for visit in visits}), slots, spans)
 

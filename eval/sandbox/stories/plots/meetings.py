@@ -8,6 +8,11 @@ from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.plots.moves import bring_in, call_away, go_or_stay, greet, settle
 from eval.sandbox.stories.words import clock_words
 
+_INVITING = (
+    "Let us meet in {0} at {1}, {2}.",
+    "{2}, can we talk at {1} in {0}?",
+    "I will wait for you in {0} at {1}, {2}.",
+)
 _SHORTEST, _LONGEST = 30.0, 420.0  #: seconds of film until an appointment
 
 
@@ -28,14 +33,8 @@ def appointment(director: Director) -> Plot:
         scene = yield Wanted(room=made)
         for player in (one, two):
             bring_in(scene, player)
-        words = chance.choice(
-            (
-                "Let us meet in {0} at {1}, {2}.",
-                "{2}, can we talk at {1} in {0}?",
-                "I will wait for you in {0} at {1}, {2}.",
-            )
-        )
-        told.append(scene.say(one, words.format(director.room_name(place), clock_words(at), two.person.name), two))
+        words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
+        told.append(scene.say(one, words, two))
         scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
         for player in (one, two):
             scene.leave(player, waits=player is two)
@@ -142,9 +141,8 @@ def noticed(director: Director) -> Plot:
         go_or_stay(scene, player)
         yield from call_away(director, player, goal)
         scene = yield Wanted(room=goal, at=at)
-        bring_in(scene, player)
-        came = director.chronicle.events[-1]
-        if came.kind == "enters" and came.actor == player.id:
+        came = bring_in(scene, player)
+        if came is not None:
             director.chronicle.brings_about(read, came, f"{what.lower()} was at {clock_words(at)}")
         settle(scene, player)
         scene.pause(chance.uniform(0.5, 1.5))

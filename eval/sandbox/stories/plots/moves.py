@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.scene import Scene
-from eval.sandbox.stories.state import Feet
 
 _STAYING = 0.35  #: how often somebody stays in a room when their plot is over
 
@@ -19,10 +19,9 @@ def call_away(director: Director, player: Player, room: str) -> Plot:
         scene.leave(player)
 
 
-def bring_in(scene: Scene, player: Player, goal: Feet | None = None) -> None:
-    """Somebody comes in unless they are here."""
-    if not scene.is_here(player):
-        scene.enter(player, goal)
+def bring_in(scene: Scene, player: Player) -> Event | None:
+    """Somebody comes in; None where they are here already."""
+    return None if scene.is_here(player) else scene.enter(player)
 
 
 def greet(scene: Scene, player: Player) -> None:
