@@ -38,9 +38,9 @@ class FactGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A drawing with what is said below it."""
+    """Drawings with what is said below them."""
 
-    drawing: Markup
+    drawings: Sequence[Markup]
     caption: str
 
 
@@ -72,7 +72,7 @@ class Section:
     anchor: str
     title: str
     note: str
-    figures: Sequence[Figure]
+    figure: Figure | None
     columns: Sequence[PageColumn]
     rows: Sequence[Sequence[PageCell]]
     footer: str
