@@ -52,6 +52,7 @@ class Choices:
     most_frames: int = MOST_FRAMES
     most_bytes: int = _MOST_BYTES
     store: Path | None = None
+    first_view: str = "overview"  #: what a reader sees first: overview, results, questions or episodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,13 +103,19 @@ def _write_page(
         title=f"Report: {run.manifest.name or run.folder.root.resolve().name}",
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
-        sections=[section_of(table, sets) for table in _ordered(tables) if table.rows or table.note],
+        sections=[section_of(table, sets) for table in _ordered(tables) if table.rows],
+        without_rows=[table for table in tables if not table.rows],
         watermark=WATERMARK if run.manifest.rule_based or any(row.plumbing for row in rows) else None,
         version=project_version(),
     )
     texts = list(pool.blocks())
     index = index_of(rows, run.items, gathered.answers, gathered.places)
-    index |= {"sets": sets.record(), "pool": pool.starts, **_pictures(gallery, frames, crowded=chosen.left_out > 0)}
+    index |= {
+        "first": choices.first_view,
+        "sets": sets.record(),
+        "pool": pool.starts,
+        **_pictures(gallery, frames, crowded=chosen.left_out > 0),
+    }
     blocks = [
         Block(id="index", text=packed(index)),
         *gathered.blocks,

@@ -84,7 +84,7 @@ def compare_own(
         return Compared(outcome=outcome, written=None)
     judge = judge_of(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
     score_run(outcome.folder, judge=judge)
-    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store))
+    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
     return Compared(outcome=outcome, written=written)
 
 

@@ -15,6 +15,8 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from eval.tables.table import Table
+
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 
@@ -88,6 +90,7 @@ class Page:
     about: Sequence[FactGroup]
     notes: Sequence[str]
     sections: Sequence[Section]
+    without_rows: Sequence[Table]
     watermark: str | None
     version: str
 
