@@ -76,7 +76,11 @@ def _yields(facts: LibraryFacts) -> Iterator[Cell]:
             else blank(why or "nothing was written")
         )
     spent = induction_tokens(facts)
-    yield Cell(value=spent, mark=_estimated(facts)) if spent is not None and own else blank(why or "the manifest does not say")
+    yield (
+        Cell(value=spent, mark=_estimated(facts))
+        if spent is not None and own
+        else blank(why or "the manifest does not say")
+    )
     paid = induction_money(facts)
     yield Cell(value=paid) if paid is not None and own else blank(why or "no price is known")
 
