@@ -117,12 +117,9 @@ def value_faults(question: Question, value: object) -> list[str]:
             return []
         return [f"a choice is answered by its letter, one of {', '.join(question.letters)}, not {_shown(value)}"]
     if question.kind == "count":
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return (
-            []
-            if whole and 0 <= int(str(value)) < 10**15
-            else [f"a count is a whole number from 0, not {_shown(value)}"]
-        )
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**15:
+            return []
+        return [f"a count is a whole number from 0, not {_shown(value)}"]
     if question.kind == "order":
         if (
             isinstance(value, list)
