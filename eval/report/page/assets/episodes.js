@@ -219,5 +219,5 @@ function cost(record) {
 
 function source(at) {
   const cell = index.cell.values[index.cell.codes[at]];
-  return make("p", { class: "soft" }, "In the run: ", make("code", null, `videoworld show RUN/episodes/${cell}/${index.episode[at]} --full`));
+  return make("p", { class: "soft" }, "In the run: ", make("code", null, `videoworld show RUN/episodes/${cell}/recordings/${index.episode[at]}.jsonl --full`));
 }
