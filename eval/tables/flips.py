@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from controller.accounts import accounts_of, total
 from controller.episode import Episode
-from controller.showing.lines import cut, one_line, value_text, wrapped
+from controller.showing.lines import cut, value_text, wrapped
 from controller.showing.rounds import round_lines
 from controller.summary import summarise
 from eval.datasets.items import Item
@@ -152,7 +152,7 @@ def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
 
 def _fitted(lines: Sequence[str], width: int) -> list[str]:
     """Lines that fit: long ones are cut, the trees of calls keep their shape."""
-    return [cut(one_line(line) if line.strip() else "", width) if width_of(line) > width else line for line in lines]
+    return [cut(line, width) if width_of(line) > width else line for line in lines]
 
 
 def _beside(left: Sequence[Sequence[str]], right: Sequence[Sequence[str]], width: int) -> Iterator[str]:

@@ -57,8 +57,8 @@ def yields_table(study: Study) -> Table:
 def _yields(facts: LibraryFacts) -> Iterator[Cell]:
     found = facts.induction.get("yields")
     counts = found if isinstance(found, Mapping) else {}
-    own = facts.arm is None and facts.origin != "edited"
-    why = _NOT_INDUCED if not counts else "" if own else "an arm, an edit: it was not induced itself"
+    own = was_induced(facts)
+    why = "" if own else _NOT_INDUCED
     yield Cell(value=facts.name)
     yield word(facts.domain, "the library names no domain")
     yield word(facts.arm or "as frozen")
@@ -76,9 +76,18 @@ def _yields(facts: LibraryFacts) -> Iterator[Cell]:
             else blank(why or "nothing was written")
         )
     spent = induction_tokens(facts)
-    yield Cell(value=spent, mark=_estimated(facts)) if spent is not None and own else blank(why or "it says no tokens")
+    yield (
+        Cell(value=spent, mark=_estimated(facts))
+        if spent is not None and own
+        else blank(why or "the manifest does not say")
+    )
     paid = induction_money(facts)
     yield Cell(value=paid) if paid is not None and own else blank(why or "no price is known")
+
+
+def was_induced(facts: LibraryFacts) -> bool:
+    """Whether the library's tools come from an induction: also as part of it that was selected, but not as placebo or by chance."""
+    return bool(facts.induction) and facts.arm not in ("placebo", "random")
 
 
 def _counted(counts: Mapping[str, Any], name: str) -> Cell:
@@ -162,8 +171,8 @@ def _even(pairs: Pairs, facts: LibraryFacts, asked: int, seed: int) -> Iterator[
     saved = interval(swapped.differences(tokens), seed=seed, why="no pair with episodes")
     saved_money = interval(swapped.differences(money), seed=seed, why="no price is known")
     spent, paid = induction_tokens(facts), induction_money(facts)
-    own = facts.arm is None and facts.origin != "edited"
-    why = _NOT_INDUCED if own or not facts.induction else "an arm, an edit: it was not induced itself"
+    own = was_induced(facts)
+    why = "the manifest does not say" if own else _NOT_INDUCED
     yield count(len(pairs.pairs))
     yield interval(pairs.differences(correct), seed=seed, within=POINTS, why="no pairs")
     yield saved
