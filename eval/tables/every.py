@@ -8,6 +8,7 @@ from eval.tables.kinds.baselines import baselines_table
 from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.comparing import comparisons_table, primary_table
 from eval.tables.kinds.failures import endings_table
+from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.ladder import ladder_table
 from eval.tables.kinds.main import by_tables, costs_table, main_table
 from eval.tables.kinds.transfer import transfer_tables
@@ -45,5 +46,6 @@ def tables_of(run: Run | Study) -> list[Table]:
         costs_table(study),
         ladder_table(study),
         endings_table(study),
+        scorers_table(study),
         baselines_table(study),
     ]
