@@ -124,7 +124,8 @@ def conditions_from_record(record: Any) -> Conditions:
 
 @functools.cache
 def _adapter() -> TypeAdapter[Conditions]:
-    return TypeAdapter(Conditions)  # making one takes longer than reading an episode
+    """Making one takes longer than reading an episode."""
+    return TypeAdapter(Conditions)
 
 
 def _module(name: str) -> bytes:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def log_record(run: Run, conditions: list[Condition]) -> Record:
         "results": _results(samples, _planned(run, conditions)),
         "stats": {
             "started_at": min(started, default=""),
-            "completed_at": "",
+            "completed_at": max(map(_end, samples), default=""),
             "model_usage": _summed([sample.get("model_usage", {}) for sample in samples]),
         },
         "samples": samples,
@@ -114,6 +115,15 @@ def _episode(run: Run, line: SampleLine) -> Episode | VideoWorldError | None:
         return run.episode(line)
     except VideoWorldError as fault:
         return fault
+
+
+def _end(sample: Record) -> str:
+    """When a sample was answered; nothing where that is not known."""
+    try:
+        start = datetime.fromisoformat(str(sample.get("started_at")))
+        return (start + timedelta(seconds=float(sample.get("total_time") or 0.0))).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _planned(run: Run, conditions: list[Condition]) -> int:

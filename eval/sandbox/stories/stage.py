@@ -107,7 +107,7 @@ class Stage:
         performances = tuple(part.performance() for part in self._parts.values())
         room = self._room
         texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
-        self.chronicle.scene(self.location.id, self.start, self._time(duration), texts)
+        self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
         return Shot(
             room=room,
             duration=duration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
-from eval.sandbox.asking.kinds.alike import alike
+from eval.sandbox.asking.kinds.alike import alike, as_rare
 from eval.sandbox.asking.kinds.causing import other_states, put_there, where
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import is_with_person, span_of
@@ -140,7 +140,7 @@ def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
             for item in [*earlier, *ask.some(others)]
             if item.verb_phrase not in phrases and item.other != event.actor
         ]
-        wrong = alike(right, pool, [event], parts.deed)
+        wrong = alike(right, as_rare(ask, right, pool), [event], parts.deed)
         spans = [span_of(event), span_of(right)]
         yield choice(template, {"action": parts.does(event)}, spans, right=parts.deed(right), wrong=wrong)
 

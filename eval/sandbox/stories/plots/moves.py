@@ -7,7 +7,7 @@ from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.scene import Scene
 
-_STAYING = 0.35  #: how often somebody stays in a room when their plot is over
+_STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
 
 def call_away(director: Director, player: Player, room: str) -> Plot:
@@ -27,7 +27,7 @@ def bring_in(scene: Scene, player: Player) -> Event | None:
 def greet(scene: Scene, player: Player) -> None:
     """Somebody may greet who else is here."""
     others = scene.others(player)
-    if not others or scene.chance.random() < 0.6:
+    if not others or scene.chance.random() < 0.4:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:
