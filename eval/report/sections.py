@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.report.figures import figures_of
+from eval.report.figures.drawn import figure_of
 from eval.report.page.building import PageCell, PageColumn, Section
 from eval.report.page.index import Sets
 from eval.tables.table import Column, Table
@@ -21,12 +21,18 @@ def section_of(table: Table, sets: Sets) -> Section:
         anchor=f"table-{table.name}",
         title=table.title,
         note=table.note,
-        figures=figures_of(table, sets),
+        figure=figure_of(table, sets),
         columns=[_column(table.columns[place]) for place in kept],
         rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
         footer=table.footer,
+        remarks=_remarks(table, kept),
         watermark=table.watermark,
     )
+
+
+def _remarks(table: Table, kept: Sequence[int]) -> str:
+    said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
+    return "- is blank, * bears a remark: " + "; ".join(said) + "." if said else ""
 
 
 def _is_shown(table: Table, place: int, column: Column) -> bool:

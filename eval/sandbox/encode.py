@@ -41,13 +41,18 @@ class Subtitle:
 def write_mp4(
     path: Path,
     images: Iterable[Image],
-    sound: Samples,
+    sound: Samples | Iterable[Samples],
     subtitles: Sequence[Subtitle],
     *,
     frame_rate: int,
     title: str,
+    keyframe_every: int = 2,
 ) -> None:
-    """Encode a film. The same input gives the same bytes: one thread, no clock, no version string."""
+    """Encode a film. The same input gives the same bytes: one thread, no clock, no version string.
+
+    Pictures and sound are taken as they are needed; the sound may come in pieces of any length. A picture that can be read
+    without others comes after ``keyframe_every`` seconds at the latest.
+    """
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart", "fflags": "+bitexact"}) as container:
         container.metadata["title"] = title
         feed = iter(images)
@@ -55,7 +60,7 @@ def write_mp4(
         video = container.add_stream("libx264", rate=frame_rate, options=_VIDEO)
         video.height, video.width = first.shape[:2]
         video.pix_fmt = "yuv420p"
-        video.gop_size = 2 * frame_rate
+        video.gop_size = keyframe_every * frame_rate
         video.thread_count = 1
         audio = container.add_stream("aac", rate=SAMPLE_RATE, layout="mono")
         audio.bit_rate = 64_000
@@ -98,14 +103,25 @@ def _chain(first: Image, rest: Iterator[Image]) -> Iterator[Image]:
     yield from rest
 
 
-def _audio_frames(sound: Samples) -> Iterator[av.AudioFrame]:
-    block = 1024  # samples; what AAC takes at once
-    for start in range(0, len(sound), block):
-        frame = av.AudioFrame.from_ndarray(
-            np.ascontiguousarray(sound[None, start : start + block]), format="fltp", layout="mono"
-        )
+def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:
+    start = 0
+    for samples in _blocks([sound] if isinstance(sound, np.ndarray) else sound):
+        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples[None]), format="fltp", layout="mono")
         frame.sample_rate, frame.pts, frame.time_base = SAMPLE_RATE, start, Fraction(1, SAMPLE_RATE)
+        start += len(samples)
         yield frame
+
+
+def _blocks(pieces: Iterable[Samples]) -> Iterator[Samples]:
+    """The sound in blocks of what AAC takes at once; the last may be shorter."""
+    block, rest = 1024, np.zeros(0, np.float32)
+    for piece in pieces:
+        rest = np.concatenate([rest, piece])
+        whole = len(rest) // block * block
+        yield from (rest[start : start + block] for start in range(0, whole, block))
+        rest = rest[whole:]
+    if len(rest):
+        yield rest
 
 
 def _mux_until(seconds: float, container: OutputContainer, audio: AudioStream, blocks: Iterator[av.AudioFrame]) -> None:

@@ -19,6 +19,10 @@ _ROOM_TONE: dict[RoomKind, tuple[float, float]] = {  # loudness, and how dark th
     "kitchen": (0.0080, 18.0),
     "library": (0.0030, 70.0),
     "corridor": (0.0050, 55.0),
+    "meeting room": (0.0045, 45.0),
+    "workshop": (0.0085, 28.0),
+    "entrance hall": (0.0060, 60.0),
+    "living room": (0.0035, 65.0),
 }
 _CHORD = (261.63, 329.63, 392.0, 523.25)  #: C major, hertz
 _SYLLABLES_A_SECOND = 4.6

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from eval.sandbox.drawing.written import Backdrop
 from eval.sandbox.encode import Subtitle
 from eval.sandbox.render import DrawnFrame, backdrop_of
-from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Performance, Prop, Walk
+from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Performance, Prop, Shot, Walk
 from world_api.core.spans import round_time
 
 SCHEMA_VERSION = 1
@@ -29,10 +30,11 @@ class SightingLog:
 
     def tracks(self) -> list[Record]:
         """One track for each person and thing, over all its appearances, in order of first appearance."""
-        return [{**_identity(subject), "sightings": sightings} for subject, sightings in self._seen.items()]
+        return [{**identity_of(subject), "sightings": sightings} for subject, sightings in self._seen.items()]
 
 
-def _identity(subject: Actor | Prop) -> Record:
+def identity_of(subject: Actor | Prop) -> Record:
+    """What a track says of whom or what it shows."""
     if isinstance(subject, Actor):
         return {
             "track": track_of(subject),
@@ -44,7 +46,7 @@ def _identity(subject: Actor | Prop) -> Record:
         "track": track_of(subject),
         "category": subject.category,
         "colours": [subject.colour],
-        "label": f"a {subject.name}",
+        "label": f"a {subject.name}" + (f" with a {subject.label} label" if subject.label else ""),
     }
 
 
@@ -67,63 +69,64 @@ def subtitles_of(film: Film) -> list[Subtitle]:
 def truth_of(film: Film, log: SightingLog) -> Record:
     """The whole record; times in seconds of the film, boxes in pixels."""
     starts = [start for start, _ in film.placed()]
+    parts = [truth_of_part(start, part, backdrop_of(part)) for start, part in film.placed()]
+    return {
+        **heading_of(film),
+        "cuts": starts[1:],
+        "scenes": [scene_of(start, part) for start, part in film.placed()],
+        "tracks": log.tracks(),
+        "speech": [record for part in parts for record in part["speech"]],
+        "screen_text": [record for part in parts for record in part["screen_text"]],
+        "actions": _in_order([record for part in parts for record in part["actions"]]),
+        "captions": _in_order([record for part in parts for record in part["captions"]]),
+    }
+
+
+def heading_of(film: Film) -> Record:
+    """What the file says of the film as a whole."""
     return {
         "schema_version": SCHEMA_VERSION,
         "title": film.title,
         "duration": film.duration,
         "frame_rate": film.frame_rate,
         "resolution": {"width": WIDTH, "height": HEIGHT},
-        "cuts": starts[1:],
-        "scenes": [
-            {"start": start, "end": start + part.duration, "caption": part.caption} for start, part in film.placed()
-        ],
-        "tracks": log.tracks(),
-        "speech": _speech(film),
-        "screen_text": _screen_text(film),
-        "actions": _in_order(_actions(film)),
-        "captions": _captions(film),
     }
 
 
-def _speech(film: Film) -> list[Record]:
-    return [
-        {**_span(start, line.start, line.end), "text": line.text, "speaker": line.speaker.name}
-        for start, shot in film.shots()
-        for line in shot.lines
+def scene_of(start: float, part: Shot | Card) -> Record:
+    """A part as a scene."""
+    return {"start": start, "end": start + part.duration, "caption": part.caption}
+
+
+def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop) -> dict[str, list[Record]]:
+    """What is said, written and done in a part that begins at ``start``: ``speech``, ``screen_text``, ``actions``, ``captions``."""
+    written = [
+        {**_span(start, 0.0, part.duration), "text": item.text, "box": item.box.rounded()} for item in backdrop.texts
     ]
+    if isinstance(part, Card):
+        caption = {**_span(start, 0.0, part.duration), "text": part.caption}
+        return {"speech": [], "screen_text": written, "actions": [], "captions": [caption]}
+    return {
+        "speech": [
+            {**_span(start, line.start, line.end), "text": line.text, "speaker": line.speaker.name}
+            for line in part.lines
+        ],
+        "screen_text": written,
+        "actions": _in_order(_actions(start, part)),
+        "captions": _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions]),
+    }
 
 
-def _screen_text(film: Film) -> list[Record]:
-    return [
-        {**_span(start, 0.0, part.duration), "text": written.text, "box": written.box.rounded()}
-        for start, part in film.placed()
-        for written in backdrop_of(part).texts
-    ]
-
-
-def _captions(film: Film) -> list[Record]:
-    cards = [
-        {**_span(start, 0.0, part.duration), "text": part.caption}
-        for start, part in film.placed()
-        if isinstance(part, Card)
-    ]
-    events = [
-        {**_span(start, first, last), "text": text}
-        for start, shot in film.shots()
-        for first, last, text in shot.captions
-    ]
-    return _in_order(cards + events)
-
-
-def _actions(film: Film) -> list[Record]:
+def _actions(start: float, shot: Shot) -> list[Record]:
+    """Whatever is done; what a script lets happen before the shot begins is not seen."""
     records = []
-    for start, shot in film.shots():
-        for performance in shot.performances:
-            track = track_of(performance.actor)
-            for first, last, label in _deeds(performance):
+    for performance in shot.performances:
+        track = track_of(performance.actor)
+        for first, last, label in _deeds(performance):
+            if last > 0:
                 records.append({**_span(start, first, last), "label": label, "track": track})
-        for line in shot.lines:
-            records.append({**_span(start, line.start, line.end), "label": "talks", "track": track_of(line.speaker)})
+    for line in shot.lines:
+        records.append({**_span(start, line.start, line.end), "label": "talks", "track": track_of(line.speaker)})
     return records
 
 

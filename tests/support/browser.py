@@ -92,16 +92,18 @@ class Browser:
         found: dict[str, Any] = json.loads(message)
         return found
 
-    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Tab:
+    def open(
+        self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, fragment: str = ""
+    ) -> Tab:
         """Open a file in a tab of its own, and wait until its script has started."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = Tab(self, session)
+        tab = Tab(self, session, target)
         for domain in ("Page", "Runtime", "Network", "Log"):
             tab.send(f"{domain}.enable")
         tab.resize(width, height)
         tab.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        tab.send("Page.navigate", url=page.resolve().as_uri())
+        tab.send("Page.navigate", url=page.resolve().as_uri() + fragment)
         tab.wait_for("document.body !== null && document.body.dataset.ready === 'yes'")
         return tab
 
@@ -121,9 +123,10 @@ class Browser:
 class Tab:
     """One page in the browser."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
         self._browser = browser
         self._session = session
+        self._target = target
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command to this page."""
@@ -168,6 +171,11 @@ class Tab:
             " one.value = one.options ? [...one.options].find((option) => option.text === words).value : words;"
             " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
         )
+
+    def close(self) -> None:
+        """Close the tab, and forget what it told."""
+        self._browser.send("Target.closeTarget", targetId=self._target)
+        self._browser.events[:] = [event for event in self._browser.events if event.get("sessionId") != self._session]
 
     def resize(self, width: int, height: int) -> None:
         """Give the page another size."""

@@ -56,6 +56,7 @@ class Tile:
     shown: str
     words: str
     samples: int | None = None
+    own: bool = False  #: is set apart by a frame
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,21 +10,22 @@ from eval.report.charts.estimates import Tile
 from eval.report.charts.svg import Behind, drawing, element, mark, shortened, text
 
 STEPS = 5  #: shades on either side of nothing
-_WIDE, _HIGH, _LEFT, _TOP = 118.0, 52.0, 210.0, 44.0
+_WIDE, _HIGH, _LEFT, _TOP = 134.0, 50.0, 190.0, 62.0
 
 
-def heat_map(tiles: Sequence[Tile], *, name: str, title: str, about: str, across: str, down: str) -> Markup:
-    """Rows and columns in the order in which they come. The deepest shade is the largest difference there is."""
+def heat_map(
+    tiles: Sequence[Tile], *, name: str, title: str, about: str, across: str, down: str, most: float
+) -> Markup:
+    """Rows and columns in the order in which they come. The deepest shade is a difference of ``most``."""
     rows = list(dict.fromkeys(tile.row for tile in tiles))
     columns = list(dict.fromkeys(tile.column for tile in tiles))
-    most = max((abs(tile.value) for tile in tiles if tile.value is not None), default=0.0)
-    parts = [text(f"{down} ↓   {across} →", 8, _TOP - 14, kind="tick")]
+    parts = [text(shortened(title, 70), 8, 16, kind="head"), text(f"{down} ↓   {across} →", 8, _TOP - 10, kind="tick")]
     parts += [
-        text(shortened(column, 17), _LEFT + (place + 0.5) * _WIDE, _TOP - 10, anchor="middle", kind="head")
+        text(shortened(column, 19), _LEFT + (place + 0.5) * _WIDE, _TOP - 10, anchor="middle", kind="head")
         for place, column in enumerate(columns)
     ]
     parts += [
-        text(shortened(row, 30), _LEFT - 10, _TOP + (place + 0.5) * _HIGH + 4, anchor="end", kind="head")
+        text(shortened(row, 26), _LEFT - 10, _TOP + (place + 0.5) * _HIGH + 4, anchor="end", kind="head")
         for place, row in enumerate(rows)
     ]
     parts += [_tile(tile, rows.index(tile.row), columns.index(tile.column), most) for tile in tiles]
@@ -46,7 +47,15 @@ def _tile(tile: Tile, row: int, column: int, most: float) -> Markup:
     x, y = _LEFT + column * _WIDE, _TOP + row * _HIGH
     first, _, second = tile.shown.partition("\n")
     shapes = [
-        element("rect", x=x + 1.5, y=y + 1.5, width=_WIDE - 3, height=_HIGH - 3, rx=4, class_=shade(tile.value, most)),
+        element(
+            "rect",
+            x=x + 1.5,
+            y=y + 1.5,
+            width=_WIDE - 3,
+            height=_HIGH - 3,
+            rx=4,
+            class_=f"{shade(tile.value, most)}{' own' if tile.own else ''}",
+        ),
         text(first, x + _WIDE / 2, y + _HIGH / 2 + (0 if second else 5), anchor="middle", kind="figure"),
     ]
     shapes += [text(second, x + _WIDE / 2, y + _HIGH / 2 + 16, anchor="middle", kind="interval")] if second else []

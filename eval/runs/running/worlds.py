@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.datasets.items import Item, VideoFile
+from eval.datasets.subtitles import subtitles_to_build_with
 from eval.datasets.texts.worlds import text_world_is_there, write_text_world
+from eval.ladder.operations import operations_on
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
 
@@ -20,20 +22,24 @@ if TYPE_CHECKING:
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.session import Session
 
-PROFILES = ("oracle", "classical")
+TRUE, PERCEIVED = "oracle", "classical"
+PROFILES = (TRUE, PERCEIVED)
 #: Before the name of an operation that is answered from the truth, in an otherwise classical world.
 LADDER = "oracle:"
+#: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
+_SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
     """The profiles that worlds have to be built with.
 
     Raises:
-        EvalFault: ``unknown_world``.
+        EvalFault: ``unknown_world``, ``unknown_rung``.
     """
     if world in PROFILES:
         return (world,)
     if world.startswith(LADDER):
+        operations_on(world.removeprefix(LADDER))
         return PROFILES
     raise EvalFault(
         "unknown_world",
@@ -56,18 +62,16 @@ def open_for(
         StoreFault: as opening a world names it.
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from eval.ladder.opening import open_ladder
     from world_api.profiles import open_session
 
     if world.startswith(LADDER):
-        return _on_ladder(store, world.removeprefix(LADDER), item, groups=groups)
+        return open_ladder(
+            store_for(store, PERCEIVED), item.video_id, world.removeprefix(LADDER),
+            oracle=store_for(store, TRUE), as_of=item.question.as_of, groups=groups, seeing=seeing,
+        )  # fmt: skip
     return open_session(
         store_for(store, world), item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
-    )
-
-
-def _on_ladder(store: Path, operation: str, item: Item, *, groups: Collection[str]) -> Session:
-    raise EvalFault(
-        "unknown_world", f"no world answers {operation[:60]!r} from the truth", hint="use oracle or classical"
     )
 
 
@@ -116,7 +120,9 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
 
     Raises:
         MediaFault, StoreFault, BackendFault: as building names them.
+        EvalFault: subtitles of the dataset that cannot be read.
     """
+    from world_api.listening import Listening
     from world_api.options import BuildOptions
     from world_api.profiles import build_world
 
@@ -127,9 +133,11 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
             "no_such_video", f"the video {video.video_id} is not there", hint="give the dataset's `videos`"
         )
     else:
+        subtitles = subtitles_to_build_with(video, store / _SUBTITLES)
+        listening = Listening() if subtitles is None else Listening(subtitles=str(subtitles))
         build_world(
             video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
-            options=BuildOptions(profile=profile, waits=True),
+            options=BuildOptions(profile=profile, listening=listening, waits=True),
         )  # fmt: skip
     found = hash_of(store, profile, video)
     if found is None:

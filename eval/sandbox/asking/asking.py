@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import count as counting
 
 from eval.datasets.items import Item
@@ -13,7 +14,7 @@ from eval.sandbox.asking.known import Known
 from eval.sandbox.asking.options import Deck, Worded, worded
 from eval.sandbox.asking.phrases import Chinese, English, Unsayable, Wording
 from eval.sandbox.facts import FilmFacts
-from tool_induction.domains.domain import SplitName
+from tool_induction.domains.domain import Domain, SplitName
 from tool_induction.domains.loading import load_domain
 
 #: The share of questions that are asked in Chinese, where all that they name has Chinese words.
@@ -34,7 +35,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     found: list[Item] = []
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
-        ask = Asker(known=known, domain=load_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
+        ask = Asker(known=known, domain=_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
         queues = [_in_turns(list(make(ask)), chance) for make in makers.values()]
         found += _taken(ask, queues, wanted)
     return tuple(found)
@@ -97,6 +98,11 @@ def _item(ask: Asker, draft: Draft, said: Worded, language: str, number: int) ->
         split=ask.split,
         labels={"type": kind, "language": language},
     )
+
+
+@lru_cache(maxsize=8)
+def _domain(name: str) -> Domain:
+    return load_domain(name)
 
 
 def content_of(facts: FilmFacts) -> str | None:

@@ -22,8 +22,8 @@ class Draft:
 
     A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has
     its parts in their true order; other kinds have an ``answer``. Of one template's drafts those of different ``bucket`` take
-    turns, so that no answer is more frequent than it must be. ``is_fixed`` options stay in the order given: right or wrong, yes
-    stands before no.
+    turns, so that no answer is more frequent than it must be. ``is_fixed``: yes stands before no, whichever is right.
+    A choice with less than ``fewest`` options is not asked.
     """
 
     template: Template
@@ -36,6 +36,7 @@ class Draft:
     order: tuple[Say, ...] = ()
     bucket: str = ""
     is_fixed: bool = False
+    fewest: int = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ def choice(
     right: Say,
     wrong: Sequence[Sequence[Say]],
     bucket: str = "",
+    fewest: int = 3,
 ) -> Draft:
     """A question with options; ``wrong`` in tiers, those most like the right one first."""
     return Draft(
@@ -93,6 +95,7 @@ def choice(
         right=right,
         wrong=tuple(tuple(tier) for tier in wrong),
         bucket=bucket,
+        fewest=fewest,
     )
 
 

@@ -54,6 +54,11 @@ class Known:
         shown = {scene.place for scene in self.facts.scenes}
         return tuple(item for item in self.facts.places if told[item.name] == 1 and item.id in shown)
 
+    def others_like(self, subject: str) -> list[str]:
+        """The other people that can be named, of a person; the other things, of a thing."""
+        same = self.person_by_id if subject in self.person_by_id else self.thing_by_id
+        return [name for name in same if name != subject]
+
     @cached_property
     def person_by_id(self) -> dict[str, Person]:
         """The people who can be named."""
@@ -77,6 +82,27 @@ class Known:
     def _beginning(self, words: str) -> int:
         """How many clauses begin so: "enters the kitchen" is also what "enters the kitchen with the cup" says."""
         return bisect_left(self._clauses, words + _AFTER_ALL) - bisect_left(self._clauses, words)
+
+    def is_told(self, event: Event) -> bool:
+        """Whether an event is seen, and no other has its clause."""
+        return event.id in self._told_ids
+
+    def is_clear(self, event: Event) -> bool:
+        """Whether an event is told by one clause only and everybody in it known, also where it is something said."""
+        known = event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
+        return known and self._beginning(event.clause + " ") == 1
+
+    def is_deed(self, event: Event) -> bool:
+        """Whether an event is seen and everybody in it known."""
+        return event.id in self._deed_ids
+
+    @cached_property
+    def _told_ids(self) -> frozenset[str]:
+        return frozenset(item.id for item in self.told)
+
+    @cached_property
+    def _deed_ids(self) -> frozenset[str]:
+        return frozenset(item.id for item in self.deeds)
 
     @cached_property
     def deeds(self) -> tuple[Event, ...]:
@@ -121,9 +147,28 @@ class Known:
         """Whether its doer does this once only, in these words or in more."""
         return len(self.times_of(event.actor, event.verb_phrase)) == 1
 
+    def is_only_of(self, person: str, phrase: str) -> bool:
+        """Whether somebody is the only one who does what a phrase says."""
+        return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
+
     def times_of(self, person: str, phrase: str) -> list[Event]:
         """All events in which somebody does what a phrase says, in these words or in more."""
-        return [item for item in self._by_actor.get(person, ()) if does_so(item, phrase)]
+        by_phrase = self._by_phrase.get(person, [])
+        first = bisect_left(by_phrase, (phrase + " ", ""))
+        end = bisect_left(by_phrase, (phrase + " " + _AFTER_ALL, ""))
+        found = [self._by_id[name] for _, name in by_phrase[first:end]]
+        return sorted(found, key=lambda item: (item.start, item.end))
+
+    @cached_property
+    def _by_id(self) -> dict[str, Event]:
+        return {item.id: item for item in self.events}
+
+    @cached_property
+    def _by_phrase(self) -> dict[str, list[tuple[str, str]]]:
+        return {
+            person: sorted((f"{item.verb_phrase} ", item.id) for item in events)
+            for person, events in self._by_actor.items()
+        }
 
     def visits(self, subject: str) -> Sequence[Visit]:
         """The stretches in which somebody or something is on screen, in order."""
@@ -172,6 +217,10 @@ class Known:
             if item.start <= time < item.end:
                 return item.object
         return None
+
+    def rooms_ever(self, subject: str) -> set[str]:
+        """All rooms that somebody or something is ever in, seen or unseen."""
+        return {item.object for item in self._in_rooms.get(subject, ())} | set(self.rooms_of(subject))
 
     @cached_property
     def _in_rooms(self) -> dict[str, list[Relation]]:

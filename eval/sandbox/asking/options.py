@@ -12,8 +12,8 @@ from eval.sandbox.asking.phrases import Unsayable, Wording
 from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.lexicon import content_words
 
-#: A choice has four options where there are as many; with fewer than three it is not asked (but for yes and no, and pairs).
-_OPTIONS, _FEWEST = 4, 3
+#: A choice has four options where there are as many.
+_OPTIONS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,7 @@ def _choice(draft: Draft, text: str, words: Wording, chance: random.Random, deck
         options = [words.answer(True), words.answer(False)]
         return _lettered(text, options, right)
     pool = [(number, part) for number, tier in enumerate(tiers) for part in _distinct(tier, right)]
-    is_pair = len(draft.wrong) == 1 and len(draft.wrong[0]) == 1
-    wrong = [part for _, part in pool][:1] if is_pair else _as_likely(text, right, pool, chance)
+    wrong = _as_likely(text, right, pool, chance, fewest=draft.fewest)
     if not wrong:
         return None
     options = chance.sample(wrong, len(wrong))
@@ -111,24 +110,30 @@ def _distinct(tier: Sequence[str], right: str) -> list[str]:
     return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]
 
 
-def _as_likely(text: str, right: str, pool: Sequence[tuple[int, str]], chance: random.Random) -> list[str]:
-    """Wrong options: the most alike first, and so that the right one is as often the nearest to the question's own
-    words, the second nearest ... as any other option would be.
+def _as_likely(
+    text: str, right: str, pool: Sequence[tuple[int, str]], chance: random.Random, *, fewest: int
+) -> list[str]:
+    """Wrong options: the most alike first, and none where the right one would stand out by the question's own words.
+
+    As many of them as the right one has share words with the question where there are; of the rest, by chance, some share
+    more and some less. What only the right one can share is no question.
     """
     asked = set(content_words(text))
     shuffled = [pool[place] for place in chance.sample(range(len(pool)), len(pool))]
     in_order = list(dict.fromkeys(part for _, part in sorted(shuffled, key=lambda item: item[0])))
     count = min(_OPTIONS, len(in_order) + 1)
-    if count < _FEWEST:
+    if count < fewest:
         return []
     mine = _shared(asked, right)
     nearness = {part: _shared(asked, part) - mine for part in in_order}
     same = [part for part in in_order if nearness[part] == 0][: count - 1]
+    if len(same) + 1 >= fewest:
+        return same
     above = [part for part in in_order if nearness[part] > 0]
     below = [part for part in in_order if nearness[part] < 0]
-    rest = count - 1 - len(same)
-    nearer = min(rest, chance.randrange(count))  # so many of the options shall be nearer than the right one
-    if len(above) < nearer or len(below) < rest - nearer:
+    rest = fewest - 1 - len(same)
+    nearer = chance.randrange(rest + 1)  # so many of the options shall be nearer than the right one
+    if len(above) < nearer or len(below) < rest - nearer or not above:
         return []
     return same + above[:nearer] + below[: rest - nearer]
 

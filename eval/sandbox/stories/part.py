@@ -47,12 +47,23 @@ class Part:
         self.busy = end
 
     def gesture(
-        self, kind: GestureKind, start: float, end: float, label: str, *, facing: int = 0, place: Feet | None = None
+        self,
+        kind: GestureKind,
+        start: float,
+        end: float,
+        label: str,
+        *,
+        facing: int = 0,
+        place: Feet | None = None,
+        article: Article | None = None,
     ) -> None:
-        """Do something; ``facing`` 0 is where the actor looks anyway."""
+        """Do something, with a thing or without; ``facing`` 0 is where the actor looks anyway."""
         facing = facing or self.who.facing
         self.who.facing = facing
-        self._gestures.append(Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place))
+        prop = article.prop if article is not None else None
+        self._gestures.append(
+            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        )
         self.busy = end
 
     def carries_from(self, time: float) -> None:

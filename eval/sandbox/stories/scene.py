@@ -82,7 +82,7 @@ class Scene(Stage):
         self.world.take(player, article)
         inside = isinstance(place, Opened)
         event = self._happened("picks_up", player, begin, end, article=article, target=kept_on(place), inside=inside)
-        self._do(player, "picks up", begin, end, event, facing=place.facing, place=hand_place(place))
+        self._do(player, "picks up", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
         self._part(player).carries_from(middle)
         if isinstance(place, Spot):
             self._rest(article, self._lies_since.pop(article.id), middle, place)
@@ -101,7 +101,7 @@ class Scene(Stage):
         begin, middle, end = self._times(player, "puts down")
         article = self.world.put(player, place)
         event = self._happened("puts_down", player, begin, end, article=article, target=kept_on(place), inside=inside)
-        self._do(player, "puts down", begin, end, event, facing=place.facing, place=hand_place(place))
+        self._do(player, "puts down", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
         self._let_go(player, article, middle)
         self.chronicle.begins("inside" if inside else "on", article.id, kept_on(place), self._time(middle))
         if isinstance(place, Opened):
@@ -121,9 +121,9 @@ class Scene(Stage):
         event = self._happened("gives", giver, begin, end, article=article, other=receiver)
         facing = 1 if other.feet[0] > one.feet[0] else -1
         place = giving_place(one.feet, other.feet)
-        self._do(giver, "gives", begin, end, event, facing=facing, place=place)
+        self._do(giver, "gives", begin, end, event, facing=facing, place=place, article=article)
         self._part(receiver).gesture(
-            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place
+            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
         )
         self._let_go(giver, article, middle)
         self._part(receiver).carries_from(middle)
@@ -136,7 +136,7 @@ class Scene(Stage):
         begin, middle, end = self._times(player, "puts on")
         article = self.world.wear(player)
         event = self._happened("puts_on", player, begin, end, article=article)
-        self._do(player, "puts on", begin, end, event)
+        self._do(player, "puts on", begin, end, event, article=article)
         self._let_go(player, article, middle)
         self._part(player).wears_from(article, middle)
         self.chronicle.begins("wears", player.id, article.id, self._time(middle))
@@ -148,7 +148,7 @@ class Scene(Stage):
         begin, middle, end = self._times(player, "takes off")
         self.world.unwear(player, article)
         event = self._happened("takes_off", player, begin, end, article=article)
-        self._do(player, "takes off", begin, end, event)
+        self._do(player, "takes off", begin, end, event, article=article)
         part = self._part(player)
         since, until = part.worn_until(article, middle)
         self._stretches.append(Stretch(article.id, player.id, since, until))

@@ -107,7 +107,7 @@ class Stage:
         performances = tuple(part.performance() for part in self._parts.values())
         room = self._room
         texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
-        self.chronicle.scene(self.location.id, self.start, self._time(duration), texts)
+        self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
         return Shot(
             room=room,
             duration=duration,
@@ -207,9 +207,10 @@ class Stage:
         *,
         facing: int = 0,
         place: Feet | None = None,
+        article: Article | None = None,
     ) -> None:
         label = event.clause.removeprefix(f"{self.cast.person(event.actor).description} ")
-        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place)
+        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place, article=article)
 
     def _let_go(self, player: Player, article: Article, time: float) -> None:
         since, until = self._part(player).carried_until(article, time)

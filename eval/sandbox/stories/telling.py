@@ -12,11 +12,11 @@ from eval.sandbox.stories.casting import Cast, cast_story
 from eval.sandbox.stories.chronicle import FRAME_RATE
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
-from eval.sandbox.stories.lessons import learn
+from eval.sandbox.stories.lessons import learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import moment, relieved
+from eval.sandbox.stories.plots.everyday import moment, relieved, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
-from eval.sandbox.stories.plots.meetings import appointment, called, noticed
+from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
 from tool_induction.domains.domain import SplitName
 
 STORY_VERSION = 1  #: counts up when the same seed no longer tells the same story
@@ -41,7 +41,18 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (noticed, 1.0, 60.0),
     (moment, 2.0, 12.0),
     (relieved, 2.5, 8.0),
+    (told_number, 1.5, 15.0),
+    (uncovered, 1.0, 10.0),
 )
+
+
+#: What happens more often in films of a theme.
+_LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
+    "office": (appointment, consulted, called),
+    "home": (outing, moment, uncovered),
+    "workshop": (errand, lent),
+    "reading room": (misplaced, noticed, told_number),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,16 +92,14 @@ class _Telling:
         self._active: list[tuple[Plot, Wanted]] = []
         self._parts: list[Shot | Card] = []
         self._last_room = ""
+        self._rules_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
 
     def story(self) -> Story:
         director = self._director
         furnish(director)
-        self._card(
-            "A DAY IN " + ("FOUR", "FIVE", "SIX", "SEVEN", "EIGHT")[len(self._cast.players) - 4] + " COATS",
-            "a story without end",
-        )
+        self._card("A DAY", f"{len(self._cast.players)} people in {len(self._cast.locations)} rooms")
         while director.left > _END:
             self._turn()
         for plot, _ in self._active:
@@ -98,7 +107,7 @@ class _Telling:
         self._card("THE END", "drawn by video-world-api")
         learn(director)
         film = Film(title=f"Sandbox {self._seed}", frame_rate=FRAME_RATE, parts=tuple(self._parts))
-        extras = {"split": self._split, "minutes": self._minutes, "version": STORY_VERSION}
+        extras = {"theme": self._cast.theme, "split": self._split, "minutes": self._minutes, "version": STORY_VERSION}
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )
@@ -131,10 +140,12 @@ class _Telling:
 
     def _due(self) -> tuple[Plot, Wanted] | None:
         """A plot whose time has come."""
-        for index, (_, wanted) in enumerate(self._active):
-            if wanted.at is not None and self._director.is_due(wanted.at):
-                return self._active.pop(index)
-        return None
+        due = [
+            (wanted.at, index)
+            for index, (_, wanted) in enumerate(self._active)
+            if wanted.at is not None and self._director.is_due(wanted.at)
+        ]
+        return self._active.pop(min(due)[1]) if due else None
 
     def _choose(self) -> tuple[Plot, Wanted] | None:
         """The plot that plays next, in another room than the last; one that is under way, or a new one."""
@@ -156,11 +167,12 @@ class _Telling:
 
     def _begin(self) -> tuple[Plot, Wanted] | None:
         """A new plot, if one can begin now in another room than the last."""
+        self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         for _ in range(_TRIES):
             fitting = [item for item in _PLOTS if item[2] < self._director.left]
             if not fitting:
                 return None
-            begin, _, _ = self._chance.choices(fitting, [item[1] for item in fitting])[0]
+            begin, _, _ = self._chance.choices(fitting, [item[1] * self._leaning(item[0]) for item in fitting])[0]
             plot = begin(self._director)
             wanted = next(plot, None)
             if wanted is None:
@@ -171,3 +183,8 @@ class _Telling:
             if len(self._active) > self._together + 2:
                 return None
         return None
+
+    def _leaning(self, plot: Callable[[Director], Plot]) -> float:
+        """How much likelier than usual a plot is: by the theme, and while the film's rules are still to be learned."""
+        leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
+        return leaning * 2.5 if plot in (filed, consulted) and not self._rules_shown else leaning

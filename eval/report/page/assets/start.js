@@ -32,7 +32,7 @@ const cleared = () => ({ words: "", mark: "", tool: "", item: "", set: "", open:
 let view = "overview";
 
 function show() {
-  const asked = readAddress();
+  const asked = readAddress() || index.first;
   const target = asked ? byId(asked) : null;
   view = ["questions", "episodes"].includes(asked) ? asked : target && byId("results").contains(target) ? "results" : "overview";
   document.body.dataset.view = view;
@@ -56,7 +56,7 @@ function show() {
   const open = view === "episodes" && chosen.open !== "" && Number.isInteger(at) && index.item[at] !== undefined;
   byId("browse").classList.toggle("reading", open);
   byId("episode").hidden = !open;
-  if (open) showEpisode(at).then(() => byId("episode").scrollIntoView({ block: "nearest" }));
+  if (open) showEpisode(at).then(() => byId("episode").scrollIntoView());
 }
 
 function press(target) {

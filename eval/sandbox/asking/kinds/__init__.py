@@ -34,6 +34,7 @@ MAKERS: Mapping[str, Mapping[str, Maker]] = {
         "responsible": causing.responsible,
     },
     "C_summary_multihop": {
+        "video_summary": summing.video_summary,
         "part_summary": summing.part_summary,
         "person_summary": summing.person_summary,
         "comparison": summing.comparison,

@@ -4,46 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from eval.sandbox.asking.drafts import Asker
 from eval.sandbox.asking.known import APART, does_so
 from eval.sandbox.asking.phrases import Say
 from eval.sandbox.facts import Event
 
 #: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
 RIGHT = 20.0
-_COMING_AND_GOING = ("enters", "leaves")
 _MOST_TAKEN = 40
 
 
 def alike(
     right: Event, pool: Iterable[Event], anchors: Sequence[Event], say: Callable[[Event], Say]
 ) -> list[list[Say]]:
-    """The pool in tiers, those first that are as near to the question as the right event is: its kind, the people and
-    the things it shares with the events that the question names.
+    """Those of the pool that read as likely as the right event: of its kind, and as near to what the question names.
+
+    In two tiers, those in the same room first. An event of another kind, or one that shares a person or a thing with the
+    question where the right one does not, would give the answer away.
     """
-    tiers: dict[int, list[Say]] = {}
+    tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
-        if event is right or event in anchors or says_the_same(event, right):
-            continue
-        tiers.setdefault(_mismatch(event, right, anchors), []).append(say(event))
-    return [tiers[number][:_MOST_TAKEN] for number in sorted(tiers)]
+        is_other = event is not right and event not in anchors and not says_the_same(event, right)
+        if is_other and event.kind == right.kind and _shares(event, anchors) == _shares(right, anchors):
+            tiers[event.place != right.place].append(say(event))
+    return [tier[:_MOST_TAKEN] for tier in tiers]
+
+
+def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
+    """Whether the doer, the other person and the thing of an event play in what the question names."""
+    people = {who for item in anchors for who in (item.actor, item.other)} - {""}
+    things = {item.thing for item in anchors} - {""}
+    return event.actor in people, event.other in people, event.thing in things
+
+
+def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
+    """Those that one person only does, where that is so of the right one; else those that several do.
+
+    What everybody does some time is likelier right than what happens once.
+    """
+    is_rare = ask.known.is_only_of(right.actor, right.verb_phrase)
+    return [item for item in pool if ask.known.is_only_of(item.actor, item.verb_phrase) == is_rare]
+
+
+def related(one: Event, other: Event) -> bool:
+    """Whether the same person or thing plays in both, so that one may follow from the other."""
+    mine = {one.actor, one.other, one.thing} - {""}
+    return bool(mine & {other.actor, other.other, other.thing})
 
 
 def says_the_same(one: Event, other: Event) -> bool:
     """Whether what one says is true of the other too."""
     return one.actor == other.actor and (does_so(one, other.verb_phrase) or does_so(other, one.verb_phrase))
-
-
-def _mismatch(event: Event, right: Event, anchors: Sequence[Event]) -> int:
-    people = {who for item in anchors for who in (item.actor, item.other)} - {""}
-    things = {item.thing for item in anchors} - {""}
-    is_moving, should_move = event.kind in _COMING_AND_GOING, right.kind in _COMING_AND_GOING
-    return (
-        8 * (is_moving != should_move)
-        + 4 * (event.kind != right.kind)
-        + 2 * ((event.actor in people) != (right.actor in people))
-        + 2 * ((event.thing in things) != (right.thing in things))
-        + (event.place != right.place)
-    )
 
 
 def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:

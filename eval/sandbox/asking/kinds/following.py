@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
-from eval.sandbox.asking.kinds.alike import alike
-from eval.sandbox.asking.kinds.causing import put_there, where
+from eval.sandbox.asking.kinds.alike import alike, as_rare
+from eval.sandbox.asking.kinds.causing import other_states, put_there, where
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import is_with_person, span_of
 from eval.sandbox.asking.phrases import Say, parts
@@ -37,15 +37,11 @@ def followed_thing(ask: Asker) -> Iterator[Draft]:
 
 
 def _end(ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]) -> Draft:
-    own = [where(ask, thing, item) for item in states[:-1]]
-    others = [
-        where(ask, item, ask.known.keeping(item.id)[-1])
-        for item in ask.known.things
-        if item is not thing and ask.known.keeping(item.id)
-    ]
     right = where(ask, thing, states[-1])
     spans = [span_of(seen[-1])]
-    return choice(template, {"object": parts.thing(thing)}, spans, right=right, wrong=[[*own, *others]])
+    return choice(
+        template, {"object": parts.thing(thing)}, spans, right=right, wrong=other_states(ask, thing, states[-1])
+    )
 
 
 def _hands(
@@ -144,7 +140,7 @@ def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
             for item in [*earlier, *ask.some(others)]
             if item.verb_phrase not in phrases and item.other != event.actor
         ]
-        wrong = alike(right, pool, [event], parts.deed)
+        wrong = alike(right, as_rare(ask, right, pool), [event], parts.deed)
         spans = [span_of(event), span_of(right)]
         yield choice(template, {"action": parts.does(event)}, spans, right=parts.deed(right), wrong=wrong)
 
@@ -167,8 +163,9 @@ def _later_with(ask: Asker, template: Template) -> Iterator[Draft]:
             if not seen:
                 continue
             wrong = [parts.person(ask.known.person_by_id[item]) for item in inside if item != holder]
+            having_it = [item.clip(span_of(seen[0])) for item in ask.known.stretches(holder)]
             slots: dict[str, Say] = {"place": parts.place(place), "object": parts.thing(thing)}
-            spans = [span_of(inside[holder]), span_of(seen[0])]
+            spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield choice(template, slots, spans, right=parts.person(ask.known.person_by_id[holder]), wrong=[wrong])
 
 

@@ -30,6 +30,7 @@ def last_appearance(ask: Asker) -> Iterator[Draft]:
 def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
     for template in ask.templates(kind):
         subjects: Sequence[Person | Thing] = ask.known.people if "{person}" in template.en else ask.known.things
+        subject: Person | Thing
         for subject in ask.some(subjects):
             stretches = ask.known.stretches(subject.id)
             if not _stands_alone(stretches, -1 if last else 0):
@@ -40,7 +41,7 @@ def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
                 yield interval(template, stretch, slots)
                 continue
             moment = stretch.end if last else stretch.start
-            others = [item.id for item in (*ask.known.people, *ask.known.things) if item.id != subject.id]
+            others = ask.known.others_like(subject.id)
             seen = [times for item in others if (times := ask.known.stretches(item))]
             rivals = [times[-1].end if last else times[0].start for times in seen]
             own = [edge for item in stretches for edge in (item.start, item.end)]

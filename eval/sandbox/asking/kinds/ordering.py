@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, yes_or_no
-from eval.sandbox.asking.kinds.alike import RIGHT, alike, neighbour, says_the_same
+from eval.sandbox.asking.kinds.alike import RIGHT, alike, as_rare, neighbour, related, says_the_same
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
@@ -32,7 +32,8 @@ def pair_order(ask: Asker) -> Iterator[Draft]:
                 slots = {"event": parts.clause(event), "other_event": parts.clause(other)}
                 right, wrong = (event, other) if first else (other, event)
                 options = [[parts.clause(wrong)]]
-                yield choice(template, slots, spans, right=parts.clause(right), wrong=options, bucket=str(first))
+                said = parts.clause(right)
+                yield choice(template, slots, spans, right=said, wrong=options, bucket=str(first), fewest=2)
             else:
                 slots = {"event": parts.doing(event), "other_event": parts.doing(other)}
                 yield yes_or_no(template, first, slots, spans)
@@ -41,16 +42,9 @@ def pair_order(ask: Asker) -> Iterator[Draft]:
 def _unrelated_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
     told = ask.known.told
     for event in ask.some(told):
-        others = [item for item in told if not _related(event, item) and _apart(event, item)]
-        same_kind = [item for item in others if item.kind == event.kind]
-        for other in ask.some(same_kind or others, 1):
+        others = [item for item in told if not related(event, item) and _apart(event, item)]
+        for other in ask.some((item for item in others if item.kind == event.kind), 1):
             yield (event, other) if ask.chance.random() < 0.5 else (other, event)
-
-
-def _related(one: Event, other: Event) -> bool:
-    """Whether the same person or thing plays in both."""
-    mine = {one.actor, one.other, one.thing} - {""}
-    return bool(mine & {other.actor, other.other, other.thing})
 
 
 def _apart(one: Event, other: Event) -> bool:
@@ -61,21 +55,25 @@ def _apart(one: Event, other: Event) -> bool:
 def sequence_order(ask: Asker) -> Iterator[Draft]:
     """Three or four events of different people with different things, in their order."""
     for template in ask.templates("sequence_order"):
-        for _ in range(ask.most // 2):
-            chosen: list[Event] = []
-            for event in ask.some(ask.known.told):
-                if all(not _related(event, item) and _apart(event, item) for item in chosen):
-                    chosen.append(event)
-            chosen = chosen[: ask.chance.choice(_ORDERED)]
-            if len(chosen) >= _ORDERED[0]:
-                in_order = sorted(chosen, key=lambda item: item.start)
-                yield Draft(
-                    template=template,
-                    kind="order",
-                    slots={},
-                    spans=tuple(span_of(item) for item in in_order),
-                    order=tuple(parts.clause(item) for item in in_order),
-                )
+        for row in unrelated_rows(ask, _ORDERED):
+            spans = tuple(span_of(item) for item in row)
+            order = tuple(parts.clause(item) for item in row)
+            yield Draft(template=template, kind="order", slots={}, spans=spans, order=order)
+
+
+def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
+    """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
+    by_kind: dict[str, list[Event]] = {}
+    for event in ask.known.told:
+        by_kind.setdefault(event.kind, []).append(event)
+    for _ in range(ask.most // 2 if by_kind else 0):
+        chosen: list[Event] = []
+        for event in ask.some(by_kind[ask.chance.choice(sorted(by_kind))]):
+            if all(not related(event, item) and _apart(event, item) for item in chosen):
+                chosen.append(event)
+        length = ask.chance.choice(lengths)
+        if len(chosen) >= min(lengths):
+            yield sorted(chosen[:length], key=lambda item: item.start)
 
 
 def just_before(ask: Asker) -> Iterator[Draft]:
@@ -100,7 +98,7 @@ def _beside(ask: Asker, kind: str, step: int) -> Iterator[Draft]:
             said = parts.clause(event) if as_clause else parts.doing(event)
             if "{person}" not in template.en:
                 found = neighbour(ask.known.around(event, RIGHT), event, step)
-                if found is not None and found in ask.known.told:
+                if found is not None and ask.known.is_told(found) and not related(found, event):
                     wrong = alike(found, ask.some(ask.known.told), [event], parts.clause)
                     spans = [span_of(event), span_of(found)]
                     yield choice(template, {"event": said}, spans, right=parts.clause(found), wrong=wrong)
@@ -108,7 +106,7 @@ def _beside(ask: Asker, kind: str, step: int) -> Iterator[Draft]:
             for person in ask.some(ask.known.people, 2):
                 around = [item for item in ask.known.around(event, RIGHT) if item.actor == person.id]
                 found = neighbour(around, event, step)
-                if found is not None and found in ask.known.deeds:
+                if found is not None and ask.known.is_deed(found) and not related(found, event):
                     slots = {**named(person), "event": said}
                     yield _one_deed(ask, template, slots, found, [event])
 
@@ -127,17 +125,17 @@ def _one_deed(
     ``also`` are deeds that would be right as well.
     """
     own = [item for item in ask.known.deeds_of(right.actor) if not any(says_the_same(item, one) for one in also)]
-    tiers = alike(right, ask.some(own), anchors, parts.deed)
+    tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, parts.deed)
     theirs = [item for item in ask.known.deeds if item.kind == right.kind and item.actor != right.actor]
     never = [item for item in ask.some(theirs) if not ask.known.times_of(right.actor, item.verb_phrase)]
-    tiers[1:1] = [[parts.deed(item) for item in never if item.other != right.actor]]
+    tiers.append([parts.deed(item) for item in as_rare(ask, right, never) if item.other != right.actor])
     return choice(template, slots, [span_of(right)], right=parts.deed(right), wrong=tiers)
 
 
 def _reaction(ask: Asker, template: Template) -> Iterator[Draft]:
     """What somebody does because of an event."""
     for cause, effect, _ in ask.some(ask.known.caused):
-        if effect.actor != cause.actor and cause in ask.known.told:
+        if effect.actor != cause.actor and ask.known.is_clear(cause) and ask.known.is_deed(effect):
             slots = {**named(ask.known.person_by_id[effect.actor]), "event": parts.doing(cause)}
             yield _one_deed(ask, template, slots, effect, [cause])
 
@@ -154,10 +152,12 @@ def between(ask: Asker) -> Iterator[Draft]:
                 continue
             for person in ask.some(ask.known.people, 2):
                 slots = {**slots, **named(person)}
+                if person.id in (event.actor, event.other, other.actor, other.other):
+                    continue  # what somebody goes on with can be guessed
                 own = [item for item in inside if item.actor == person.id]
                 if asks_where:
                     yield from _goes(ask, template, slots, own, TimeSpan(start=event.end, end=other.start))
-                elif deeds := [item for item in own if item in ask.known.deeds]:
+                elif deeds := [item for item in own if ask.known.is_deed(item)]:
                     yield _one_deed(ask, template, slots, ask.chance.choice(deeds), [event, other], also=deeds)
 
 
@@ -171,7 +171,7 @@ def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
 def _happens(
     ask: Asker, template: Template, slots: Mapping[str, Say], inside: Sequence[Event], anchors: Sequence[Event]
 ) -> Iterator[Draft]:
-    told = [item for item in inside if item in ask.known.told]
+    told = [item for item in inside if ask.known.is_told(item) and not any(related(item, one) for one in anchors)]
     if told:
         right = ask.chance.choice(told)
         start, end = anchors[0].start - APART, anchors[1].end + APART

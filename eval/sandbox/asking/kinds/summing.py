@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
+from eval.sandbox.asking.kinds.alike import as_rare
 from eval.sandbox.asking.kinds.locating import named
+from eval.sandbox.asking.kinds.ordering import unrelated_rows
 from eval.sandbox.asking.known import span_of
 from eval.sandbox.asking.phrases import Say, parts
 from eval.sandbox.facts import Event, Person, Visit
@@ -18,6 +20,8 @@ from world_api.core.spans import TimeSpan
 #: A row holds so many events: enough that one event that was missed decides nothing.
 _ROW = 3
 _MOST_WRONG = 12
+_CLEARLY_MORE = 1.5
+_LOOKED_AT = 120  #: deeds, of a long film
 _COMING_AND_GOING = ("enters", "leaves")
 
 
@@ -77,10 +81,11 @@ def _inside(pool: Sequence[Event], stretch: Visit) -> list[Event]:
 
 
 def _row_of(ask: Asker, events: Sequence[Event]) -> list[Event]:
-    """Some of the events in their order; none where there are too few."""
-    if len(events) < _ROW:
+    """Some of the events in their order, no two of the same words; none where there are too few."""
+    distinct = list({item.clause: item for item in events}.values())
+    if len(distinct) < _ROW:
         return []
-    return sorted(ask.chance.sample(list(events), _ROW), key=lambda item: item.start)
+    return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start)
 
 
 def _clauses(row: Sequence[Event]) -> Say:
@@ -88,32 +93,25 @@ def _clauses(row: Sequence[Event]) -> Say:
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
-    """What somebody does: rows of deeds, the wrong ones of others."""
+    """What somebody does: rows of deeds that only one person does, the wrong ones of others."""
     for template in ask.templates("person_summary"):
         for person in ask.some(ask.known.people):
-            own = ask.known.deeds_of(person.id)
-            if "everything" in template.en:
-                phrases = {item.verb_phrase for item in own}
-                if len(phrases) != _ROW or len(own) != _ROW:
-                    continue  # no row of that length is everything
-            right = _row_of(ask, own)
-            wrong = [row for other in ask.some(ask.known.people) if (row := _foreign(ask, other, person))]
+            if "everything" in template.en and not _ROW <= len(ask.known.deeds_of(person.id)) <= _ROW + 1:
+                continue  # no row of that length is everything
+            right = _own_row(ask, person)
+            wrong = [
+                row for other in ask.some(ask.known.people) if other is not person and (row := _own_row(ask, other))
+            ]
             if right:
                 spans = [span_of(item) for item in right]
                 rows = [[_deeds(row) for row in wrong]]
                 yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
 
 
-def _foreign(ask: Asker, other: Person, person: Person) -> list[Event]:
-    """Deeds of another that somebody never does."""
-    if other is person:
-        return []
-    never = [
-        item
-        for item in ask.known.deeds_of(other.id)
-        if item.other != person.id and not ask.known.times_of(person.id, item.verb_phrase)
-    ]
-    return _row_of(ask, never)
+def _own_row(ask: Asker, person: Person) -> list[Event]:
+    """Deeds that nobody else does and nobody else is named in."""
+    own = [item for item in ask.known.deeds_of(person.id) if not item.other]
+    return _row_of(ask, [item for item in own if ask.known.is_only_of(person.id, item.verb_phrase)])
 
 
 def _deeds(row: Sequence[Event]) -> Say:
@@ -130,12 +128,14 @@ def comparison(ask: Asker) -> Iterator[Draft]:
                 yield from _difference(ask, template, slots, one, other)
             elif "in common" in template.en:
                 yield from _common(ask, template, slots, one, other)
+            elif "busier" in template.en:
+                yield from _busier(ask, template, slots, one, other)
 
 
 def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
     """A deed of one of them, said of either; and a deed of neither or of both, said of either."""
     doer, idle = ask.chance.sample((one, other), 2)
-    usable = [item for item in ask.known.deeds if item.other not in (one.id, other.id)]
+    usable = [item for item in ask.some(ask.known.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
     only = [item for item in usable if item.actor == doer.id and not ask.known.times_of(idle.id, item.verb_phrase)]
     if not only:
         return
@@ -152,20 +152,41 @@ def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Pers
         yield choice(template, slots, [span_of(right)], right=parts.differ(doer, right, idle), wrong=[wrong])
 
 
+def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
+    """Who does clearly more, and what; either with the deeds of either."""
+    more, less = sorted((one, other), key=lambda item: -len(ask.known.deeds_of(item.id)))
+    if len(ask.known.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.known.deeds_of(less.id))):
+        return
+    mine, theirs = _own_row(ask, more), _own_row(ask, less)
+    if mine and theirs:
+        wrong = [parts.busy(less, _deeds(mine)), parts.busy(more, _deeds(theirs)), parts.busy(less, _deeds(theirs))]
+        spans = [span_of(item) for item in mine]
+        yield choice(template, slots, spans, right=parts.busy(more, _deeds(mine)), wrong=[wrong])
+
+
+def video_summary(ask: Asker) -> Iterator[Draft]:
+    """The story in its order: the same events in other orders are wrong. "What is it about" has no such answer."""
+    for template in ask.templates("video_summary"):
+        if "from beginning to end" not in template.en:
+            continue
+        for row in unrelated_rows(ask, (4,)):
+            others = [ask.chance.sample(row, len(row)) for _ in range(8)]
+            wrong = [_clauses(item) for item in others if item != row]
+            yield choice(template, {}, [span_of(item) for item in row], right=_clauses(row), wrong=[wrong])
+
+
 def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
-    usable = [item for item in ask.known.deeds if item.other not in (one.id, other.id)]
+    usable = [item for item in ask.some(ask.known.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
     shared = [item for item in usable if item.actor == one.id and ask.known.times_of(other.id, item.verb_phrase)]
     if not shared:
         return
-    right = ask.chance.choice(shared)
+    right = ask.chance.choice(list({item.verb_phrase: item for item in shared}.values()))
     not_both = [
         item
         for item in usable
         if not (ask.known.times_of(one.id, item.verb_phrase) and ask.known.times_of(other.id, item.verb_phrase))
     ]
     spans: list[TimeSpan] = [span_of(ask.known.times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
-    tiers = [
-        [parts.both(item) for item in not_both if item.kind == right.kind],
-        [parts.both(item) for item in not_both if item.kind != right.kind],
-    ]
+    wrong = [item for item in as_rare(ask, right, not_both) if item.kind == right.kind]
+    tiers = [[parts.both(item) for item in wrong]]
     yield choice(template, slots, spans, right=parts.both(right), wrong=tiers)

@@ -138,6 +138,10 @@ class Chinese(Wording):
         """In the present."""
         return thing + where
 
+    def busy(self, who: str, deeds: str) -> str:
+        """A list."""
+        return f"{who}：{deeds}"
+
     def had(self, holder: str, origin: str) -> str:
         """Holder first."""
         return f"{holder}；起初它{origin}"

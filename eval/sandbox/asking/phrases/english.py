@@ -103,6 +103,10 @@ class English(Wording):
         """In the present."""
         return f"{thing} is {where}"
 
+    def busy(self, who: str, deeds: str) -> str:
+        """A list."""
+        return f"{who}: {deeds}"
+
     def had(self, holder: str, origin: str) -> str:
         """Holder first."""
         return f"{holder}; at first it was {origin}"
@@ -113,7 +117,7 @@ class English(Wording):
 
     def labelled(self, category: str, label: str) -> str:
         """In the plural."""
-        return f"{plural(category)} with a {label} label"
+        return f"{plural(category)} with {'an' if label[:1] in 'aeiou' else 'a'} {label} label"
 
     def lettered(self, parts: Sequence[str]) -> str:
         """In brackets."""

@@ -63,6 +63,11 @@ def quoted(text: str) -> Say:
     return lambda _: text
 
 
+def in_english(text: str) -> Say:
+    """What the film's script says in English, and nobody in the film."""
+    return lambda words: text if words.language == "en" else never(words)
+
+
 def seconds(amount: float) -> Say:
     """A length of time."""
     return lambda words: words.seconds(amount)
@@ -125,6 +130,11 @@ def both(event: Event) -> Say:
 def had(holder: Person, origin: Say) -> Say:
     """Who has a thing, and where it was at first."""
     return lambda words: words.had(words.person(holder), origin(words))
+
+
+def busy(who: Person, deeds: Say) -> Say:
+    """Who does what."""
+    return lambda words: words.busy(words.person(who), deeds(words))
 
 
 def handed(holders: Sequence[Person]) -> Say:

@@ -99,6 +99,10 @@ class Wording(ABC):
         """That a thing is somewhere: "the blue folder is on the desk"."""
 
     @abstractmethod
+    def busy(self, who: str, deeds: str) -> str:
+        """Who does what: "the person in the red coat: wave; then ..."."""
+
+    @abstractmethod
     def had(self, holder: str, origin: str) -> str:
         """Who has a thing, and where it was at first."""
 

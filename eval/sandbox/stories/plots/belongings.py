@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.plots.moves import (
@@ -120,7 +121,6 @@ def misplaced(director: Director) -> Plot:
         greet(scene, mover)
         if not lay_down(scene, mover):
             return
-        left = where_words(director, thing)
         go_or_stay(scene, mover)
 
         scene = yield Wanted(room=home)
@@ -131,23 +131,29 @@ def misplaced(director: Director) -> Plot:
         director.chronicle.brings_about(taken, missed, f"{mover.person.description} took {name} away")
         scene.leave(owner)
 
-        met = director.room_of(mover) or (between if between != away else away)
-        scene = yield Wanted(room=met)
-        for player in chance.sample((owner, mover), 2):
-            bring_in(scene, player)
-        asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
-        told = scene.say(mover, f"Yes. It is {left}.", owner)
-        director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
-        if met != away:
-            scene.leave(owner)
-            go_or_stay(scene, mover)
-            scene = yield Wanted(room=away)
-            scene.enter(owner)
-        found = scene.pick_up(owner, thing)
-        director.chronicle.brings_about(told, found, f"{mover.person.description} said where {name} was")
-        if chance.random() < 0.4:
-            lay_down(scene, owner)
-        go_or_stay(scene, owner)
+        yield from _found_again(director, owner, mover, thing, between, missed)
+
+
+def _found_again(director: Director, owner: Player, mover: Player, thing: Article, between: str, missed: Event) -> Plot:
+    """The owner asks who took the thing, is told where it is, and goes there."""
+    name, away, left = thing.thing.name, where_is(director, thing), where_words(director, thing)
+    met = director.room_of(mover) or between
+    scene = yield Wanted(room=met)
+    for player in director.chance.sample((owner, mover), 2):
+        bring_in(scene, player)
+    asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
+    told = scene.say(mover, f"Yes. It is {left}.", owner)
+    director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
+    if met != away:
+        scene.leave(owner)
+        go_or_stay(scene, mover)
+        scene = yield Wanted(room=away)
+        scene.enter(owner)
+    found = scene.pick_up(owner, thing)
+    director.chronicle.brings_about(told, found, f"{mover.person.description} said where {name} was")
+    if director.chance.random() < 0.4:
+        lay_down(scene, owner)
+    go_or_stay(scene, owner)
 
 
 def lent(director: Director) -> Plot:

@@ -8,7 +8,12 @@ from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.plots.moves import bring_in, call_away, go_or_stay, greet, settle
 from eval.sandbox.stories.words import clock_words
 
-_SHORTEST, _LONGEST = 30.0, 420.0  #: seconds of film until an appointment
+_INVITING = (
+    "Let us meet in {0} at {1}, {2}.",
+    "{2}, can we talk at {1} in {0}?",
+    "I will wait for you in {0} at {1}, {2}.",
+)
+_SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
 
 
 def appointment(director: Director) -> Plot:
@@ -17,25 +22,20 @@ def appointment(director: Director) -> Plot:
     people = director.free_people(2)
     made, place = director.room(), director.room()
     wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
-    if not people or made is None or place is None or director.left < wait + 40:
+    if not people or made is None or place is None or director.left < wait + 40 or not director.may_arrange():
         return
     one, two = people
     told: list[Event] = []
-    at = director.minute_after(wait)
     with director.engaged(one, two):
         yield from call_away(director, one, made)
         yield from call_away(director, two, made)
         scene = yield Wanted(room=made)
         for player in (one, two):
             bring_in(scene, player)
-        words = chance.choice(
-            (
-                "Let us meet in {0} at {1}, {2}.",
-                "{2}, can we talk at {1} in {0}?",
-                "I will wait for you in {0} at {1}, {2}.",
-            )
-        )
-        told.append(scene.say(one, words.format(director.room_name(place), clock_words(at), two.person.name), two))
+        at = director.minute_after(wait)
+        director.arrange(at)
+        words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
+        told.append(scene.say(one, words, two))
         scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
         for player in (one, two):
             scene.leave(player, waits=player is two)
@@ -45,7 +45,8 @@ def appointment(director: Director) -> Plot:
             for player in (two, one):
                 bring_in(scene, player)
             if director.minute() < at:
-                at = director.minute_after(wait + 20)
+                old, at = at, director.minute_after(wait + 20)
+                director.arrange(at, instead_of=old)
                 words = chance.choice(("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?"))
                 told.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
                 scene.say(one, "All right.", two)
@@ -129,7 +130,10 @@ def noticed(director: Director) -> Plot:
     wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
     if not people or room is None or goal is None or room in director.notices or director.left < wait + 40:
         return
+    if not director.may_arrange():
+        return
     player, at = people[0], director.minute_after(wait)
+    director.arrange(at)
     what = chance.choice(("CHOIR", "LUNCH", "LECTURE", "CHESS", "GAMES", "CONCERT"))
     director.notices[room] = (what, clock_words(at))
     with director.engaged(player):
@@ -142,11 +146,47 @@ def noticed(director: Director) -> Plot:
         go_or_stay(scene, player)
         yield from call_away(director, player, goal)
         scene = yield Wanted(room=goal, at=at)
-        bring_in(scene, player)
-        came = director.chronicle.events[-1]
-        if came.kind == "enters" and came.actor == player.id:
+        came = bring_in(scene, player)
+        if came is not None:
             director.chronicle.brings_about(read, came, f"{what.lower()} was at {clock_words(at)}")
         settle(scene, player)
         scene.pause(chance.uniform(0.5, 1.5))
         go_or_stay(scene, player)
     del director.notices[room]
+
+
+def told_number(director: Director) -> Plot:
+    """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
+    chance, chronicle = director.chance, director.chronicle
+    people = director.free_people(2)
+    room = director.room()
+    if not people or room is None:
+        return
+    (owner, asker), number = people, str(chance.randint(100, 999))
+    what = chance.choice(("telephone", "locker", "ticket"))
+    told_already = any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far)
+    if told_already:
+        return
+    with director.engaged(owner, asker):
+        yield from call_away(director, owner, room)
+        yield from call_away(director, asker, room)
+        scene = yield Wanted(room=room)
+        for player in chance.sample((owner, asker), 2):
+            bring_in(scene, player)
+        asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        told = scene.say(owner, f"My {what} number is {number}.", asker)
+        chronicle.brings_about(asked, told, f"{asker.person.description} asked for the number")
+        chronicle.learned(
+            "number",
+            f"the {what} number of {owner.person.description} is {number}",
+            {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
+            [(told.start, told.end)],
+        )
+        if chance.random() < 0.6:
+            scene.say(
+                asker,
+                chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
+                owner,
+            )
+        for player in (asker, owner):
+            go_or_stay(scene, player)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.scene import Scene
-from eval.sandbox.stories.state import Feet
 
-_STAYING = 0.35  #: how often somebody stays in a room when their plot is over
+_STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
 
 def call_away(director: Director, player: Player, room: str) -> Plot:
@@ -19,16 +19,15 @@ def call_away(director: Director, player: Player, room: str) -> Plot:
         scene.leave(player)
 
 
-def bring_in(scene: Scene, player: Player, goal: Feet | None = None) -> None:
-    """Somebody comes in unless they are here."""
-    if not scene.is_here(player):
-        scene.enter(player, goal)
+def bring_in(scene: Scene, player: Player) -> Event | None:
+    """Somebody comes in; None where they are here already."""
+    return None if scene.is_here(player) else scene.enter(player)
 
 
 def greet(scene: Scene, player: Player) -> None:
     """Somebody may greet who else is here."""
     others = scene.others(player)
-    if not others or scene.chance.random() < 0.6:
+    if not others or scene.chance.random() < 0.4:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:

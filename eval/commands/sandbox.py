@@ -1,0 +1,101 @@
+"""``videoworld sandbox``: videos with exact truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tool_induction.domains.domain import SplitName
+from world_api.exposure.cli import JsonOption, command_app, note, show
+
+app = command_app("Make videos with exact truth, and questions about them.")
+
+_EVERY = 5.0  #: seconds between two lines of progress
+
+
+@app.callback()
+def sandbox() -> None:
+    """Make videos with exact truth, and questions about them."""
+
+
+@app.command()
+def make(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the films; made when missing.")],
+    seed: Annotated[
+        int, typer.Option(min=0, max=999_999_999, help="Decides the story: the same seed, the same film.")
+    ] = 0,
+    minutes: Annotated[float, typer.Option(min=1, max=600, help="Length of each film, to half a minute.")] = 3.0,
+    split: Annotated[SplitName, typer.Option(help="What the film may be used for; part of its id.")] = "development",
+    count: Annotated[int, typer.Option(min=1, max=10_000, help="So many films, of this seed and those after it.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Make films of everyday scenes, with truth, facts, subtitles and questions.
+
+    Each film is DIR/ID.mp4 with ID.srt, ID.truth.json (read by builds of profile oracle) and ID.facts.json; the questions of
+    all films of the folder are DIR/questions.jsonl and DIR/dataset.json. A film that is there is not made again; one that was
+    begun and not ended is.
+    """
+    from eval.sandbox.asking import questions_of
+    from eval.sandbox.making import FilmFiles, add_questions, make_film, work_folder
+    from eval.sandbox.stories.telling import video_id
+
+    records: list[dict[str, Any]] = []
+    for number in range(seed, seed + count):
+        name = video_id(number, split)
+        facts, made = make_film(out, seed=number, minutes=minutes, split=split, progress=_progress(name))
+        files = FilmFiles.of(out, name)
+        items = questions_of(facts, seed=number, split=split)
+        in_all = add_questions(out, files.video, name, items, work=work_folder(out))
+        records.append(
+            {
+                "id": name,
+                "made": made,
+                "seconds": facts.duration,
+                "people": len(facts.people),
+                "rooms": len(facts.places),
+                "things": len(facts.things),
+                "scenes": len(facts.scenes),
+                "events": len(facts.events),
+                "questions": len(items),
+                "video": str(files.video),
+                "subtitles": str(files.subtitles),
+                "truth": str(files.truth),
+                "facts": str(files.facts),
+            }
+        )
+    record = {"dataset": str(out), "questions": in_all, "films": records}
+    show(record, as_json=as_json, text=lambda: _text(record))
+
+
+def _progress(name: str) -> Callable[[float, float], None]:
+    """Writes a line now and then: how far a film is, how fast it goes, how long it will take."""
+    begun = last = time.monotonic()
+
+    def tell(done: float, whole: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _EVERY and done < whole:
+            return
+        last = now
+        pace = done / max(now - begun, 1e-6)
+        left = (whole - done) / pace if pace else 0.0
+        note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
+
+    return tell
+
+
+def _text(record: dict[str, Any]) -> str:
+    lines = []
+    for film in record["films"]:
+        how = "made" if film["made"] else "was there already"
+        lines.append(
+            f"{film['video']}: {how}; {film['seconds'] / 60:.1f} min, {film['people']} people, {film['rooms']} rooms, "
+            f"{film['things']} things, {film['events']} events, {film['questions']} questions"
+        )
+    lines.append(f"{record['dataset']}: a dataset of {record['questions']} questions in all")
+    lines.append(f"next: videoworld build {record['films'][0]['video']} --profile oracle")
+    return "\n".join(lines)
