@@ -19,6 +19,7 @@ from world_api.world.sessions.session import Session
 #: Of what is left after the section before; the sections that need less leave more to the next.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
 _CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
+_TOLD = ("entity_id", "hint", "first_time", "last_time", "appearances")  #: of an entity
 _LEAST = 40  #: tokens; below, a section says nothing
 
 Entries = list[dict[str, Any]]
@@ -84,6 +85,9 @@ def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
 
 def _entities(session: Session) -> Entries:
     """All of them: ``list_entities`` gives the first only, which are those of the beginning of a long film."""
+    if "list_entities" in session.stand_ins:
+        listed: Entries = _result(session, "list_entities", {"video_id": session.video_id}).get("entities", [])
+        return [{**{key: item[key] for key in _TOLD}, "hint": _short(item["hint"], _HINT)} for item in listed]
     registered = {item.entity_id: item for item in session.registrations()}
     entities = []
     for track in session.view.tracks:

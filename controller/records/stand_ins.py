@@ -151,6 +151,12 @@ class RecordedSession(Session):
         perception: dict[str, Any] | None = self._task.settings.get("perception")
         return perception
 
+    @property
+    def stood_in(self) -> dict[str, Any] | None:
+        """Who answered which operations in the world's place, as it was recorded."""
+        stood_in: dict[str, Any] | None = self._task.settings.get("stood_in")
+        return stood_in
+
     def __getattr__(self, name: str) -> NoReturn:
         raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
 

@@ -105,6 +105,8 @@ class LoopSystem(ABC, Generic[Chosen]):
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
         if (perception := session.perception) is not None:
             settings["perception"] = perception
+        if (stood_in := session.stood_in) is not None:
+            settings["stood_in"] = stood_in
         settings |= {"groups": sorted(session.groups)}
         domain = self.context.domain
         if domain is not None and (self.shows_domain or self.options.split is not None):

@@ -48,8 +48,8 @@ def compare(
     from eval.tables.opening import opened_study
 
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
-    with opened_study(run) as (_, study):
-        found = compared_groups(study, arm, against, filters)
+    _, study = opened_study(run)
+    found = compared_groups(study, arm, against, filters)
     show(_record(found), as_json=as_json, text=lambda: _text(found))
 
 

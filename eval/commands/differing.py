@@ -67,10 +67,10 @@ def diff(
     if which is None:
         raise EvalFault("bad_filter", f"--only is a, b or all, not {only[:40]!r}", hint="a: only A was right")
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
-    with opened_study(run) as (read, study):
-        pairs, across = paired_groups(study, arm, against, filters)
-        chosen = flipped(pairs, which)
-        flips = flips_of(read, chosen[skip : skip + limit])
+    read, study = opened_study(run)
+    pairs, across = paired_groups(study, arm, against, filters)
+    chosen = flipped(pairs, which)
+    flips = flips_of(read, chosen[skip : skip + limit])
     counts = {
         "pairs": len(pairs.pairs),
         "only_a": len(pairs.better),

@@ -49,29 +49,29 @@ def select(
     from eval.tables.tooling.selecting import evidence_of, library_rows
     from tool_induction.domains import load_domain, packaged_domains
 
-    with opened_study(run) as (read, whole):
-        study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
-        own = library_rows(study, library, arm)
-        check_split(read, own, [load_domain(named) for named in packaged_domains()])
-        found = _loaded(read.folder.libraries, source or str(own[0].library), own[0].library_hash, allow_judge, groups)
-        selected = choose(
-            found,
-            evidence_of(study, own, sure=sure),
-            out,
-            name=name or out.resolve().name,
-            date=datetime.now(UTC).date().isoformat(),
-            details={
-                "run": read.manifest.name,
-                "arm": own[0].arm,
-                "sure": sure,
-                "samples": len(own),
-                "videos": sorted({row.video for row in own}),
-                "templates": sorted({row.template for row in own if row.template is not None}),
-                "watermark": study.watermark,
-            },
-            allow_judge=allow_judge,
-            groups=groups or (),
-        )
+    read, whole = opened_study(run)
+    study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
+    own = library_rows(study, library, arm)
+    check_split(read, own, [load_domain(named) for named in packaged_domains()])
+    found = _loaded(read.folder.libraries, source or str(own[0].library), own[0].library_hash, allow_judge, groups)
+    selected = choose(
+        found,
+        evidence_of(study, own, sure=sure),
+        out,
+        name=name or out.resolve().name,
+        date=datetime.now(UTC).date().isoformat(),
+        details={
+            "run": read.manifest.name,
+            "arm": own[0].arm,
+            "sure": sure,
+            "samples": len(own),
+            "videos": sorted({row.video for row in own}),
+            "templates": sorted({row.template for row in own if row.template is not None}),
+            "watermark": study.watermark,
+        },
+        allow_judge=allow_judge,
+        groups=groups or (),
+    )
     record = {**selected.fork.record(), "kept": list(selected.kept), "needed": list(selected.needed)}
     record |= {"watermark": study.watermark, "tools": [item.record() for item in selected.evidence]}
     show(record, as_json=as_json, text=lambda: _text(selected, out, study.watermark))
@@ -97,11 +97,7 @@ def _text(selected: Selected, out: Path, watermark: str | None) -> str:
     width = max(len(item.tool) for item in selected.evidence)
     for item in selected.evidence:
         sign = "keep" if item.enters else "need" if item.tool in selected.needed else "drop"
-        gain, saved = item.accuracy.value, item.saved.value
-        told = f"accuracy {100 * gain:+.1f} points" if isinstance(gain, float) else "accuracy unknown"
-        told += f", {saved:,.0f} tokens saved" if isinstance(saved, float) else ""
-        evidence = {"left_out": "leaving it out", "use": "its use", "nothing": "nothing"}[item.by]
-        lines.append(f"{sign}  {item.tool:{width}}  {told}, {item.pairs} pairs, by {evidence}: {item.why}")
+        lines.append(item.line(sign=sign, width=width))
     weak = any(item.by == "use" and item.enters for item in selected.evidence)
     if weak:
         lines.append("by use alone: run arms that leave out one tool each before a claim rests on this selection")

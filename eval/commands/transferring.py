@@ -26,8 +26,8 @@ def transfer(
     from eval.tables.writing.text import table_text
 
     filters = filters_of(dataset=dataset, world=world, budget=budget, seed=seed)
-    with opened_study(run) as (_, whole):
-        study = whole.with_rows(filtered(whole.rows, filters))
+    _, whole = opened_study(run)
+    study = whole.with_rows(filtered(whole.rows, filters))
     tables = [*transfer_tables(study), *draws_tables(study), funnel_table(study)]
     show(
         {"tables": [table.record() for table in tables]},

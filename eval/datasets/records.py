@@ -83,7 +83,8 @@ def item_from_record(record: object) -> Item:
     question = _question(record, faults)
     if question is not None:
         also = record.get("also", [])
-        faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
+        if record["answer"] is not None:  # null says that nobody knows it; such a question is asked and not scored
+            faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
         faults += [
             f"also[{place}]: {fault}" for place, item in enumerate(also) for fault in value_faults(question, item)
         ]

@@ -18,11 +18,16 @@ _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person ca
 
 _HANGING = Arm(upper=0.04, fore=0.14)
 _CARRYING = Arm(upper=0.25, fore=1.35)
+_HOLDING = Arm(upper=-0.3, fore=1.15)  #: the same close to the body, in rooms of a variant
 _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
 _AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
 _AT_THE_NECK = Arm(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's
-_LINGERING = frozenset({"opens", "closes", "gives", "receives"})  #: gestures in which the hand stays for a while
+_LINGERING = frozenset({"opens", "closes"})  #: gestures in which the hand stays for a while
+#: How people stand and how broad they are in rooms of a variant: a person who stands stiffly is as slim as a post.
+_ASTRIDE, _BROAD = 0.21, 1.1
+_BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
+_SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
 _OPENING = 0.5  #: seconds in which a drawer opens
 
 
@@ -92,18 +97,22 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     carry = next((carry for carry in performance.carries if _now(carry, time)), None)
     worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
     seated, seat_facing = _seated(performance, time)
-    body = _Body(feet=feet, height=size * performance.actor.look.height, seated=seated)
-    reach = _reach(gesture, carry, body, time) if gesture else None
+    astride, broad = (_ASTRIDE, _BROAD) if shot.room.variant else (0.0, 1.0)
+    body = _Body(feet=feet, height=size * performance.actor.look.height, seated=seated, broad=broad)
+    rest = _HANGING if carry is None else _HOLDING if shot.room.variant else _CARRYING
+    reach = _reach(gesture, carry, body, rest, time) if gesture else None
     pose = Pose(
         facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
         phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
-        arm=_arm(walk, line, gesture, carry, time) if reach is None else reach,
+        arm=_arm(walk, line, gesture, rest, time) if reach is None else reach,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
+        astride=astride,
+        broad=broad,
     )
     return Stance(actor=performance.actor, feet=feet, size=size, pose=pose)
 
@@ -162,17 +171,16 @@ def _facing(
     return 1 if last.goal[0] >= last.origin[0] else -1
 
 
-def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, carry: Carry | None, time: float) -> Arm | None:
-    """The near arm's angles, or None to let it swing with the walk."""
-    base = _CARRYING if carry else _HANGING
+def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Arm, time: float) -> Arm | None:
+    """The near arm's angles, or None to let it swing with the walk; ``rest`` is how it is held without any reason."""
     if gesture is not None:
-        return _gesturing(gesture, base, time)
-    if carry is not None:
-        return base
+        return _gesturing(gesture, rest, time)
+    if rest is not _HANGING:
+        return rest
     if line is not None:
         beat = math.sin(time * 6.0) * math.sin(math.pi * (time - line.start) / (line.end - line.start))
         return Arm(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
-    return None if walk is not None else base
+    return None if walk is not None else rest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,20 +190,26 @@ class _Body:
     feet: tuple[float, float]
     height: float
     seated: float
+    broad: float
 
 
-def _reach(gesture: Gesture, carry: Carry | None, body: _Body, time: float) -> Arm | None:
+def _reach(gesture: Gesture, carry: Carry | None, body: _Body, rest: Arm, time: float) -> Arm | None:
     """The arm on its way to a place and back, or None when the gesture has no place."""
     if gesture.place is None:
         return None
     part = (time - gesture.start) / (gesture.end - gesture.start)
     grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(_handled(gesture, carry))
     sunk = Pose(facing=gesture.facing, seated=body.seated).sunk
-    there = arm_towards(gesture.place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk)
+    place = gesture.place
+    if gesture.kind == "receives":
+        place = place[0] - gesture.facing * _SNATCH, place[1]
+    there = arm_towards(place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk, broad=body.broad)
     amount = math.sin(math.pi * part)
     if gesture.kind in _LINGERING:
         amount = min(1.0, 1.3 * amount)
-    return _between(_CARRYING if carry else _HANGING, there, amount)
+    elif gesture.kind in _BRIEF:
+        amount *= amount
+    return _between(rest, there, amount)
 
 
 def _handled(gesture: Gesture, carry: Carry | None) -> Prop | None:

@@ -8,8 +8,10 @@ from eval.tables.kinds.baselines import baselines_table
 from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.comparing import comparisons_table, primary_table
 from eval.tables.kinds.failures import endings_table
+from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.ladder import ladder_table
 from eval.tables.kinds.main import by_tables, costs_table, main_table
+from eval.tables.kinds.measures import measures_table
 from eval.tables.kinds.transfer import transfer_tables
 from eval.tables.study import Study, study_of
 from eval.tables.table import Table
@@ -30,6 +32,7 @@ def tables_of(run: Run | Study) -> list[Table]:
         primary_table(study),
         main_table(study),
         *by_tables(study),
+        measures_table(study),
         comparisons_table(study),
         comparisons_table(study, by_domain=True),
         abstraction_table(study),
@@ -45,5 +48,6 @@ def tables_of(run: Run | Study) -> list[Table]:
         costs_table(study),
         ladder_table(study),
         endings_table(study),
+        scorers_table(study),
         baselines_table(study),
     ]

@@ -24,7 +24,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 _PATIENCE = 60.0  #: seconds for one answer; a machine under load is slow to start a browser
 
 #: Puts two descriptors where the browser looks for them, and becomes the browser.
-_LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+_LAUNCH = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
 
 
 def find_browser() -> str | None:
@@ -47,7 +49,12 @@ class Browser:
         arguments = [
             *(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio"),
             *("--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-sync"),
-            *("--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe", f"--user-data-dir={profile}"),
+            *(
+                "--hide-scrollbars",
+                "--force-color-profile=srgb",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={profile}",
+            ),
         ]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _LAUNCH, str(to_browser), str(from_browser), *arguments],
@@ -92,16 +99,19 @@ class Browser:
         found: dict[str, Any] = json.loads(message)
         return found
 
-    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Tab:
+    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, fragment: str = "") -> Tab:
         """Open a file in a tab of its own, and wait until its script has started."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = Tab(self, session)
+        tab = Tab(self, session, target)
         for domain in ("Page", "Runtime", "Network", "Log"):
             tab.send(f"{domain}.enable")
         tab.resize(width, height)
-        tab.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        tab.send("Page.navigate", url=page.resolve().as_uri())
+        tab.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
+        tab.send("Page.navigate", url=page.resolve().as_uri() + fragment)
         tab.wait_for("document.body !== null && document.body.dataset.ready === 'yes'")
         return tab
 
@@ -121,9 +131,10 @@ class Browser:
 class Tab:
     """One page in the browser."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
         self._browser = browser
         self._session = session
+        self._target = target
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command to this page."""
@@ -168,6 +179,11 @@ class Tab:
             " one.value = one.options ? [...one.options].find((option) => option.text === words).value : words;"
             " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
         )
+
+    def close(self) -> None:
+        """Close the tab, and forget what it told."""
+        self._browser.send("Target.closeTarget", targetId=self._target)
+        self._browser.events[:] = [event for event in self._browser.events if event.get("sessionId") != self._session]
 
     def resize(self, width: int, height: int) -> None:
         """Give the page another size."""

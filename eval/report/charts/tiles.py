@@ -54,7 +54,7 @@ def _tile(tile: Tile, row: int, column: int, most: float) -> Markup:
             width=_WIDE - 3,
             height=_HIGH - 3,
             rx=4,
-            class_=shade(tile.value, most) + (" own" if tile.own else ""),
+            class_=f"{shade(tile.value, most)}{' own' if tile.own else ''}",
         ),
         text(first, x + _WIDE / 2, y + _HIGH / 2 + (0 if second else 5), anchor="middle", kind="figure"),
     ]

@@ -15,6 +15,8 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from eval.tables.table import Table
+
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 
@@ -38,9 +40,9 @@ class FactGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A drawing with what is said below it."""
+    """Drawings with what is said below them."""
 
-    drawing: Markup
+    drawings: Sequence[Markup]
     caption: str
 
 
@@ -72,7 +74,7 @@ class Section:
     anchor: str
     title: str
     note: str
-    figures: Sequence[Figure]
+    figure: Figure | None
     columns: Sequence[PageColumn]
     rows: Sequence[Sequence[PageCell]]
     footer: str
@@ -88,6 +90,7 @@ class Page:
     about: Sequence[FactGroup]
     notes: Sequence[str]
     sections: Sequence[Section]
+    without_rows: Sequence[Table]
     watermark: str | None
     version: str
 

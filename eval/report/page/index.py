@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from eval.tables.rows import SampleRow
 from eval.tables.table import ranges
 
 _ANSWER = 160  #: columns of an answer in a list
+#: When an episode began: the first part of its name. It differs when it is asked again, and a shell completes it.
+_BEGAN = re.compile(r"^\d{14}-", re.ASCII)
 
 #: What samples are filtered by, in the order of the filters.
 DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
@@ -81,7 +84,7 @@ def index_of(
             None if row.sample not in places else [places[row.sample].block, places[row.sample].at] for row in rows
         ],
         "cell": _coded([row.cell for row in rows]),
-        "episode": [row.episode for row in rows],
+        "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
     }
 
 

@@ -5,7 +5,8 @@
     videoworld-bundle 1 SHA256       a line; the hash is of every byte after it
     a zip archive:
         bundle.json                  schema version, the run's name, every part with its size and SHA-256
-        config.yaml, manifest.json, items.jsonl, samples.jsonl, scores.jsonl, verdicts.jsonl
+        config.yaml, manifest.json, items.jsonl, samples.jsonl, scores.jsonl, verdicts.jsonl,
+        labels.jsonl
         episodes/CELL/...            the journals
         libraries/NAME/...           the tool libraries
         report/frames/...            pictures of the moments that the report shows
@@ -39,7 +40,15 @@ MOST_TIMES = 2_000  #: how much larger a part may be than what stands in the arc
 _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
 #: What a bundle holds of a run's folder; files, and folders with all that is in them.
-FILES = ("config.yaml", "manifest.json", "items.jsonl", "samples.jsonl", "scores.jsonl", "verdicts.jsonl")
+FILES = (
+    "config.yaml",
+    "manifest.json",
+    "items.jsonl",
+    "samples.jsonl",
+    "scores.jsonl",
+    "verdicts.jsonl",
+    "labels.jsonl",
+)
 FOLDERS = ("episodes", "libraries", "report/frames")
 
 

@@ -13,7 +13,7 @@ from eval.runs.cells import Cell
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.planning.spending import Expected, expected_of, pilot_of
-from eval.runs.running.experiment import Given
+from eval.runs.running.experiment import Given, at_once
 from eval.runs.running.showing import duration
 from eval.runs.running.standing import standing_of
 from eval.runs.running.tally import label_of
@@ -147,7 +147,7 @@ def estimate(
         worlds=Counter(world.profile for world in plan.worlds if world.hash is None),
         missing=plan.missing,
         arms=tuple(_arm(label, left[label], by_label[label]) for label in first),
-        parallel=what.configuration.document.parallel or 1,
+        parallel=at_once(what.configuration),
         primary=_primary(plan),
         power=_power(plan, effect),
         cell_ids=tuple(cell.id for cell in plan.cells),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eval.datasets.items import Item, VideoFile
 from eval.datasets.subtitles import subtitles_to_build_with
 from eval.datasets.texts.worlds import text_world_is_there, write_text_world
+from eval.ladder.operations import operations_on
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.session import Session
 
-PROFILES = ("oracle", "classical")
+TRUE, PERCEIVED = "oracle", "classical"
+PROFILES = (TRUE, PERCEIVED)
 #: Before the name of an operation that is answered from the truth, in an otherwise classical world.
 LADDER = "oracle:"
 #: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
@@ -32,11 +34,12 @@ def profiles_of(world: str) -> tuple[str, ...]:
     """The profiles that worlds have to be built with.
 
     Raises:
-        EvalFault: ``unknown_world``.
+        EvalFault: ``unknown_world``, ``unknown_rung``.
     """
     if world in PROFILES:
         return (world,)
     if world.startswith(LADDER):
+        operations_on(world.removeprefix(LADDER))
         return PROFILES
     raise EvalFault(
         "unknown_world",
@@ -59,18 +62,16 @@ def open_for(
         StoreFault: as opening a world names it.
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from eval.ladder.opening import open_ladder
     from world_api.profiles import open_session
 
     if world.startswith(LADDER):
-        return _on_ladder(store, world.removeprefix(LADDER), item, groups=groups)
+        return open_ladder(
+            store_for(store, PERCEIVED), item.video_id, world.removeprefix(LADDER),
+            oracle=store_for(store, TRUE), as_of=item.question.as_of, groups=groups, seeing=seeing,
+        )  # fmt: skip
     return open_session(
         store_for(store, world), item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
-    )
-
-
-def _on_ladder(store: Path, operation: str, item: Item, *, groups: Collection[str]) -> Session:
-    raise EvalFault(
-        "unknown_world", f"no world answers {operation[:60]!r} from the truth", hint="use oracle or classical"
     )
 
 

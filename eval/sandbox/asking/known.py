@@ -54,9 +54,10 @@ class Known:
         shown = {scene.place for scene in self.facts.scenes}
         return tuple(item for item in self.facts.places if told[item.name] == 1 and item.id in shown)
 
-    def other_ids(self, subject: str) -> list[str]:
-        """The people and things that can be named, but for one."""
-        return [name for name in (*self.person_by_id, *self.thing_by_id) if name != subject]
+    def others_like(self, subject: str) -> list[str]:
+        """The other people that can be named, of a person; the other things, of a thing."""
+        same = self.person_by_id if subject in self.person_by_id else self.thing_by_id
+        return [name for name in same if name != subject]
 
     @cached_property
     def person_by_id(self) -> dict[str, Person]:

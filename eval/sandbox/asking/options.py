@@ -127,16 +127,14 @@ def _as_likely(
     mine = _shared(asked, right)
     nearness = {part: _shared(asked, part) - mine for part in in_order}
     same = [part for part in in_order if nearness[part] == 0][: count - 1]
+    if len(same) + 1 >= fewest:
+        return same
     above = [part for part in in_order if nearness[part] > 0]
     below = [part for part in in_order if nearness[part] < 0]
-    rest = count - 1 - len(same)
-    if rest == 0:
-        return same
-    nearer = min(rest, chance.randrange(count))  # so many of the options shall be nearer than the right one
-    if same and (not above or not below):
-        nearer = 0 if not above else rest
-    if len(above) < nearer or len(below) < rest - nearer or not (same or above):
-        return same if len(same) + 1 >= fewest else []
+    rest = fewest - 1 - len(same)
+    nearer = chance.randrange(rest + 1)  # so many of the options shall be nearer than the right one
+    if len(above) < nearer or len(below) < rest - nearer or not above:
+        return []
     return same + above[:nearer] + below[: rest - nearer]
 
 

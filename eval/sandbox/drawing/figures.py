@@ -39,6 +39,7 @@ class Pose:
     """How a person stands: ``facing`` 1 right or -1 left, ``stride`` 0 (standing) to 1, ``phase`` of the gait.
 
     ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
+    ``astride`` is the angle by which the legs of somebody who stands are apart, ``broad`` how broad the figure is drawn.
     """
 
     facing: int
@@ -50,6 +51,8 @@ class Pose:
     seated: float = 0.0
     hat: Prop | None = None
     scarf: Prop | None = None
+    astride: float = 0.0
+    broad: float = 1.0
 
     @property
     def sunk(self) -> float:
@@ -69,7 +72,7 @@ class Painted:
 def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float) -> Painted:
     """Paint a person into the frame, in place. ``size`` is the height in pixels."""
     _ground_shadow(frame, feet, size)
-    sheet = Sheet(feet, size * look.height)
+    sheet = Sheet(feet, size * look.height, broad=pose.broad)
     hip, ankles = _legs(pose)
     lift = hip - (0.035 + _THIGH + _SHIN)
     _paint_arm(sheet, look, replace(pose, arm=None, phase=pose.phase + math.pi), lift, far=True)
@@ -81,7 +84,7 @@ def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float)
     person = sheet.stamp(frame)
     held = None
     if pose.holds is not None:
-        grip = (feet[0] + hand[0] * sheet.size, feet[1] - hand[1] * sheet.size)
+        grip = (feet[0] + hand[0] * sheet.size * sheet.broad, feet[1] - hand[1] * sheet.size)
         forward, down = grip_of(pose.holds)
         held = paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))
     return Painted(person=person, held=held, worn=_inside(worn, frame) if person is not None else ())
@@ -113,13 +116,15 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
     frame[y1:y2, x1:x2] = (frame[y1:y2, x1:x2] * dark[:, :, None]).astype(np.uint8)
 
 
-def arm_towards(thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0) -> Arm:
+def arm_towards(
+    thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0, broad: float = 1.0
+) -> Arm:
     """The arm that holds a thing at this place, as far as it reaches: two links and the law of cosines.
 
     ``thing`` is the thing's lower middle, ``grip`` how far that is from the hand, ``feet`` and ``height`` are the person's;
-    all in pixels. ``sunk`` as in ``Pose``.
+    all in pixels. ``sunk`` and ``broad`` as in ``Pose``.
     """
-    forward = (facing * (thing[0] - feet[0]) - grip[0]) / height - _NEAR_SHOULDER[0]
+    forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * broad) - _NEAR_SHOULDER[0]
     down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
     near, far = _UPPER_ARM, _FOREARM + _PALM
     reach = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
@@ -143,7 +148,7 @@ def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
     legs = []
     for half in (0.0, math.pi):
         swing = pose.phase + half
-        thigh = pose.stride * 0.44 * math.sin(swing)
+        thigh = pose.stride * 0.44 * math.sin(swing) + (1 - pose.stride) * pose.astride * (1 if half == 0 else -1)
         bend = pose.stride * (0.1 + 0.85 * max(0.0, math.cos(swing)) ** 1.4)
         legs.append(_Leg(thigh=thigh, shin=thigh - bend))
     reach = max(_THIGH * math.cos(leg.thigh) + _SHIN * math.cos(leg.shin) for leg in legs)
@@ -158,6 +163,7 @@ def _paint_leg(sheet: Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, f
     cloth = shade(COLOURS[look.trousers], 0.78 if far else 1.0)
     shoe = shade(hexa("#3b2f2a"), 0.85 if far else 1.1)
     apart = 0.022 if pose.stride == 0 else 0.008
+    apart *= pose.facing if pose.astride > 0 else 1
     start = (-apart if far else apart, hip)
     knee = _limb(start, leg.thigh, _THIGH, pose.facing)
     ankle = _limb(knee, leg.shin, _SHIN, pose.facing)

@@ -5,6 +5,8 @@ Each function paints one piece where ``sets.planning`` says that hands reach for
 
 from __future__ import annotations
 
+import random
+
 from eval.sandbox.drawing import furniture
 from eval.sandbox.drawing.canvas import Canvas
 from eval.sandbox.drawing.palette import Colour, hexa, shade
@@ -149,6 +151,20 @@ def fridge(canvas: Canvas, piece: Piece) -> None:
     furniture.fridge(canvas, piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width, FOOT - LEAF_TOP["fridge"])
 
 
-def bookshelf(canvas: Canvas, piece: Piece) -> None:
-    """A bookcase full of books."""
-    furniture.shelf(canvas, piece.x - piece.width / 2, 40, piece.width, FOOT - 46, rows=6, seed=piece.seed)
+def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+    """A bookcase: light, and half empty, so that dark clothes can be seen in front of it."""
+    chance = random.Random(piece.seed)
+    left, top, rows = piece.x - piece.width / 2, 40.0, 6
+    step = (FOOT - top - 8) / rows
+    canvas.shadow(left + 2, top + 4, piece.width + 2, FOOT - top, blur=10, strength=0.4)
+    canvas.rectangle(left, top, piece.width, FOOT - top - 2, shade(wood, 0.86))
+    for row in range(rows):
+        shelf = top + 6 + row * step
+        canvas.rectangle(left + 5, shelf, piece.width - 10, step - 6, shade(wood, 1.16))
+        place = left + 7 + chance.uniform(0, 18)
+        end = place + chance.uniform(0.35, 0.6) * piece.width
+        while place < min(end, left + piece.width - 16):
+            wide, high = chance.uniform(6, 10), (step - 8) * chance.uniform(0.62, 0.92)
+            tone = shade(chance.choice(furniture.BOOKS), chance.uniform(1.1, 1.45))
+            canvas.rectangle(place, shelf + step - 6 - high, wide - 0.8, high, tone)
+            place += wide

@@ -65,10 +65,12 @@ def _furnish(canvas: Canvas, made: Arrangement, piece: Piece) -> None:
         fittings.tall_cupboard(canvas, piece, accent)
     elif piece.kind == "door":
         fittings.door(canvas, piece, wood)
+    elif piece.kind == "shelf":
+        fittings.bookshelf(canvas, piece, wood)
     elif piece.kind == "hooks":
         fittings.hooks(canvas, piece, wood)
     else:
-        {"fridge": fittings.fridge, "shelf": fittings.bookshelf, "plant": fittings.plant}[piece.kind](canvas, piece)
+        {"fridge": fittings.fridge, "plant": fittings.plant}[piece.kind](canvas, piece)
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:

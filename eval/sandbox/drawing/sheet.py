@@ -26,10 +26,10 @@ _LIGHT = (-5, -7)  #: where the light comes from, in fine pixels
 class Sheet:
     """Where one figure is drawn large, part by part, before it is reduced into the frame."""
 
-    def __init__(self, feet: Point, size: float) -> None:
+    def __init__(self, feet: Point, size: float, *, broad: float = 1.0) -> None:
         self.left, self.top = math.floor(feet[0] - 0.62 * size), math.floor(feet[1] - 1.12 * size)
         self.width, self.height = math.ceil(1.24 * size) + 1, math.ceil(1.2 * size) + 1
-        self.feet, self.size = feet, size
+        self.feet, self.size, self.broad = feet, size, broad
         self.colour = np.zeros((self.height * _FINE, self.width * _FINE, 3), np.uint8)
         self.cover = np.zeros((self.height * _FINE, self.width * _FINE), np.uint8)
 
@@ -45,7 +45,7 @@ class Sheet:
         self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
 
     def _place(self, point: Point) -> Point:
-        x = (self.feet[0] + point[0] * self.size - self.left) * _FINE
+        x = (self.feet[0] + point[0] * self.size * self.broad - self.left) * _FINE
         y = (self.feet[1] - point[1] * self.size - self.top) * _FINE
         return x, y
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from eval.sandbox.script import WIDTH, RoomKind
-from eval.sandbox.sets.styles import STYLES, Style
+from eval.sandbox.sets.styles import Style, style_of
 
 FloorPiece = Literal[
     "desk", "table", "counter", "workbench", "sideboard", "chest", "shelf", "cupboard", "fridge", "door", "chair",
@@ -92,10 +92,10 @@ _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
         _column(148, "chest", ("board", 0)),
     ),
     "workshop": (
-        _column(214, "workbench", ("sign", -48), ("clock", 66)),
+        _column(214, "workbench", ("sign", 0)),
         _column(90, "cupboard"),
         _column(150, "chest", ("board", 0)),
-        _column(92, "stool", ("picture", 0)),
+        _column(92, "stool", ("clock", 0)),
     ),
     "entrance hall": (
         _column(104, "door"),
@@ -124,7 +124,6 @@ def arrange(kind: RoomKind, variant: int) -> Arrangement:
     if variant < 1:
         raise ValueError("a room of variant 0 has no arrangement; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
-    styles = STYLES[kind]
     columns = list(_COLUMNS[kind])
     chance.shuffle(columns)
     spare = WIDTH - 2 * _MARGIN - sum(column.width for column in columns)
@@ -136,7 +135,7 @@ def arrange(kind: RoomKind, variant: int) -> Arrangement:
         left += gap
         pieces += _placed(column, left + column.width / 2, chance)
         left += column.width
-    return Arrangement(kind=kind, style=styles[variant % len(styles)], pieces=_named(pieces))
+    return Arrangement(kind=kind, style=style_of(variant), pieces=_named(pieces))
 
 
 def _placed(column: _Column, middle: float, chance: random.Random) -> list[Piece]:

@@ -52,7 +52,7 @@ def giving_place(one: Place, other: Place) -> Place:
     return (one[0] + other[0]) / 2, 216.0
 
 
-GIVING_APART = 100.0
+GIVING_APART = 118.0
 
 
 def _spots(made: Arrangement) -> Iterator[Spot]:

@@ -23,12 +23,15 @@ _TROUSERS = ("black", "blue", "grey", "brown", "white", "green")
 _VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
 _LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
-_CHESTED: tuple[RoomKind, ...] = ("office", "library", "meeting room", "workshop", "entrance hall", "living room")
-_SIGN_OF_THEIR_OWN: tuple[RoomKind, ...] = (
-    "office",
-    "meeting room",
-    "workshop",
-)  #: there may be two, told apart by number
+_NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, told apart by number
+
+#: What a film is about, and the kinds of rooms that go with it; the first kinds are the likeliest.
+THEMES: dict[str, tuple[RoomKind, ...]] = {
+    "office": ("office", "meeting room", "corridor", "kitchen", "entrance hall", "library"),
+    "home": ("living room", "kitchen", "entrance hall", "library", "corridor", "workshop"),
+    "workshop": ("workshop", "office", "entrance hall", "kitchen", "corridor", "meeting room"),
+    "reading room": ("library", "entrance hall", "office", "corridor", "meeting room", "kitchen"),
+}
 
 HabitKind = Literal["waves", "seat"]
 
@@ -102,6 +105,7 @@ class Habit:
 class Cast:
     """Everything a story has to play with; ``opening_minute`` is what the clocks show at first, in minutes of the day."""
 
+    theme: str  #: a key of ``THEMES``
     players: tuple[Player, ...]
     articles: tuple[Article, ...]
     locations: tuple[Location, ...]
@@ -126,10 +130,12 @@ def cast_story(seed: int, minutes: float) -> Cast:
     chance = random.Random(f"cast {seed} {minutes:g}")
     most = 5 if minutes < 5 else 6 if minutes < 15 else 8
     players = _people(chance, chance.randint(4, most))
-    locations = _rooms(chance, chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
-    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 3 else 1)
+    theme = chance.choice(tuple(THEMES))
+    locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
+    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
     articles = _things(chance, rules, minutes)
     return Cast(
+        theme=theme,
         players=players,
         articles=articles,
         locations=locations,
@@ -171,25 +177,24 @@ def _player(chance: random.Random, name: str, coat: str) -> Player:
     )
 
 
-def _rooms(chance: random.Random, count: int) -> tuple[Location, ...]:
-    """Rooms of different kinds, the first with a chest of drawers; in large films one kind may be there twice."""
-    kinds = [chance.choice(_CHESTED)]
-    kinds += chance.sample([kind for kind in get_args(RoomKind) if kind != kinds[0]], count - 1)
-    if count > 4 and kinds[0] in _SIGN_OF_THEIR_OWN:
-        kinds[-1] = kinds[0]
+def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
+    """Rooms of a theme, the first with a chest of drawers; in large films one kind may be there twice."""
+    first = kinds_of_theme[0]
+    other = [kind for kind in get_args(RoomKind) if kind not in kinds_of_theme]
+    kinds: list[RoomKind] = [first, *chance.sample([*kinds_of_theme[1:], chance.choice(other)], count - 1)]
+    if count > 4 and first in _NUMBERED:
+        kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
-    shown: dict[RoomKind, int] = {}
+    variant = chance.randint(1, 60)
     found = []
-    for kind, number in zip(kinds, numbers, strict=True):
-        # Two rooms of one kind get variants next to each other, and so colours that differ.
-        variant = shown[kind] + 1 if kind in shown else chance.randint(1, 60)
-        shown[kind] = variant
-        found.append(_location(chance, kind, variant, number))
+    for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
+        # Variants next to one another have walls in different colours, so that each cut shows another room.
+        found.append(_location(chance, kind, variant + place, number))
     return tuple(found)
 
 
 def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
-    numbered = kind in _SIGN_OF_THEIR_OWN
+    numbered = kind in _NUMBERED
     sign = f"{kind.upper()} {number}" if numbered else kind.upper()
     name = f"{kind} {number}" if numbered else f"the {kind}"
     slug = sign.lower().replace(" ", "_")

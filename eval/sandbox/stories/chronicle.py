@@ -36,7 +36,7 @@ class Chronicle:
         self.scenes: list[Visit] = []
         self._relations: list[Relation] = []
         self._causes: list[Cause] = []
-        self._facts: list[Fact] = []
+        self.learned_so_far: list[Fact] = []
         self._written: list[Written] = []
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
@@ -105,8 +105,10 @@ class Chronicle:
         spans: list[tuple[float, float]],
     ) -> None:
         """Note what can be learned from several moments."""
-        self._facts.append(
-            Fact(id=f"f{len(self._facts) + 1:02d}", kind=kind, text=text, values=dict(values), spans=tuple(spans))
+        self.learned_so_far.append(
+            Fact(
+                id=f"f{len(self.learned_so_far) + 1:02d}", kind=kind, text=text, values=dict(values), spans=tuple(spans)
+            )
         )
 
     def facts(self, film: str, seed: int, cast: Cast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
@@ -125,7 +127,7 @@ class Chronicle:
             events=tuple(sorted(self.events, key=lambda item: (item.start, item.end, item.id))),
             relations=tuple(sorted(self._relations, key=lambda item: (item.start, item.subject, item.kind))),
             causes=tuple(self._causes),
-            facts=tuple(self._facts),
+            facts=tuple(self.learned_so_far),
             written=tuple(self._written),
             extras=extras,
         )

@@ -7,7 +7,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from eval.sandbox.script import Shot
 from eval.sandbox.stories.casting import Article, Cast, Player
 from eval.sandbox.stories.chronicle import Chronicle
 from eval.sandbox.stories.scene import Scene
@@ -43,6 +42,7 @@ class Director:
         self.time = 0.0  #: seconds of the film so far
         self.notices: dict[str, tuple[str, ...]] = {}
         self._engaged: set[str] = set()
+        self._arranged: list[int] = []
         self._pace = min(_FASTEST, max(1.0, _DAY_MINUTES / (duration / 60)))
         self._jumped = 0.0
         self._shown = cast.opening_minute
@@ -60,7 +60,17 @@ class Director:
 
     def minute_after(self, seconds: float) -> int:
         """What a clock shows after so many seconds of film, to five minutes."""
-        return -(-int(self.minute() + seconds / 60 * self._pace + 1) // 5) * 5
+        return -(-int(max(self.minute(), self._shown) + seconds / 60 * self._pace + 1) // 5) * 5
+
+    def may_arrange(self) -> bool:
+        """Whether something more may be arranged for a later time: who waits for it takes part in little else."""
+        return len(self._arranged) < max(1, len(self.cast.players) // 4)
+
+    def arrange(self, at: int, *, instead_of: int | None = None) -> None:
+        """Something is arranged for that time; until its scene comes the clocks stay before it."""
+        if instead_of is not None:
+            self._arranged.remove(instead_of)
+        self._arranged.append(at)
 
     def is_due(self, at: int) -> bool:
         """Whether an appointment is so near that its scene comes next."""
@@ -122,11 +132,17 @@ class Director:
 
     # -- scenes
 
-    def play(self, plot: Plot, wanted: Wanted) -> tuple[Shot, Wanted | None]:
-        """Let a plot play its scene; returns the shot, and what it wants next (None: the plot is over)."""
+    def play(self, plot: Plot, wanted: Wanted) -> tuple[Scene, Wanted | None]:
+        """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
+
+        The clocks stay before the times for which something else is arranged.
+        """
         if wanted.at is not None:
-            self._jumped += max(0, wanted.at - self.minute())
-        self._shown = max(self._shown, self.minute() if wanted.at is None else wanted.at)
+            self._jumped += wanted.at - self.minute()
+            self._arranged.remove(wanted.at)
+        elif self._arranged:
+            self._jumped -= max(0, self.minute() - min(self._arranged) + 1)
+        self._shown = max(self._shown, self.minute())
         scene = Scene(
             self.world,
             self.chronicle,
@@ -141,6 +157,8 @@ class Director:
             following: Wanted | None = plot.send(scene)
         except StopIteration:
             following = None
-        shot = scene.finish()
-        self.time += shot.duration
-        return shot, following
+        # Who is there before the camera looks cannot be told from the furniture: rooms are left empty.
+        for standing in self.world.present(wanted.room):
+            scene.leave(standing.player)
+        self.time = scene.start + scene.length
+        return scene, following

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eval.sandbox.sets import Opened
 from eval.sandbox.stories.casting import Article
 from eval.sandbox.stories.director import Director
 from eval.sandbox.stories.stage import kept_on
@@ -28,36 +29,43 @@ def _labelled(director: Director, article: Article) -> None:
         player = chance.choice(hands)
         world.hand(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
-    elif rule is not None and chance.random() < _KEPT:
-        world.keep(article, rule.room, world.opening(rule.room, rule.target))
-        _is_in(director, article, rule.room, "inside", rule.target)
-    else:
-        _lying(director, article)
+    elif rule is not None and (chance.random() < _KEPT or not _lay(director, article)):
+        _keep(director, article, rule.room, world.opening(rule.room, rule.target))
 
 
 def _lying(director: Director, article: Article) -> None:
-    """A thing lies on something, or is inside something."""
+    """A thing lies on something, or is inside something, also where nothing is free to lie on."""
+    chance = director.chance
+    openings = [
+        (location.id, item)
+        for location in director.cast.locations
+        for item in location.plan.openings
+        if not item.name.endswith("door")
+    ]
+    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT / 2
+    if inside or not _lay(director, article):
+        _keep(director, article, *chance.choice(openings))
+
+
+def _lay(director: Director, article: Article) -> bool:
+    """Let a thing lie or hang in some room; False where all places are taken."""
     chance, world = director.chance, director.world
     rooms = [location.id for location in director.cast.locations]
-    chance.shuffle(rooms)
-    ruled = director.cast.rule_of(article) is not None
-    for room in rooms:
-        openings = [item for item in world.locations[room].plan.openings if not item.name.endswith("door")]
-        if openings and not ruled and not article.is_worn and chance.random() < _KEPT / 2:
-            inside = chance.choice(openings)
-            world.keep(article, room, inside)
-            _is_in(director, article, room, "inside", inside.name)
-            return
-        spots = world.free_spots(room, article)
-        spots = [spot for spot in spots if spot.hangs] if article.is_worn and any(s.hangs for s in spots) else spots
-        if spots:
-            spot = chance.choice(spots)
-            world.place(article, room, spot)
-            _is_in(director, article, room, "on", kept_on(spot))
-            return
-    raise RuntimeError(f"there is no room for {article.id}")
-
-
-def _is_in(director: Director, article: Article, room: str, how: str, what: str) -> None:
+    free = {room: world.free_spots(room, article) for room in rooms}
+    if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
+        free = {room: [spot for spot in spots if spot.hangs] for room, spots in free.items()}
+    rooms = [room for room in rooms if free[room]]
+    if not rooms:
+        return False
+    room = chance.choice(rooms)
+    spot = chance.choice(free[room])
+    world.place(article, room, spot)
     director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins("inside" if how == "inside" else "on", article.id, what, 0.0)
+    director.chronicle.begins("on", article.id, kept_on(spot), 0.0)
+    return True
+
+
+def _keep(director: Director, article: Article, room: str, inside: Opened) -> None:
+    director.world.keep(article, room, inside)
+    director.chronicle.begins("in", article.id, room, 0.0)
+    director.chronicle.begins("inside", article.id, inside.name, 0.0)

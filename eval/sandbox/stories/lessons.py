@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from eval.sandbox.facts import Event
+from eval.sandbox.stories.casting import Rule
 from eval.sandbox.stories.director import Director
 
+_AT_ONCE = 0.5  #: seconds from coming in to waving
 _ENOUGH = 2  #: moments from which something can be learned
 
 
@@ -19,11 +21,21 @@ def _spans(events: list[Event]) -> list[tuple[float, float]]:
     return [(event.start, event.end) for event in events]
 
 
+def rules_are_shown(director: Director) -> bool:
+    """Whether at least one rule of the film can be learned by now, and half of them."""
+    shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
+    return any(shown) and sum(shown) >= len(shown) / 2
+
+
+def _following(director: Director, rule: Rule) -> list[Event]:
+    things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
+    return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
+
+
 def _rules(director: Director) -> None:
-    cast, chronicle = director.cast, director.chronicle
-    for rule in cast.rules:
-        things = {item.id for item in cast.articles if cast.rule_of(item) == rule}
-        shown = [event for event in chronicle.events if event.kind == "puts_down" and event.thing in things]
+    chronicle = director.chronicle
+    for rule in director.cast.rules:
+        shown = _following(director, rule)
         if len(shown) < _ENOUGH:
             continue
         many = f"{_plural(rule.category)} with a {rule.label} label"
@@ -52,6 +64,8 @@ def _habits(director: Director) -> None:
             for event in chronicle.events
             if event.kind == kind and event.actor == habit.person and event.place == habit.room
         ]
+        if habit.kind == "waves":
+            shown = [event for event in shown if _on_entering(event, chronicle.events)]
         if len(shown) < _ENOUGH:
             continue
         if habit.kind == "waves":
@@ -60,6 +74,13 @@ def _habits(director: Director) -> None:
             text = f"{person.description} always sits on {habit.seat} in {room}"
             phrase = f"sit on {habit.seat} in {room}"
         chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, _spans(shown))
+
+
+def _on_entering(wave: Event, events: list[Event]) -> bool:
+    return any(
+        event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
+        for event in events
+    )
 
 
 def _numbers(director: Director) -> None:

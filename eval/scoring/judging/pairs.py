@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -42,20 +42,38 @@ def shipped_pairs() -> tuple[LabelledPair, ...]:
 
 
 def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """Labelled pairs of the user's, in the format of docs/scoring.md.
+    """Labelled pairs of the user's, in the format of docs/scoring.md; whose answers they are is read from the file beside it.
 
     Raises:
         EvalFault: ``bad_pairs``.
     """
+    pairs = _read(_text(file), file.name)
+    beside = arms_beside(file)
+    if not beside.exists():
+        return pairs
+    try:
+        arms = parse_json(_text(beside))
+    except ValueError as error:
+        raise _bad(beside.name, f"it is no JSON: {str(error)[:80]}") from None
+    if not isinstance(arms, dict) or not all(isinstance(arm, str) for arm in arms.values()):
+        raise _bad(beside.name, "it does not say by id whose answers they are")
+    return tuple(replace(pair, arm=arms.get(pair.id, pair.arm)) for pair in pairs)
+
+
+def arms_beside(file: Path) -> Path:
+    """The file that says, by id, whose answers a file of pairs holds: kept apart from who labels them."""
+    return file.with_name(f"{file.stem}.arms.json")
+
+
+def _text(file: Path) -> str:
     try:
         with open_regular(file) as opened:
             raw = opened.read(_MOST_BYTES + 1)
-        text = raw.decode()
+        if len(raw) > _MOST_BYTES:
+            raise _bad(file.name, "it is too large")
+        return raw.decode()
     except (OSError, ValueError) as error:
         raise _bad(file.name, f"it cannot be read ({type(error).__name__})") from None
-    if len(raw) > _MOST_BYTES:
-        raise _bad(file.name, "it is too large")
-    return _read(text, file.name)
 
 
 def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
@@ -74,6 +92,8 @@ def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
 def _pair(record: Any, place: int, name: str) -> LabelledPair:
     if not isinstance(record, dict):
         raise _bad(name, f"pair {place} is no object")
+    if record.get("right", False) is None:
+        raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
     wrong = [key for key, kind in _NEEDED.items() if not isinstance(record.get(key), kind)]
     accepted = record.get("accepted")
     if isinstance(accepted, list) and not (accepted and all(isinstance(one, str) for one in accepted)):

@@ -76,11 +76,14 @@ def choose(
     """
     entering = [item.tool for item in evidence if item.enters and item.tool in library.tools]
     if not entering:
-        raise EvalFault(
+        refused = EvalFault(
             "nothing_selected",
             f"no tool of {library.name} raises accuracy or lowers cost on these questions; no library is written",
             hint="ask more development questions, or run arms that leave out one tool each",
         )
+        for item in evidence:
+            refused.add_note(item.line(sign="drop", width=max(len(one.tool) for one in evidence)))
+        raise refused
     wanted = with_callees(library, entering)
     kept = tuple(tool for tool in library.tools if tool in wanted)
     induction = library.manifest.get("induction")

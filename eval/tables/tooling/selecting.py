@@ -48,6 +48,14 @@ class Evidence:
             "why": self.why,
         }
 
+    def line(self, *, sign: str, width: int) -> str:
+        """The evidence on one line, for people."""
+        gain, saved = self.accuracy.value, self.saved.value
+        told = f"accuracy {100 * gain:+.1f} points" if isinstance(gain, float) else "accuracy unknown"
+        told += f", {saved:,.0f} tokens saved" if isinstance(saved, float) else ""
+        by = {"left_out": "leaving it out", "use": "its use", "nothing": "nothing"}[self.by]
+        return f"{sign}  {self.tool:{width}}  {told}, {self.pairs} pairs, by {by}: {self.why}"
+
 
 def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
     """The samples of ``hier`` with a library, by its name in the run or its hash.

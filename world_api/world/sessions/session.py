@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -18,6 +18,7 @@ from world_api.world.search.searcher import Searcher
 from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.world.sessions.seeing import Seeing
+from world_api.world.sessions.stand_ins import StandIn
 from world_api.world.view import View
 
 #: How ids of things begin that were detected on demand and not tracked.
@@ -78,6 +79,8 @@ class Session:
         self.backends = backends
         self.name = name
         self.groups = groups
+        #: Who answers an operation in this session's place, by the operation's name; nobody, but for measurements.
+        self.stand_ins: Mapping[str, StandIn] = {}
         seeing = backends.seeing
         #: What is searched is what captioning runs listed, and stays the same while the session is open.
         self._listed = None if seeing is None else seeing.searched()
@@ -112,7 +115,14 @@ class Session:
     @property
     def memo_key(self) -> str:
         """What results that do not depend on the session may be kept under."""
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}"
+        others = self.stood_in
+        stood_in = "" if others is None else f"+{content_hash(others)}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}{stood_in}"
+
+    @property
+    def stood_in(self) -> dict[str, Any] | None:
+        """Which operations another answers in this session's place, and who; None where nobody does."""
+        return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
 
     @property
     def sight_key(self) -> str:

@@ -89,7 +89,7 @@ function listEpisodes() {
 
 function episodeLine(at) {
   const item = index.items[index.item[at]];
-  const where = ["arm", "library", "world", "budget", "video"].map((name) => valueOf(name, at)).filter(Boolean);
+  const where = ["arm", "world", "budget", "video"].map((name) => valueOf(name, at)).filter(Boolean);
   const answer = index.answer[at];
   const line = make(
     "button",

@@ -30,7 +30,7 @@ function absence(at) {
 function siblingsOf(at) {
   const same = index.item.map((item, place) => [item, place]).filter(([item]) => item === index.item[at]).map(([, place]) => place);
   if (same.length < 2) return "";
-  const varying = ["arm", "library", "world", "budget", "seed"].filter((name) => new Set(same.map((place) => valueOf(name, place))).size > 1);
+  const varying = ["arm", "world", "budget", "seed"].filter((name) => new Set(same.map((place) => valueOf(name, place))).size > 1);
   const links = same.map((place) =>
     make("button", { type: "button", class: "chip", "data-sample": place, "aria-current": place === at ? "true" : null },
       markOf(place), " ", varying.map((name) => (name === "seed" ? `seed ${valueOf(name, place)}` : valueOf(name, place) ?? "–")).join(" · ")));
@@ -90,13 +90,27 @@ function frames(item, record) {
   const told = make("h3", null, "Evidence");
   const spans = record.spans.map(([start, stop, tools]) =>
     make("li", null, `${clock(start)}–${clock(stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
-  const shown = record.frames.filter((one) => one.frame !== null);
+  const shown = together(record.frames.filter((one) => one.frame !== null));
   const pictures = shown.map((one) => picture(one));
-  const missing = record.frames.length - shown.length;
+  const missing = record.frames.filter((one) => one.frame === null).length;
   const why = index.absent[item.video] ?? (index.crowded ? "the page holds only so many" : "none was kept");
   return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no stretch."),
     pictures.length ? make("div", { class: "frames" }, pictures) : "",
     missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${why}.`) : "");
+}
+
+/* One picture for all moments that it shows. */
+function together(moments) {
+  const found = new Map();
+  for (const one of moments) {
+    const known = found.get(one.frame);
+    if (known === undefined) found.set(one.frame, { ...one, why: [one.why] });
+    else {
+      if (!known.why.includes(one.why)) known.why.push(one.why);
+      if (!known.boxes.length) known.boxes = one.boxes;
+    }
+  }
+  return [...found.values()];
 }
 
 const WHY = { cited: "cited", reference: "in the reference", seen: "seen by a tool" };
@@ -110,7 +124,7 @@ function picture(one) {
   });
   const over = boxes.length ? draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "over", "aria-hidden": "true" }, ...boxes) : "";
   const labels = [...new Set(one.boxes.map((box) => box[4]).filter(Boolean))].join(", ");
-  const words = [clock(time), WHY[one.why], from === "key frame" ? "nearest key frame" : "", labels].filter(Boolean).join(" · ");
+  const words = [clock(time), one.why.map((why) => WHY[why]).join(", "), from === "key frame" ? "nearest key frame" : "", labels].filter(Boolean).join(" · ");
   return make("figure", { class: "frame" }, make("button", { type: "button", class: "picture", title: "Enlarge" }, image, over), make("figcaption", null, words));
 }
 
@@ -205,5 +219,5 @@ function cost(record) {
 
 function source(at) {
   const cell = index.cell.values[index.cell.codes[at]];
-  return make("p", { class: "soft" }, "In the run: ", make("code", null, `videoworld show RUN/episodes/${cell}/${index.episode[at]} --full`));
+  return make("p", { class: "soft" }, "In the run: ", make("code", null, `videoworld show RUN/episodes/${cell}/recordings/${index.episode[at]}.jsonl --full`));
 }

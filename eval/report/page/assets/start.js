@@ -32,7 +32,7 @@ const cleared = () => ({ words: "", mark: "", tool: "", item: "", set: "", open:
 let view = "overview";
 
 function show() {
-  const asked = readAddress();
+  const asked = readAddress() || index.first;
   const target = asked ? byId(asked) : null;
   view = ["questions", "episodes"].includes(asked) ? asked : target && byId("results").contains(target) ? "results" : "overview";
   document.body.dataset.view = view;

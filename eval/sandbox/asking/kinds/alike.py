@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from eval.sandbox.asking.drafts import Asker
 from eval.sandbox.asking.known import APART, does_so
 from eval.sandbox.asking.phrases import Say
 from eval.sandbox.facts import Event
@@ -34,6 +35,15 @@ def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
+
+
+def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
+    """Those that one person only does, where that is so of the right one; else those that several do.
+
+    What everybody does some time is likelier right than what happens once.
+    """
+    is_rare = ask.known.is_only_of(right.actor, right.verb_phrase)
+    return [item for item in pool if ask.known.is_only_of(item.actor, item.verb_phrase) == is_rare]
 
 
 def related(one: Event, other: Event) -> bool:

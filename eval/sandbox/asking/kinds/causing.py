@@ -105,17 +105,19 @@ def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan 
 def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence[str] = ()) -> list[list[Say]]:
     """States of the right one's kind: with somebody else, or elsewhere in or on something; the thing's own ones first."""
     if is_with_person(right):
-        others = [item for item in ask.known.people if item.id != right.subject and item.id not in apart_from]
-        return [[parts.kept(right, item, None) for item in ask.some(others)]]
-    own = [where(ask, thing, item) for item in ask.known.keeping(thing.id) if not is_with_person(item)]
-    theirs = [
-        where(ask, item, state)
-        for item in ask.known.things
-        if item is not thing
-        for state in ask.known.keeping(item.id)
-        if not is_with_person(state)
-    ]
-    return [ask.some(own), ask.some(theirs)]
+        people = [item for item in ask.known.people if item.id != right.subject and item.id not in apart_from]
+        return [[parts.kept(right, person, None) for person in ask.some(people)]]
+    states = [(item, state) for item in ask.known.things for state in _places(ask, item, right)]
+    own = [where(ask, item, state) for item, state in states if item is thing]
+    alike = [where(ask, item, state) for item, state in states if item is not thing and item.category == thing.category]
+    others = [where(ask, item, state) for item, state in states if item.category != thing.category]
+    return [ask.some(own), ask.some(alike), ask.some(others)]
+
+
+def _places(ask: Asker, thing: Thing, right: Relation) -> list[Relation]:
+    """Where a thing lies, like the right state: on or inside of something, at first or after it was moved."""
+    states = ask.known.keeping(thing.id)
+    return [item for item in states if item.kind == right.kind and (item is states[0]) == (right.start == 0)]
 
 
 def put_there(ask: Asker, thing: Thing, state: Relation) -> Event | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, count, yes_or_no
 from eval.sandbox.asking.kinds.locating import named
@@ -14,8 +14,9 @@ from tool_induction.domains.domain import Template
 from world_api.core.spans import TimeSpan
 
 #: Each length that is offered differs from the next by this factor, so that a tracker's errors do not decide.
-_LONGER = 1.6
+_LONGER = 1.4
 _LENGTHS = 4
+_SHORTEST = 2.0  #: seconds
 #: A larger number is asked of nobody: people would not count it either.
 MOST_COUNTED = 12
 _MOST_SPANS = 20
@@ -71,8 +72,7 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
             for phrase in ask.some(phrases, ask.most // 4 + 1):
                 times = _times(ask, person, phrase)
                 if times is not None and len(times) <= MOST_COUNTED:
-                    event = times[0] if times else phrases[phrase]
-                    slots = {**named(person), "action": parts.deed(event)}
+                    slots = {**named(person), "action": parts.deed(phrases[phrase])}
                     yield count(template, len(times), slots, _cut(times))
 
 
@@ -84,19 +84,33 @@ def _times(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
-    """For how long, out of lengths that differ by a fixed factor."""
+    """For how long: out of the lengths of others where those differ clearly, else of lengths that differ by a factor."""
     for template in ask.templates("visible_duration"):
         subjects: Sequence[Person | Thing] = ask.known.people if "{person}" in template.en else ask.known.things
+        lengths = {item.id: ask.known.seconds_seen(item.id) for item in subjects}
         for subject in ask.some(subjects):
-            length = ask.known.seconds_seen(subject.id)
-            place = ask.chance.randrange(_LENGTHS)
-            lengths = [length * _LONGER ** (number - place) for number in range(_LENGTHS)]
-            if round(lengths[0]) < 2 or lengths[-1] > ask.known.facts.duration * _LONGER:
+            right = lengths[subject.id]
+            others = _clearly_other(right, ask.some(length for name, length in lengths.items() if name != subject.id))
+            wrong = others[: _LENGTHS - 1] if len(others) >= _LENGTHS - 2 else _scaled(ask, right)
+            if min(right, *wrong) < _SHORTEST:
                 continue
-            options = [parts.seconds(item) for item in lengths]
-            wrong = [item for number, item in enumerate(options) if number != place]
+            options = [parts.seconds(item) for item in wrong]
             spans = ask.known.stretches(subject.id)[:_MOST_SPANS]
-            yield choice(template, named(subject), spans, right=options[place], wrong=[wrong], bucket=str(place))
+            yield choice(template, named(subject), spans, right=parts.seconds(right), wrong=[options])
+
+
+def _clearly_other(right: float, lengths: Sequence[float]) -> list[float]:
+    """Of some lengths those that differ from the right one and from each other by the factor."""
+    found: list[float] = []
+    for length in lengths:
+        if all(length >= other * _LONGER or other >= length * _LONGER for other in (right, *found)):
+            found.append(length)
+    return found
+
+
+def _scaled(ask: Asker, right: float) -> list[float]:
+    place = ask.chance.randrange(_LENGTHS)
+    return [right * _LONGER ** (number - place) for number in range(_LENGTHS) if number != place]
 
 
 def presence(ask: Asker) -> Iterator[Draft]:
@@ -111,16 +125,17 @@ def presence(ask: Asker) -> Iterator[Draft]:
 
 
 def _ever_seen(ask: Asker, template: Template) -> Iterator[Draft]:
-    """Things that are there, and colours and kinds that are there but not together."""
+    """Of two things with their colours exchanged: one that is there, and one that is not. Words are as frequent in both."""
     plain = [item for item in ask.known.things if item.name.removeprefix("the ") == f"{item.colour} {item.category}"]
-    for item in ask.some(plain):
-        spans = [ask.known.stretches(item.id)[0]]
-        yield yes_or_no(template, True, {"object": parts.made_up(item.colour, item.category)}, spans)
     there = {(item.colour, item.category) for item in ask.known.facts.things}
     marked = {(word, item.category) for item in ask.known.facts.things for mark in item.marks for word in mark.split()}
-    colours, kinds = sorted({item.colour for item in plain}), sorted({item.category for item in plain})
-    absent = [(colour, kind) for colour in colours for kind in kinds if (colour, kind) not in there | marked]
-    for colour, kind in ask.some(absent):
+    for one, other in ask.some(combinations(plain, 2)):
+        exchanged = [(one.colour, other.category), (other.colour, one.category)]
+        if any(pair in there | marked for pair in exchanged):
+            continue
+        item, (colour, kind) = ask.chance.choice((one, other)), ask.chance.choice(exchanged)
+        spans = [ask.known.stretches(item.id)[0]]
+        yield yes_or_no(template, True, {"object": parts.made_up(item.colour, item.category)}, spans)
         yield yes_or_no(template, False, {"object": parts.made_up(colour, kind)}, [])
 
 

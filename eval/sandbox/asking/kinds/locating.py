@@ -41,7 +41,7 @@ def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
                 yield interval(template, stretch, slots)
                 continue
             moment = stretch.end if last else stretch.start
-            others = ask.known.other_ids(subject.id)
+            others = ask.known.others_like(subject.id)
             seen = [times for item in others if (times := ask.known.stretches(item))]
             rivals = [times[-1].end if last else times[0].start for times in seen]
             own = [edge for item in stretches for edge in (item.start, item.end)]

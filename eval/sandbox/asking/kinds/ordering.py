@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, yes_or_no
-from eval.sandbox.asking.kinds.alike import RIGHT, alike, neighbour, related, says_the_same
+from eval.sandbox.asking.kinds.alike import RIGHT, alike, as_rare, neighbour, related, says_the_same
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
@@ -43,8 +43,7 @@ def _unrelated_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
     told = ask.known.told
     for event in ask.some(told):
         others = [item for item in told if not related(event, item) and _apart(event, item)]
-        same_kind = [item for item in others if item.kind == event.kind]
-        for other in ask.some(same_kind or others, 1):
+        for other in ask.some((item for item in others if item.kind == event.kind), 1):
             yield (event, other) if ask.chance.random() < 0.5 else (other, event)
 
 
@@ -63,10 +62,13 @@ def sequence_order(ask: Asker) -> Iterator[Draft]:
 
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
-    """Rows of events in their order, of different people with different things, clearly one after the other."""
-    for _ in range(ask.most // 2):
+    """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
+    by_kind: dict[str, list[Event]] = {}
+    for event in ask.known.told:
+        by_kind.setdefault(event.kind, []).append(event)
+    for _ in range(ask.most // 2 if by_kind else 0):
         chosen: list[Event] = []
-        for event in ask.some(ask.known.told):
+        for event in ask.some(by_kind[ask.chance.choice(sorted(by_kind))]):
             if all(not related(event, item) and _apart(event, item) for item in chosen):
                 chosen.append(event)
         length = ask.chance.choice(lengths)
@@ -123,10 +125,10 @@ def _one_deed(
     ``also`` are deeds that would be right as well.
     """
     own = [item for item in ask.known.deeds_of(right.actor) if not any(says_the_same(item, one) for one in also)]
-    tiers = alike(right, ask.some(own), anchors, parts.deed)
+    tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, parts.deed)
     theirs = [item for item in ask.known.deeds if item.kind == right.kind and item.actor != right.actor]
     never = [item for item in ask.some(theirs) if not ask.known.times_of(right.actor, item.verb_phrase)]
-    tiers.append([parts.deed(item) for item in never if item.other != right.actor])
+    tiers.append([parts.deed(item) for item in as_rare(ask, right, never) if item.other != right.actor])
     return choice(template, slots, [span_of(right)], right=parts.deed(right), wrong=tiers)
 
 

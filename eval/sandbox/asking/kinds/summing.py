@@ -6,8 +6,10 @@ Options are rows of events of one form and one length; the wrong ones happen in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
+from eval.sandbox.asking.kinds.alike import as_rare
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.kinds.ordering import unrelated_rows
 from eval.sandbox.asking.known import span_of
@@ -120,8 +122,8 @@ def _deeds(row: Sequence[Event]) -> Say:
 def comparison(ask: Asker) -> Iterator[Draft]:
     """What one does and the other never does, or what both do."""
     for template in ask.templates("comparison"):
-        for _ in range(ask.most // 2):
-            one, other = ask.some(ask.known.people, 2)
+        pairs = list(permutations(ask.known.people, 2))
+        for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
             slots = {"person": parts.person(one), "other_person": parts.person(other)}
             if "differ" in template.en:
                 yield from _difference(ask, template, slots, one, other)
@@ -179,15 +181,13 @@ def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
     shared = [item for item in usable if item.actor == one.id and ask.known.times_of(other.id, item.verb_phrase)]
     if not shared:
         return
-    right = ask.chance.choice(shared)
+    right = ask.chance.choice(list({item.verb_phrase: item for item in shared}.values()))
     not_both = [
         item
         for item in usable
         if not (ask.known.times_of(one.id, item.verb_phrase) and ask.known.times_of(other.id, item.verb_phrase))
     ]
     spans: list[TimeSpan] = [span_of(ask.known.times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
-    tiers = [
-        [parts.both(item) for item in not_both if item.kind == right.kind],
-        [parts.both(item) for item in not_both if item.kind != right.kind],
-    ]
+    wrong = [item for item in as_rare(ask, right, not_both) if item.kind == right.kind]
+    tiers = [[parts.both(item) for item in wrong]]
     yield choice(template, slots, spans, right=parts.both(right), wrong=tiers)

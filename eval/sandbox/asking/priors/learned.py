@@ -85,7 +85,7 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     is_right = np.array([number == right for rows, right in cases for number in range(len(rows))], dtype=np.float64)
     mean, spread = np.zeros(PLACES), np.zeros(PLACES)
     for step in range(1, _STEPS + 1):
-        scores: Floats = np.bincount(row_of, weights=weights[features], minlength=len(lengths))
+        scores = np.bincount(row_of, weights=weights[features], minlength=len(lengths)).astype(np.float64)
         error = is_right - _softmax(scores, case_of, len(cases))
         gradient = np.bincount(features, weights=error[row_of], minlength=PLACES) / len(cases) - _DECAY * weights
         mean = 0.9 * mean + 0.1 * gradient

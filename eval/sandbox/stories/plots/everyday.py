@@ -13,6 +13,14 @@ _TALK = (
     "What a day.", "It is quiet in here.", "I like this room.", "Somebody should water the plants.", "I am a little tired.",
     "The weather is getting better.", "I was here before.", "Not much to do today.", "I have to think.", "Time for a break.",
 )  # fmt: skip
+_CHATS = (
+    ("How are you, {0}?", "Very well, {0}, thank you."),
+    ("Did you sleep well, {0}?", "Not really."),
+    ("{0}, have you heard the news?", "No, tell me, {0}."),
+    ("Is it raining, {0}?", "Not any more."),
+    ("A busy day, {0}?", "As always, {0}."),
+    ("Are you waiting for somebody, {0}?", "Perhaps."),
+)
 
 
 def moment(director: Director, *, avoid: str = "") -> Plot:
@@ -34,6 +42,12 @@ def moment(director: Director, *, avoid: str = "") -> Plot:
         go_or_stay(scene, player)
 
 
+def nothing(room: str) -> Plot:
+    """A room for a while."""
+    scene = yield Wanted(room=room)
+    scene.pause(scene.chance.uniform(4.0, 8.0))
+
+
 def relieved(director: Director) -> Plot:
     """Somebody with a thing in hand puts it down somewhere."""
     holding = [
@@ -51,6 +65,27 @@ def relieved(director: Director) -> Plot:
         scene = yield Wanted(room=room)
         bring_in(scene, player)
         greet(scene, player)
+        lay_down(scene, player)
+        go_or_stay(scene, player)
+
+
+def uncovered(director: Director) -> Plot:
+    """Somebody who wears a hat or scarf takes it off and hangs it up."""
+    wearing = [
+        who.player
+        for who in director.world.people.values()
+        if who.wears and who.holds is None and director.is_free(who.player)
+    ]
+    if not wearing:
+        return
+    player = director.chance.choice(wearing)
+    room = director.room_of(player) or director.room(sought=1)
+    if not room:
+        return
+    with director.engaged(player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, player)
+        scene.take_off(player, scene.state(player).wears[-1])
         lay_down(scene, player)
         go_or_stay(scene, player)
 
@@ -97,8 +132,15 @@ def _rest(director: Director, scene: Scene, player: Player) -> None:
 
 
 def _talk(director: Director, scene: Scene, player: Player) -> None:
-    """Say something that leads to nothing."""
-    scene.say(player, scene.chance.choice(_TALK))
+    """Say something that leads to nothing, to whoever is there."""
+    others = scene.others(player)
+    if not others:
+        scene.say(player, scene.chance.choice(_TALK))
+        return
+    other = scene.chance.choice(others)
+    question, answer = scene.chance.choice(_CHATS)
+    scene.say(player, question.format(other.person.name), other)
+    scene.say(other, answer.format(player.person.name), player)
 
 
 def _wave(director: Director, scene: Scene, player: Player) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, call_away, go_or_stay, greet, settle
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, settle
 from eval.sandbox.stories.words import clock_words
 
 _INVITING = (
@@ -13,7 +13,7 @@ _INVITING = (
     "{2}, can we talk at {1} in {0}?",
     "I will wait for you in {0} at {1}, {2}.",
 )
-_SHORTEST, _LONGEST = 30.0, 420.0  #: seconds of film until an appointment
+_SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
 
 
 def appointment(director: Director) -> Plot:
@@ -22,17 +22,16 @@ def appointment(director: Director) -> Plot:
     people = director.free_people(2)
     made, place = director.room(), director.room()
     wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
-    if not people or made is None or place is None or director.left < wait + 40:
+    if not people or made is None or place is None or director.left < wait + 40 or not director.may_arrange():
         return
     one, two = people
     told: list[Event] = []
-    at = director.minute_after(wait)
     with director.engaged(one, two):
-        yield from call_away(director, one, made)
-        yield from call_away(director, two, made)
         scene = yield Wanted(room=made)
         for player in (one, two):
             bring_in(scene, player)
+        at = director.minute_after(wait)
+        director.arrange(at)
         words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
         told.append(scene.say(one, words, two))
         scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
@@ -44,7 +43,8 @@ def appointment(director: Director) -> Plot:
             for player in (two, one):
                 bring_in(scene, player)
             if director.minute() < at:
-                at = director.minute_after(wait + 20)
+                old, at = at, director.minute_after(wait + 20)
+                director.arrange(at, instead_of=old)
                 words = chance.choice(("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?"))
                 told.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
                 scene.say(one, "All right.", two)
@@ -87,9 +87,6 @@ def called(director: Director) -> Plot:
     caller, *called_ones = people
     name = director.room_name(goal)
     with director.engaged(*people):
-        for player in called_ones:
-            yield from call_away(director, player, room)
-        yield from call_away(director, caller, room)
         scene = yield Wanted(room=room)
         for player in called_ones:
             bring_in(scene, player)
@@ -128,18 +125,19 @@ def noticed(director: Director) -> Plot:
     wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
     if not people or room is None or goal is None or room in director.notices or director.left < wait + 40:
         return
+    if not director.may_arrange():
+        return
     player, at = people[0], director.minute_after(wait)
+    director.arrange(at)
     what = chance.choice(("CHOIR", "LUNCH", "LECTURE", "CHESS", "GAMES", "CONCERT"))
     director.notices[room] = (what, clock_words(at))
     with director.engaged(player):
-        yield from call_away(director, player, room)
         scene = yield Wanted(room=room)
         bring_in(scene, player)
         read = scene.say(
             player, f"{what.capitalize()} at {clock_words(at)} in {director.room_name(goal)}. I must not forget it."
         )
         go_or_stay(scene, player)
-        yield from call_away(director, player, goal)
         scene = yield Wanted(room=goal, at=at)
         came = bring_in(scene, player)
         if came is not None:
@@ -148,3 +146,38 @@ def noticed(director: Director) -> Plot:
         scene.pause(chance.uniform(0.5, 1.5))
         go_or_stay(scene, player)
     del director.notices[room]
+
+
+def told_number(director: Director) -> Plot:
+    """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
+    chance, chronicle = director.chance, director.chronicle
+    people = director.free_people(2)
+    room = director.room()
+    if not people or room is None:
+        return
+    (owner, asker), number = people, str(chance.randint(100, 999))
+    what = chance.choice(("telephone", "locker", "ticket"))
+    told_already = any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far)
+    if told_already:
+        return
+    with director.engaged(owner, asker):
+        scene = yield Wanted(room=room)
+        for player in chance.sample((owner, asker), 2):
+            bring_in(scene, player)
+        asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        told = scene.say(owner, f"My {what} number is {number}.", asker)
+        chronicle.brings_about(asked, told, f"{asker.person.description} asked for the number")
+        chronicle.learned(
+            "number",
+            f"the {what} number of {owner.person.description} is {number}",
+            {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
+            [(told.start, told.end)],
+        )
+        if chance.random() < 0.6:
+            scene.say(
+                asker,
+                chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
+                owner,
+            )
+        for player in (asker, owner):
+            go_or_stay(scene, player)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from world_api.exposure.cli import JsonOption, show
+from world_api.exposure.cli import JsonOption, command_app, show
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
