@@ -158,6 +158,9 @@ class Director:
             following: Wanted | None = plot.send(scene)
         except StopIteration:
             following = None
+        # Who is there before the camera looks cannot be told from the furniture: rooms are left empty.
+        for standing in self.world.present(wanted.room):
+            scene.leave(standing.player)
         shot = scene.finish()
         self.time += shot.duration
         return shot, following

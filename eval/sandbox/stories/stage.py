@@ -21,10 +21,11 @@ _APART = 66.0  #: pixels between two people who do not cover each other
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _SECONDS: dict[GestureKind, float] = {
     "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
-    "takes off": 1.6, "gives": 1.4, "opens": 1.0, "closes": 1.0,
+    "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
 }  # fmt: skip
 _BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
+_SHORTEST = 20.5  #: seconds of a shot: a room that is seen again sooner seems never to have been left
 _TOLD = 5  #: events that a shot's caption tells
 
 
@@ -58,7 +59,7 @@ class Stage:
         self.location = location
         self.chance = chance
         self.start = start
-        self.now = on_frame(chance.uniform(0.8, 1.8))
+        self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
         self._parts = {who.player.id: Part(who, is_there=True) for who in world.present(location.id)}
@@ -94,7 +95,7 @@ class Stage:
 
     def finish(self) -> Shot:
         """End the shot; whoever and whatever is here stays."""
-        duration = on_frame(max([self.now, *(part.busy for part in self._parts.values())]) + _TAIL)
+        duration = on_frame(max(_SHORTEST, _TAIL + max([self.now, *(part.busy for part in self._parts.values())])))
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
             if where.spot is not None:

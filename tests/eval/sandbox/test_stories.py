@@ -52,10 +52,14 @@ def test_a_thing_is_at_any_time_in_one_place_or_with_one_person(stories: list[St
                 assert other.start == pytest.approx(one.end), (thing.id, one, other)
 
 
-def test_nobody_holds_two_things_or_is_in_two_rooms(stories: list[Story]) -> None:
+def test_nobody_holds_two_things_or_wears_two_hats_or_is_in_two_rooms(stories: list[Story]) -> None:
     for story in stories:
         facts = story.facts
+        kinds = {thing.id: thing.category for thing in facts.things}
         for person in facts.people:
+            worn = [item for item in facts.relations if item.kind == "wears" and item.subject == person.id]
+            for kind in ("hat", "scarf"):
+                assert list(_overlapping([item for item in worn if kinds[item.object] == kind])) == []
             held = [item for item in facts.relations if item.kind == "holds" and item.subject == person.id]
             rooms = [item for item in facts.relations if item.kind == "in" and item.subject == person.id]
             seen = [item for item in facts.visits if item.subject == person.id]

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Article, Player
-from eval.sandbox.stories.director import Director, Plot, Wanted
+from eval.sandbox.stories.director import Director
 from eval.sandbox.stories.scene import Scene
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
-
-
-def call_away(director: Director, player: Player, room: str) -> Plot:
-    """Whoever is in another room than the one they are needed in leaves it, in a scene of its own."""
-    here = director.room_of(player)
-    if here and here != room:
-        scene = yield Wanted(room=here)
-        greet(scene, player)
-        scene.leave(player)
 
 
 def bring_in(scene: Scene, player: Player) -> Event | None:
