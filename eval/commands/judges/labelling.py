@@ -64,7 +64,10 @@ def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path | None, *, by: 
     from eval.scoring.judging.pairs import read_pairs
     from eval.tables.labels import LABELS
     from world_api.backends.chat.recording import append_line
+    from world_api.core.faults import EvalFault
 
+    if not run.is_dir():
+        raise EvalFault("no_such_run", f"{run.name} is no folder of a run", hint="open a bundle as a folder first")
     found = labels_by_sample(answers, read_pairs(take) if take is not None else ())
     for sample, right in found.items():
         append_line(run / LABELS, {"schema_version": SCHEMA_VERSION, "sample": sample, "right": right, "by": by})

@@ -73,8 +73,15 @@ class Lexicon:
 
     def pattern(self, slot: str) -> str:
         """What can stand in a slot, as a pattern: two slots may stand side by side."""
-        known = {"person": self.people, "other_person": self.people, "place": self.places}.get(slot)
-        return ".+?" if known is None else "|".join(re.escape(words) for words in sorted(known, key=len, reverse=True))
+        known: Mapping[str, object]
+        match slot:
+            case "person" | "other_person":
+                known = self.people
+            case "place":
+                known = self.places
+            case _:
+                return ".+?"
+        return "|".join(re.escape(words) for words in sorted(known, key=len, reverse=True))
 
     @cached_property
     def events(self) -> dict[str, list[Event]]:

@@ -58,7 +58,7 @@ def same_stretch(answer: object, start: float, end: float) -> bool:
     """Whether an answer is that stretch."""
     if not isinstance(answer, dict):
         return False
-    return abs(answer["start_time"] - start) <= _NEAR and abs(answer["end_time"] - end) <= _NEAR
+    return bool(abs(answer["start_time"] - start) <= _NEAR and abs(answer["end_time"] - end) <= _NEAR)
 
 
 def holds_alone(event: Event, start: float, end: float) -> bool:
