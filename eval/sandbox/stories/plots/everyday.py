@@ -35,7 +35,7 @@ def moment(director: Director) -> Plot:
         for player in people:
             bring_in(scene, player)
             greet(scene, player)
-        acts = chance.sample(_ACTS, chance.randint(1, 3))
+        acts = chance.sample(_ACTS, chance.randint(1, director.cast.busy))
         for act in acts:
             act(director, scene, chance.choice(people))
         if len(people) > 1 and _talk not in acts and chance.random() < 0.6:
