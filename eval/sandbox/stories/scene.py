@@ -10,6 +10,8 @@ from eval.sandbox.stories.chronicle import on_frame
 from eval.sandbox.stories.stage import Stage, Stretch, hand_place, kept_on
 from eval.sandbox.stories.state import Feet
 
+_BEFORE_SITTING = 0.8  #: seconds in which somebody stands before a seat and can be seen whole
+
 
 class Scene(Stage):
     """A shot in the making. Actions follow one another, each when the one before is over."""
@@ -183,6 +185,7 @@ class Scene(Stage):
     def sit(self, player: Player, seat: Seat) -> Event:
         """Somebody walks to a seat and sits down."""
         self.walk(player, seat.stand)
+        self.pause(_BEFORE_SITTING)
         begin, _, end = self._times(player, "sits down")
         self.world.sit(player, seat)
         event = self._happened("sits", player, begin, end, target=seat.name)

@@ -16,7 +16,7 @@ from eval.sandbox.stories.part import Part
 from eval.sandbox.stories.state import Feet, Standing, World
 from eval.sandbox.stories.words import capital, tell_event
 
-_SPEED = 135.0  #: pixels a second
+_SPEED = 110.0  #: pixels a second
 _APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _SECONDS: dict[GestureKind, float] = {
