@@ -13,6 +13,7 @@ from eval.tables.episodes.libraries import LibraryFacts
 from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
+from eval.tables.labels import Labels
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study
 from eval.tables.table import Cell
@@ -221,7 +222,7 @@ def test_a_placebo_was_not_induced_whatever_its_manifest_carries() -> None:
 def test_agreement_with_labels_stands_by_arm() -> None:
     rows = [sample_row("flat", f"q{number}", correct=number % 2 == 0, scorer="judge/1") for number in range(8)]
     labels = {row.sample: row.correct for row in rows[:6]} | {rows[0].sample: False}
-    table = scorers_table(Study(rows=tuple(rows), labels=labels))
+    table = scorers_table(Study(rows=tuple(rows), labels=Labels(right=labels)))
     assert (table.cell(0, "labelled").value, table.cell(0, "false_right").value) == (6, 1)
     assert table.cell(0, "agreement").value == pytest.approx(5 / 6)
     unlabelled = scorers_table(Study(rows=tuple(rows)))
