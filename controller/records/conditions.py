@@ -124,8 +124,7 @@ def conditions_from_record(record: Any) -> Conditions:
 
 @functools.cache
 def _adapter() -> TypeAdapter[Conditions]:
-    """Making one takes longer than reading an episode."""
-    return TypeAdapter(Conditions)
+    return TypeAdapter(Conditions)  # making one takes longer than reading an episode
 
 
 def _module(name: str) -> bytes:

@@ -66,6 +66,12 @@ def _page(record: dict[str, Any]) -> str:
         lines.append(f"  left out  {_many(left_out['questions'], 'question')} that cannot be asked: {reasons}")
     if record["unknown_domains"]:
         lines.append(f"  no packaged domain is called {_some(record['unknown_domains'])}")
+    if record["bad_scoring"]:
+        lines.append(f"  cannot be scored: {record['bad_scoring']}")
+    if record["leaks"]:
+        lines.append(
+            f"  {_many(len(record['leaks']), 'question')} may not be asked in the split named: {record['leaks'][0]}"
+        )
     if record["late"]:
         lines.append(f"  evidence after the end of the world: {_some(record['late'])}")
     lines += ["", *_video_lines(videos), *_world_lines(worlds), ""]
@@ -80,6 +86,8 @@ def _video_lines(videos: dict[str, Any]) -> list[str]:
     lines = [f"videos    {videos['there']} here, {len(missing)} missing"]
     if videos["with_subtitles"]:
         lines[0] += f", {videos['with_subtitles']} with subtitles of the dataset"
+    if videos["with_truth"]:
+        lines[0] += f", {videos['with_truth']} with their truth"
     if missing:
         lines += [
             f"          missing: {_some(missing)}",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eval.commands.perceived import check
 from tool_induction.domains.domain import SplitName
 from world_api.exposure.cli import JsonOption, command_app, note, show
 
@@ -20,6 +21,9 @@ _EVERY = 5.0  #: seconds between two lines of progress
 @app.callback()
 def sandbox() -> None:
     """Make videos with exact truth, and questions about them."""
+
+
+app.command()(check)
 
 
 @app.command()
@@ -69,6 +73,25 @@ def make(
         )
     record = {"dataset": str(out), "questions": in_all, "films": records}
     show(record, as_json=as_json, text=lambda: _text(record))
+
+
+@app.command()
+def prior(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that sandbox make wrote.")],
+    films: Annotated[
+        int, typer.Option(min=5, max=2000, help="So many other stories are told, of each split, to learn from.")
+    ] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many questions of a folder can be answered blindly: without looking, by chance and by their words.
+
+    A prior learns from the questions and answers of other stories, and guesses at these by the words alone. Where it does no
+    better than chance, the words give nothing away.
+    """
+    from eval.sandbox.asking.priors.folder import prior_of_folder, record, told
+
+    lines = prior_of_folder(folder, films=films)
+    show(record(lines), as_json=as_json, text=lambda: told(lines))
 
 
 def _progress(name: str) -> Callable[[float, float], None]:

@@ -30,6 +30,7 @@ def score(
     judge_prompt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
     ] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
@@ -52,7 +53,7 @@ def score(
         warning = same_family(judge_model, [cell.model for cell in read_manifest(folder.manifest).cells])
         if warning is not None:
             note(warning)
-    scored = score_run(folder, judge=judge)
+    scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _text(scored, counts))
 

@@ -41,7 +41,6 @@ class Wanted:
     subtitles: Path | None = None
     domains: Mapping[str, str] = field(default_factory=dict)
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    judge_prompt: Path | None = None
 
 
 def assemble(
@@ -234,7 +233,4 @@ def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
         changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
     if wanted.domains:
         changed["domain_labels"] = content_hash(dict(wanted.domains))
-    if wanted.judge_prompt is not None:
-        prompt = read_bytes(wanted.judge_prompt, most=_LABEL_BYTES)
-        changed["judge_prompt"] = content_hash(prompt.decode("utf-8", errors="replace"))
     return {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name), **changed}

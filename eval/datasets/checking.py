@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.datasets.items import Dataset, VideoFile
 from eval.datasets.texts.worlds import PROFILE
-from world_api.core.faults import StoreFault
+from tool_induction.domains.domain import SplitName
+from world_api.core.faults import EvalFault, StoreFault, ToolFault
 
 if TYPE_CHECKING:
     from world_api.world.disk.manifest import Manifest
@@ -25,14 +26,20 @@ RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What a check found. Videos and worlds by id; ``late`` are questions about times that the world does not have."""
+    """What a check found.
+
+    Videos and worlds by id; ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in
+    the split that they name, ``bad_scoring`` what is wrong with the scorers of the protocol.
+    """
 
     dataset: Dataset
     store: Path
     worlds: Mapping[str, WorldState]
     profiles: Mapping[str, tuple[str, ...]]
     late: tuple[str, ...] = ()
-    unknown_domains: tuple[str, ...] = field(default=())
+    unknown_domains: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+    bad_scoring: str = ""
 
     def videos(self) -> tuple[str, ...]:
         """The ids of the videos that are asked about."""
@@ -67,11 +74,14 @@ class Checked:
             "left_out": {"questions": len(data.left_out), "reasons": _counted(item.reason for item in data.left_out)},
             "late": list(self.late),
             "unknown_domains": list(self.unknown_domains),
+            "leaks": list(self.leaks),
+            "bad_scoring": self.bad_scoring,
             "videos": {
                 "asked_about": len(self.videos()),
                 "there": sum(video.is_there and video.text is None for video in videos),
                 "texts": sum(video.text is not None for video in videos),
                 "with_subtitles": sum(video.subtitles is not None for video in videos),
+                "with_truth": sum(_has_truth(video) for video in videos),
                 "missing": list(data.missing),
                 "missing_hash": data.missing_hash,
             },
@@ -120,7 +130,43 @@ def check(dataset: Dataset, store: Path) -> Checked:
         profiles=profiles,
         late=tuple(late),
         unknown_domains=tuple(unknown),
+        leaks=tuple(_leaks(dataset, known)),
+        bad_scoring=_bad_scoring(dataset),
     )
+
+
+def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
+    """What is wrong with the splits that questions name, by the guard of their domains; no library is looked at."""
+    from tool_induction.domains.guard import Asked, leaks
+    from tool_induction.domains.loading import load_domain
+
+    groups: dict[tuple[str, SplitName], list[Asked]] = {}
+    for item in dataset.items:
+        if item.split is not None and item.domain in packaged:
+            asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            groups.setdefault((item.domain, item.split), []).append(asked)
+    for (domain, split), asked_of in sorted(groups.items()):
+        try:
+            yield from (leak.message for leak in leaks(load_domain(domain), split, asked_of))
+        except ToolFault as fault:
+            yield fault.message
+
+
+def _bad_scoring(dataset: Dataset) -> str:
+    from eval.scoring.scorers import check_protocol
+
+    try:
+        check_protocol(dataset.protocol)
+    except EvalFault as fault:
+        return fault.message
+    return ""
+
+
+def _has_truth(video: VideoFile) -> bool:
+    """Whether a world could be made of the truth beside the video."""
+    from world_api.build.truth import truth_path
+
+    return video.path is not None and truth_path(video.path).is_file()
 
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:

@@ -9,7 +9,6 @@
     name: m3-robot                 # else the adapter's
     domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
     only: {type: [Multi-Hop Reasoning]}
-    judge_prompt: judge.txt        # the authors' prompt, from a file that you have
     subtitles: subtitles
     files: {video_map: map_vid_vidorID.json}
 """
@@ -46,7 +45,6 @@ class Described(BaseModel):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")] | None = None
     domains: _Path | None = None
     only: dict[str, list[str]] = {}
-    judge_prompt: _Path | None = None
     subtitles: _Path | None = None
     files: dict[str, _Path] = {}
 
@@ -65,7 +63,6 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
         subtitles=_at(folder, described.subtitles),
         domains=read_domain_labels(folder / described.domains) if described.domains else {},
         only={name: tuple(values) for name, values in described.only.items()},
-        judge_prompt=_at(folder, described.judge_prompt),
     )
     sources = Sources(
         annotations=folder / described.annotations,

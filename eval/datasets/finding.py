@@ -13,7 +13,10 @@ _MAX_DEPTH = 6
 
 
 class VideoFolder:
-    """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video."""
+    """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video.
+
+    Folders that are links are gone into, since videos often lie on another disk; depth and number bound the walk.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +52,7 @@ class VideoFolder:
     def _by_stem(self) -> dict[str, list[Path]]:
         found: dict[str, list[Path]] = {}
         count = 0
-        for root, folders, files in os.walk(self.folder):
+        for root, folders, files in os.walk(self.folder, followlinks=True):
             at = Path(root)
             folders[:] = sorted(item for item in folders if not item.startswith("."))
             if len(at.relative_to(self.folder).parts) >= _MAX_DEPTH:

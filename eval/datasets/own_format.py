@@ -61,11 +61,11 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
             f"{DATASET_FILE} does not name the videos that are asked about: {', '.join(unknown[:_MOST_TOLD])}",
             "name each under videos",
         )
-    found = VideoFolder(videos) if videos is not None else None
+    own, found = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
     files = {}
     for video_id in sorted({*described.files, *(item.video_id for item in items)}):
         name = described.files.get(video_id, video_id)
-        path: Path | None = folder / name if video_id in described.files else VideoFolder(folder).find(video_id)
+        path: Path | None = folder / name if video_id in described.files else own.find(video_id)
         if found is not None and (path is None or not path.is_file()):
             path = found.find(name, video_id) or path
         files[video_id] = VideoFile(video_id=video_id, path=path)

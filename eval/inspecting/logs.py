@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,6 +23,8 @@ from eval.runs.lines import SampleLine
 from eval.runs.reading import Run
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import VideoWorldError
+
+Lines = Mapping[str, list[SampleLine]]
 
 LOG_VERSION = 2
 #: Inspect wants a moment; where no episode tells one, this says that it is not known.
@@ -68,13 +70,22 @@ def _name(cell: Cell) -> str:
     return ".".join(_UNFIT.sub("-", part) for part in parts)
 
 
-def log_record(run: Run, conditions: list[Condition]) -> Record:
+def lines_by_cell(run: Run) -> Lines:
+    """The finished samples of each cell."""
+    found: dict[str, list[SampleLine]] = {}
+    for line in run.samples:
+        found.setdefault(line.cell, []).append(line)
+    return found
+
+
+def log_record(run: Run, conditions: list[Condition], lines: Lines | None = None) -> Record:
     """One log of some conditions of a run. With several, a sample's id begins with the condition's name.
 
-    A sample whose episode cannot be read stands with the fault as its error.
+    A sample whose episode cannot be read stands with the fault as its error. Who makes many logs of a run gives the ``lines``.
     """
     several = len(conditions) > 1
-    samples = [sample for condition in conditions for sample in _samples(run, condition, several=several)]
+    of_cell = lines_by_cell(run) if lines is None else lines
+    samples = [sample for condition in conditions for sample in _samples(run, condition, of_cell, several=several)]
     started = [sample["started_at"] for sample in samples if sample.get("started_at")]
     return {
         "version": LOG_VERSION,
@@ -91,10 +102,7 @@ def log_record(run: Run, conditions: list[Condition]) -> Record:
     }
 
 
-def _samples(run: Run, condition: Condition, *, several: bool) -> Iterator[Record]:
-    of_cell: dict[str, list[SampleLine]] = {}
-    for line in run.samples:
-        of_cell.setdefault(line.cell, []).append(line)
+def _samples(run: Run, condition: Condition, of_cell: Lines, *, several: bool) -> Iterator[Record]:
     for epoch, cell in enumerate(condition.cells, start=1):
         for line in of_cell.get(cell.id, ()):
             yield sample_record(

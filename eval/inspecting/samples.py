@@ -116,8 +116,9 @@ def _add(found: dict[str, Record], model: str, tokens: Tokens, prices: Mapping[s
         model,
         {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, "input_tokens_cache_read": 0, "total_cost": None},
     )
-    usage["input_tokens"] += tokens.prompt - tokens.cached
-    usage["input_tokens_cache_read"] += tokens.cached
+    cached = min(tokens.cached, tokens.prompt)  # some servers count more
+    usage["input_tokens"] += tokens.prompt - cached
+    usage["input_tokens_cache_read"] += cached
     usage["output_tokens"] += tokens.completion
     usage["total_tokens"] += tokens.prompt + tokens.completion
     price = prices.get(model)

@@ -14,14 +14,14 @@ from eval.tables.writing.wording import cell_text, heading, remarks, value_text
 LEFT_TO_CSV = "seconds"
 
 
-def section_of(table: Table, sets: Sets) -> Section:
+def section_of(table: Table, sets: Sets, primary: frozenset[tuple[str, str, str]] = frozenset()) -> Section:
     """The section of a table."""
     kept = [place for place, column in enumerate(table.columns) if _is_shown(table, place, column)]
     return Section(
         anchor=f"table-{table.name}",
         title=table.title,
         note=table.note,
-        figure=figure_of(table, sets),
+        figure=figure_of(table, sets, primary),
         columns=[_column(table.columns[place]) for place in kept],
         rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
         footer=table.footer,

@@ -43,6 +43,7 @@ MOST_FRAMES = 400
 _MOST_BYTES = 24_000_000  #: of results, prompts and declarations that are kept whole, as they stand in the page
 _AFTER_FIRST = "main"  #: the table that the curve follows on the page: the two are read together
 _CURVE = "curve"
+_PRIMARY = "primary"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +100,12 @@ def _write_page(
     frames = [frame for frame in chosen.frames if frame in gallery.pictures]
     numbers = {frame: number for number, frame in enumerate(frames)}
     sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
+    primary = _named_before(tables)
     page = Page(
         title=f"Report: {run.manifest.name or run.folder.root.resolve().name}",
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
-        sections=[section_of(table, sets) for table in _ordered(tables) if table.rows],
+        sections=[section_of(table, sets, primary) for table in _ordered(tables) if table.rows],
         without_rows=[table for table in tables if not table.rows],
         watermark=WATERMARK if run.manifest.rule_based or any(row.plumbing for row in rows) else None,
         version=project_version(),
@@ -129,6 +131,17 @@ def _write_page(
         page=out / PAGE, tables=len(tables), episodes=len(gathered.places), pictures=len(frames), bytes=len(content),
         damaged=len(gathered.damaged),
     )  # fmt: skip
+
+
+def _named_before(tables: Sequence[Table]) -> frozenset[tuple[str, str, str]]:
+    """Arm, world and budget of both sides of the primary contrast, where one was named."""
+    named = [table for table in tables if table.name == _PRIMARY]
+    return frozenset(
+        (str(table.cell(row, arm).value), str(table.cell(row, "world").value), str(table.cell(row, "budget").value))
+        for table in named
+        for row in range(len(table.rows))
+        for arm in ("arm", "against")
+    )
 
 
 def _ordered(tables: Sequence[Table]) -> list[Table]:

@@ -40,10 +40,11 @@ class Scored:
         }
 
 
-def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None) -> Scored:
+def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
     """Score all finished samples of a run and write ``scores.jsonl``, whole or not at all; equal episodes, equal bytes.
 
-    A sample without an episode is wrong, for the reason of its fault; so is one whose episode cannot be read.
+    ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, for the reason of its fault; so is
+    one whose episode cannot be read.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name.
@@ -66,7 +67,7 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None) -> Scored:
             except EpisodeFault as fault:
                 unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
                 scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
-    scores |= zip(answers, score_all(list(answers.values()), judge=judge), strict=True)
+    scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
     records = [ScoreLine.of(line.sample, scores[line.sample]).record() for line in run.samples]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
     return Scored(

@@ -6,56 +6,71 @@ A third party adds one in its own package::
     mine = "their_package.their_module:score"
 
 ``score`` is called with ``(item, value, answer, context)`` and gives back a ``Score`` (see ``eval.scoring.port``); its
-attribute ``version`` (1 where it has none) is part of its name: ``mine/1``. The product's own names cannot be taken.
+attribute ``version`` (1 where it has none) is part of its name: ``mine/1``; where it has a dataclass as ``settings``, protocols
+are checked against it before anything runs. The product's own names cannot be taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib import metadata
+from typing import TYPE_CHECKING, Any
 
-from eval.scoring.kinds.choices import score_choice
-from eval.scoring.kinds.counts import score_count
-from eval.scoring.kinds.intervals import score_interval
-from eval.scoring.kinds.orders import score_order
-from eval.scoring.kinds.texts import score_judged, score_text, score_text_cjk
-from eval.scoring.port import Scorer
-from eval.scoring.published.locomo import score_locomo
-from eval.scoring.published.replies import score_choice_reply
+from eval.scoring.kinds.choices import NoSettings, score_choice
+from eval.scoring.kinds.counts import CountSettings, score_count
+from eval.scoring.kinds.intervals import IntervalSettings, score_interval
+from eval.scoring.kinds.orders import OrderSettings, score_order
+from eval.scoring.kinds.texts import JudgeSettings, TextSettings, score_judged, score_text, score_text_cjk
+from eval.scoring.port import Context, Scorer
+from eval.scoring.published.locomo import LocomoSettings, score_locomo
+from eval.scoring.published.replies import ReplySettings, score_choice_reply
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EvalFault
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ENTRY_POINT_GROUP = "video_world_api.scorers"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """A scorer under its whole name."""
+    """A scorer under its whole name. ``settings`` is what it reads of a protocol, where that is known."""
 
     name: str
-    version: int
+    version: int = 1
     scorer: Scorer
+    settings: type[DataclassInstance] | None = None
 
     @property
     def whole_name(self) -> str:
         """With its version: ``interval/1``."""
         return f"{self.name}/{self.version}"
 
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Read settings, as it will when it scores.
+
+        Raises:
+            EvalFault: ``bad_protocol``.
+        """
+        if self.settings is not None:
+            Context(scorer=self.whole_name, settings=settings).read(self.settings)
+
 
 _OWN: Mapping[str, Named] = {
-    name: Named(name=name, version=1, scorer=scorer)
-    for name, scorer in {
-        "choice": score_choice,
-        "choice_reply": score_choice_reply,
-        "interval": score_interval,
-        "count": score_count,
-        "order": score_order,
-        "text": score_text,
-        "text_cjk": score_text_cjk,
-        "judge": score_judged,
-        "locomo": score_locomo,
-    }.items()
+    named.name: named
+    for named in (
+        Named(name="choice", scorer=score_choice, settings=NoSettings),
+        Named(name="choice_reply", scorer=score_choice_reply, settings=ReplySettings),
+        Named(name="interval", scorer=score_interval, settings=IntervalSettings),
+        Named(name="count", scorer=score_count, settings=CountSettings),
+        Named(name="order", scorer=score_order, settings=OrderSettings),
+        Named(name="text", scorer=score_text, settings=TextSettings),
+        Named(name="text_cjk", scorer=score_text_cjk, settings=TextSettings),
+        Named(name="judge", scorer=score_judged, settings=JudgeSettings),
+        Named(name="locomo", scorer=score_locomo, settings=LocomoSettings),
+    )
 }
 
 
@@ -102,7 +117,9 @@ def _loaded(name: str) -> Named:
     if not callable(scorer) or not isinstance(version, int):
         raise _not_loadable(point, "it is not callable, or its version is no whole number")
     loaded: Scorer = scorer
-    return Named(name=name, version=version, scorer=loaded)
+    settings = getattr(scorer, "settings", None)
+    known = settings if isinstance(settings, type) and is_dataclass(settings) else None
+    return Named(name=name, version=version, scorer=loaded, settings=known)
 
 
 def _not_loadable(found: metadata.EntryPoint, why: str) -> EvalFault:

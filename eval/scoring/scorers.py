@@ -89,13 +89,18 @@ def score_all(
 
 
 def check_protocol(protocol: Mapping[str, Any]) -> None:
-    """Look a protocol's scorers and settings up before anything is run.
+    """Look a protocol's scorers and their settings up before anything is run.
 
     Raises:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.
     """
     for kind in _scoring(protocol):
-        _named(protocol, str(kind))
+        found = _named(protocol, str(kind))
+        if found is not None:
+            found[0].check(found[1])
+            instead = found[1].get("instead")
+            if instead:
+                scorer_named(str(instead))
 
 
 def _score(one: Answered, judge: AnswerJudge | None) -> Score:

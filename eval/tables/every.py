@@ -11,6 +11,7 @@ from eval.tables.kinds.failures import endings_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.ladder import ladder_table
 from eval.tables.kinds.main import by_tables, costs_table, main_table
+from eval.tables.kinds.measures import measures_table
 from eval.tables.kinds.transfer import transfer_tables
 from eval.tables.study import Study, study_of
 from eval.tables.table import Table
@@ -31,6 +32,7 @@ def tables_of(run: Run | Study) -> list[Table]:
         primary_table(study),
         main_table(study),
         *by_tables(study),
+        measures_table(study),
         comparisons_table(study),
         comparisons_table(study, by_domain=True),
         abstraction_table(study),

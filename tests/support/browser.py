@@ -24,7 +24,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 _PATIENCE = 60.0  #: seconds for one answer; a machine under load is slow to start a browser
 
 #: Puts two descriptors where the browser looks for them, and becomes the browser.
-_LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+_LAUNCH = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
 
 
 def find_browser() -> str | None:
@@ -47,7 +49,12 @@ class Browser:
         arguments = [
             *(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio"),
             *("--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-sync"),
-            *("--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe", f"--user-data-dir={profile}"),
+            *(
+                "--hide-scrollbars",
+                "--force-color-profile=srgb",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={profile}",
+            ),
         ]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _LAUNCH, str(to_browser), str(from_browser), *arguments],
@@ -92,9 +99,7 @@ class Browser:
         found: dict[str, Any] = json.loads(message)
         return found
 
-    def open(
-        self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, fragment: str = ""
-    ) -> Tab:
+    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, fragment: str = "") -> Tab:
         """Open a file in a tab of its own, and wait until its script has started."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -102,7 +107,10 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Log"):
             tab.send(f"{domain}.enable")
         tab.resize(width, height)
-        tab.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        tab.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         tab.send("Page.navigate", url=page.resolve().as_uri() + fragment)
         tab.wait_for("document.body !== null && document.body.dataset.ready === 'yes'")
         return tab

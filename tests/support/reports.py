@@ -76,4 +76,14 @@ def hostile_questions() -> list[dict[str, Any]]:
     ]
 
 
-__all__ = ["CONFIGURATION", "HOSTILE", "blocks_of", "give_video", "hostile_questions", "index_of", "places_of", "run_with_film", "unpacked"]
+__all__ = [
+    "CONFIGURATION",
+    "HOSTILE",
+    "blocks_of",
+    "give_video",
+    "hostile_questions",
+    "index_of",
+    "places_of",
+    "run_with_film",
+    "unpacked",
+]

@@ -1,10 +1,10 @@
-"""``videoworld eval label``: answers of a run for people to label, so that its judge can be measured on them."""
+"""``videoworld eval label``: answers of a run for people to label, so that its scorers can be measured on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,28 +20,64 @@ app = command_app()
 @app.command()
 def label(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the answers are written to.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw answers, and write them there to be labelled.")
+    ] = None,
+    take: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take labels from there into the run, for its tables.")
+    ] = None,
     per_arm: Annotated[int, typer.Option(min=1, help="So many answers of each arm.")] = 30,
     seed: Annotated[int, typer.Option(min=0, help="Decides which answers, and their order.")] = 0,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who labelled what is taken.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Draw open answers of a run to be labelled by people, without saying whose they are.
+    """Draw open answers of a run to be labelled by people, without saying whose they are; take the labels back.
 
-    Set "right" of each to true or false, then measure the judge: videoworld eval judge --judge-model M --pairs FILE.
+    Set "right" of each to true or false. Then videoworld eval judge --judge-model M --pairs FILE measures a judge on them, and
+    with --take FILE the run's tables tell how far its scorers agree with them.
     """
     from eval.runs.reading import read_run
+    from world_api.core.faults import EvalFault
+
+    if (out is None) == (take is None):
+        raise EvalFault("bad_options", "nothing to do, or two things at once", hint="give either --out or --take")
+    answers = _answers(read_run(run))
+    record = _drawn(answers, out, per_arm=per_arm, seed=seed) if out is not None else _taken(answers, run, take, by=by)
+    show(record, as_json=as_json, text=lambda: _text(record))
+
+
+def _drawn(answers: Iterator[GivenAnswer], out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
     from eval.scoring.judging.labelling import draw_to_label, write_to_label
     from eval.scoring.judging.pairs import arms_beside
     from world_api.core.faults import EvalFault
 
-    labels, arms = draw_to_label(_answers(read_run(run)), per_arm=per_arm, seed=seed)
+    labels, arms = draw_to_label(answers, per_arm=per_arm, seed=seed)
     if not arms:
         raise EvalFault("nothing_to_compare", "the run holds no open answer", hint="ask questions of kind open")
     write_to_label(out, labels, arms)
-    record = {"pairs": len(arms), "file": str(out), "arms": str(arms_beside(out))}
-    show(
-        record, as_json=as_json, text=lambda: f"{len(arms)} answers to label in {out}; whose they are: {record['arms']}"
-    )
+    return {"pairs": len(arms), "file": str(out), "arms": str(arms_beside(out))}
+
+
+def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path | None, *, by: str) -> dict[str, Any]:
+    from eval.runs.places import SCHEMA_VERSION
+    from eval.scoring.judging.labelling import labels_by_sample
+    from eval.scoring.judging.pairs import read_pairs
+    from eval.tables.labels import LABELS
+    from world_api.backends.chat.recording import append_line
+    from world_api.core.faults import EvalFault
+
+    if not run.is_dir():
+        raise EvalFault("no_such_run", f"{run.name} is no folder of a run", hint="open a bundle as a folder first")
+    found = labels_by_sample(answers, read_pairs(take) if take is not None else ())
+    for sample, right in found.items():
+        append_line(run / LABELS, {"schema_version": SCHEMA_VERSION, "sample": sample, "right": right, "by": by})
+    return {"samples": len(found), "right": sum(found.values()), "labels": str(run / LABELS)}
+
+
+def _text(record: dict[str, Any]) -> str:
+    if "pairs" in record:
+        return f"{record['pairs']} answers to label in {record['file']}; whose they are: {record['arms']}"
+    return f"{record['samples']} samples labelled in {record['labels']}, {record['right']} of them right"
 
 
 def _answers(run: Run) -> Iterator[GivenAnswer]:
@@ -55,4 +91,10 @@ def _answers(run: Run) -> Iterator[GivenAnswer]:
             except EpisodeFault:  # what cannot be read counts as wrong elsewhere; nobody can label it
                 continue
             if episode is not None:
-                yield GivenAnswer(arm=cell.arm.name, item=run.item(line), value=episode.value, answer=episode.answer)
+                yield GivenAnswer(
+                    sample=line.sample,
+                    arm=cell.arm.name,
+                    item=run.item(line),
+                    value=episode.value,
+                    answer=episode.answer,
+                )

@@ -6,7 +6,7 @@ import re
 
 from eval.datasets.adapters.raw import Unusable
 
-_LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:](?:\s+|(?=\S))(.*)$", re.DOTALL)
+_LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)
 _LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
 
 

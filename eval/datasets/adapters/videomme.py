@@ -4,7 +4,8 @@ Formats (arXiv 2405.21075). The table of huggingface.co/datasets/lmms-lab/Video-
 columns ``video_id, duration, domain, sub_category, url, videoID, question_id, task_type, question, options, answer``; or the JSON of
 the authors (``evaluation/output_template.json`` of github.com/BradyFU/Video-MME), a list of videos with ``questions`` inside, whose
 words for the same things are ``duration_category, video_category, video_subcategory, choices``. Options begin with their letters.
-``videoID`` is the video's id on YouTube, and its file's name; ``video_id`` counts from 001.
+``videoID`` is the video's id on YouTube, and the name of its file and of its subtitles (``subtitle/ID.srt``); ``video_id`` counts
+from 001.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def _question(entry: Entry) -> Raw:
         id=entry.text("question_id"),
         video=video,
         names=tuple(dict.fromkeys(filter(None, (name, number)))),
+        subtitles=f"{name}.srt" if name else "",
         question=entry.text("question"),
         kind="choice",
         options=options,

@@ -42,7 +42,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
     Raises:
         EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``world_locked``, ``bad_video_id``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     written = []
     for video_id, video in sorted(dataset.videos.items()):
@@ -53,19 +53,19 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether the store holds the world of this very dialogue.
+    """Whether the store holds the world of this very dialogue, whole: a damaged one is as good as none, since it can be written again.
 
     Raises:
         EvalFault: ``world_in_the_way``: it holds another world under the id, which is not a text's.
+        StoreFault: ``bad_video_id``.
     """
     from world_api.world.disk.manifest import read_manifest
     from world_api.world.disk.stored import world_folder
 
+    folder = world_folder(store, video_id)
     try:
-        manifest = read_manifest(world_folder(store, video_id))
-    except StoreFault as fault:
-        if fault.code == "bad_video_id":
-            raise
+        manifest = read_manifest(folder)
+    except StoreFault:
         return False
     if manifest.profile != PROFILE:
         raise EvalFault(
@@ -73,14 +73,25 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
             f"the store holds a world {video_id!r} that was built from a video ({manifest.source.file_name})",
             hint="choose another --store for this dataset",
         )
-    return manifest.source.sha256 == dialogue.sha256 and all(stage.version == PRODUCER for stage in manifest.stages)
+    same = manifest.source.sha256 == dialogue.sha256 and all(stage.version == PRODUCER for stage in manifest.stages)
+    return same and all(_is_whole(folder / file.path, file.sha256) for file in manifest.files)
+
+
+def _is_whole(path: Path, sha256: str) -> bool:
+    from world_api.world.disk.hashing import hash_file
+
+    try:
+        return hash_file(path) == sha256
+    except OSError:
+        return False
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue; the same words, the same bytes.
+    """Write the world of a dialogue where it is not there; the same words, the same bytes.
 
     Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``, ``world_locked``, ``bad_video_id``.
+        EvalFault: ``world_in_the_way``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     from world_api.profiles import text_embedder
     from world_api.world.disk.locking import world_lock
@@ -89,9 +100,10 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
     from world_api.world.search.prepare import prepare
 
     folder = world_folder(store, video_id)
-    with world_lock(store, video_id):
-        files = list(_write(folder, dialogue))
-        write_manifest(folder, _manifest(folder, video_id, dialogue, files))
+    with world_lock(store, video_id, waiting=lambda _: None):  # another process may be writing the same
+        if not text_world_is_there(store, video_id, dialogue):
+            files = list(_write(folder, dialogue))
+            write_manifest(folder, _manifest(folder, video_id, dialogue, files))
     prepare(store, video_id, text_embedder())
 
 

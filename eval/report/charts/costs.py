@@ -10,7 +10,7 @@ from eval.report.charts.estimates import CostPoint
 from eval.report.charts.scales import Scale, amounts, percent, short
 from eval.report.charts.svg import SERIES, Behind, dot, drawing, element, joined, legend, line, mark, shortened, text
 
-_WIDTH, _HEIGHT = 440.0, 300.0
+_WIDTH, _HEIGHT = 520.0, 340.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 30.0, 46.0
 _ACROSS = 2
 _LABELLED = 14  #: points of a panel that still have room for their names
@@ -57,29 +57,41 @@ def _panel(title: str, points: Sequence[CostPoint], series: Sequence[str], x: Sc
     parts.append(line(_LEFT, _HEIGHT - _BOTTOM, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM, "axis"))
     scale = ", logarithmic" if x.logarithmic else ""
     parts.append(text(f"{axis}{scale}", middle, _HEIGHT - 10, anchor="middle", kind="tick"))
-    named = len(points) <= _LABELLED
+    named = sum(point.votes == 1 for point in points) <= _LABELLED
     for number, one in enumerate(series):
         own = sorted((point for point in points if point.series == one), key=lambda point: point.cost.value)
-        if len(own) > 1:
-            path = "M" + "L".join(f"{x(point.cost.value):.1f},{y(point.share.value):.1f}" for point in own)
-            parts.append(element("path", d=path, class_=f"curve c{number % SERIES}"))
+        parts += _curves(own, number, x, y)
         parts += [_point(point, number, x, y, named=named) for point in own]
     return joined(parts)
+
+
+def _curves(own: Sequence[CostPoint], series: int, x: Scale, y: Scale) -> list[Markup]:
+    """A line over the budgets, and from each of these a dashed one over its votes."""
+    lines = [([point for point in own if point.votes == 1], "curve")]
+    for name in dict.fromkeys(point.line for point in own):
+        lines.append(([point for point in own if point.line == name], "curve votes"))
+    drawn = []
+    for points, kind in lines:
+        if len(points) > 1:
+            path = "M" + "L".join(f"{x(point.cost.value):.1f},{y(point.share.value):.1f}" for point in points)
+            drawn.append(element("path", d=path, class_=f"{kind} c{series % SERIES}"))
+    return drawn
 
 
 def _point(point: CostPoint, series: int, x: Scale, y: Scale, *, named: bool) -> Markup:
     at_x, at_y = x(point.cost.value), y(point.share.value)
     kind = f"bar c{series % SERIES}"
     parts = []
-    if point.share.low is not None and point.share.high is not None:
+    single = point.votes == 1  # intervals of votes stand in the table; here they would hide the rest
+    if single and point.share.low is not None and point.share.high is not None:
         parts.append(line(0, y(point.share.low) - at_y, 0, y(point.share.high) - at_y, kind))
-    if point.cost.low is not None and point.cost.high is not None:
+    if single and point.cost.low is not None and point.cost.high is not None:
         parts.append(line(x(point.cost.low) - at_x, 0, x(point.cost.high) - at_x, 0, kind))
     parts.append(element("circle", r=12, class_="reach"))
     if point.primary:
         parts.append(element("circle", r=9, class_="ring"))
-    parts.append(dot(series))
-    if named and point.label:
+    parts.append(dot(series) if single else element("g", dot(series), class_="small", transform="scale(0.7)"))
+    if named and single and point.label:
         parts.append(text(shortened(point.label, 14), 9, -7, kind="tick"))
     behind = Behind(words=point.words, samples=point.samples)
     return mark(behind, *parts, place=f"translate({at_x:.1f},{at_y:.1f})")

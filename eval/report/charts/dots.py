@@ -13,6 +13,7 @@ from eval.report.charts.svg import Behind, dot, drawing, element, line, mark, sh
 _WIDTH, _LEFT, _RIGHT = 760.0, 300.0, 20.0
 _LINE, _HEAD, _BOTTOM = 24.0, 26.0, 44.0
 _LETTERS = 46
+_LONG = 14  #: lines from which on the scale stands above them too
 
 
 def dot_chart(
@@ -21,17 +22,19 @@ def dot_chart(
     """Lines in the order given; ``zero`` draws the line of no difference."""
     groups = [dot.group for dot in dots]
     heads = sum(bool(group) and (place == 0 or groups[place - 1] != group) for place, group in enumerate(groups))
-    height = 10 + len(dots) * _LINE + heads * _HEAD + _BOTTOM
+    height = 14 + len(dots) * _LINE + heads * _HEAD + _BOTTOM
     x = around([end for one in dots for end in one.at.ends], start=_LEFT, end=_WIDTH - _RIGHT, zero=zero)
     foot = height - _BOTTOM
     parts = []
-    for value in x.ticks():
+    for value in x.ticks(8):
         parts.append(line(x(value), 6, x(value), foot, "grid"))
         parts.append(text(tick(value), x(value), foot + 16, anchor="middle", kind="tick"))
+        if len(dots) > _LONG:
+            parts.append(text(tick(value), x(value), 10, anchor="middle", kind="tick"))
     if zero:
         parts.append(line(x(0.0), 6, x(0.0), foot, "axis zero"))
     parts.append(text(axis, (_LEFT + _WIDTH - _RIGHT) / 2, foot + 34, anchor="middle", kind="tick"))
-    y, last = 10.0, ""
+    y, last = 14.0, ""
     for one in dots:
         if one.group and one.group != last:
             parts.append(text(shortened(one.group, 90), 8, y + 17, kind="head"))

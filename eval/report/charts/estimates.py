@@ -22,15 +22,20 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class CostPoint:
-    """An arm at a budget: what it spent and how much of its answers were right."""
+    """An arm at a budget: what it spent and how much of its answers were right.
+
+    ``votes`` is how many of its seeds voted on each answer; such points hang on the one without votes, by ``line``.
+    """
 
     panel: str
+    line: str
     series: str
     label: str
     cost: Estimate
     share: Estimate
     words: str
     samples: int | None = None
+    votes: int = 1
     primary: bool = False
 
 

@@ -26,14 +26,14 @@ class Scale:
             share = (held - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
-    def ticks(self) -> list[float]:
-        """About five round numbers on it."""
+    def ticks(self, about: int = 5) -> list[float]:
+        """About so many round numbers on it."""
         if self.logarithmic:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             found = [base * 10.0**power for power in range(first, last + 1) for base in (1, 2, 5)]
             within = [value for value in found if self.low <= value <= self.high]
             return [value for value in within if _is_ten(value)] if len(within) > 7 else within
-        step = round_step((self.high - self.low) / 5)
+        step = round_step((self.high - self.low) / about)
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 

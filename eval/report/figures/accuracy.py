@@ -32,14 +32,17 @@ def draw_curve(table: Table, lines: Sequence[Line]) -> Figure | None:
 
 
 _COST_CAPTION = (
-    "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm, and votes of several seeds; bars are "
-    "95 % intervals over videos. Choose a point to list its episodes."
+    "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of several of "
+    "its seeds. Bars are 95 % intervals over videos; the point that was named before the run is ringed. Choose a point to list its episodes."
 )
 
 
 def _cost_drawing(table: Table, lines: Sequence[Line], key: str, axis: str) -> Markup | None:
     points = [
         CostPoint(
+            line=line.word("budget"),
+            votes=max(1, round(line.number_at("voters"))),
+            primary=line.is_primary,
             panel=line.place(("dataset", "world")) or line.word("world"),
             series=line.word("arm"),
             label=_label(line),

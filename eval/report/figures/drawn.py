@@ -12,10 +12,10 @@ from eval.report.page.index import Sets
 from eval.tables.table import Table
 
 
-def figure_of(table: Table, sets: Sets) -> Figure | None:
+def figure_of(table: Table, sets: Sets, primary: frozenset[tuple[str, str, str]] = frozenset()) -> Figure | None:
     """The figure of a table; None where there is nothing to draw."""
     draw = _DRAWN.get(table.name)
-    lines = [Line(table=table, number=number, sets=sets) for number in range(len(table.rows))]
+    lines = [Line(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
     return draw(table, lines) if draw is not None and lines else None
 
 

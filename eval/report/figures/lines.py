@@ -20,6 +20,7 @@ class Line:
     table: Table
     number: int
     sets: Sets
+    primary: frozenset[tuple[str, str, str]] = frozenset()  #: arm, world and budget that were named before the run
 
     def has(self, key: str) -> bool:
         """Whether there is a figure or a word under a key."""
@@ -46,6 +47,11 @@ class Line:
         """The figure with its interval."""
         cell = self.cell(key)
         return Estimate(value=self.number_at(key), low=cell.low, high=cell.high)
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether it is about a point that was named before the run."""
+        return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
     def samples(self, key: str) -> int | None:
         """The number of the set of samples behind a cell."""

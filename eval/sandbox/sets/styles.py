@@ -42,13 +42,13 @@ _WALLS = (
     _Wall(tone="#cdb6ef", lower="#a68ad6", accent="#d0a03c", floors=("carpet", "wood")),
     _Wall(tone="#f8cc9c", lower="#e0a05f", accent="#5b93b8", floors=("tiles", "carpet")),
     _Wall(tone="#a2ddd6", lower="#6cb9b0", accent="#d07a62", floors=("clay", "wood")),
-    _Wall(tone="#e8907c", lower="#c96f5c", accent="#4f9fae", floors=("tiles", "carpet")),
+    _Wall(tone="#cdec8f", lower="#a3c95c", accent="#b07ac0", floors=("clay", "tiles")),
 )
 _FLOORS: dict[str, tuple[FloorKind, str]] = {
-    "wood": ("planks", "#dcb27a"),
-    "tiles": ("tiles", "#9dbfe8"),
-    "carpet": ("carpet", "#a9cf97"),
-    "clay": ("tiles", "#e29d82"),
+    "wood": ("planks", "#d2a66c"),
+    "tiles": ("tiles", "#84aade"),
+    "carpet": ("carpet", "#8fbf7d"),
+    "clay": ("tiles", "#d68a72"),
 }
 _WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
 

@@ -23,11 +23,7 @@ _TROUSERS = ("black", "blue", "grey", "brown", "white", "green")
 _VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
 _LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
-_SIGN_OF_THEIR_OWN: tuple[RoomKind, ...] = (
-    "office",
-    "meeting room",
-    "workshop",
-)  #: there may be two, told apart by number
+_NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, told apart by number
 
 #: What a film is about, and the kinds of rooms that go with it; the first kinds are the likeliest.
 THEMES: dict[str, tuple[RoomKind, ...]] = {
@@ -136,7 +132,7 @@ def cast_story(seed: int, minutes: float) -> Cast:
     players = _people(chance, chance.randint(4, most))
     theme = chance.choice(tuple(THEMES))
     locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
-    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 3 else 1)
+    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
     articles = _things(chance, rules, minutes)
     return Cast(
         theme=theme,
@@ -186,19 +182,19 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
     first = kinds_of_theme[0]
     other = [kind for kind in get_args(RoomKind) if kind not in kinds_of_theme]
     kinds: list[RoomKind] = [first, *chance.sample([*kinds_of_theme[1:], chance.choice(other)], count - 1)]
-    if count > 4 and first in _SIGN_OF_THEIR_OWN:
+    if count > 4 and first in _NUMBERED:
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
-    first = chance.randint(1, 60)
+    variant = chance.randint(1, 60)
     found = []
     for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
         # Variants next to one another have walls in different colours, so that each cut shows another room.
-        found.append(_location(chance, kind, first + place, number))
+        found.append(_location(chance, kind, variant + place, number))
     return tuple(found)
 
 
 def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
-    numbered = kind in _SIGN_OF_THEIR_OWN
+    numbered = kind in _NUMBERED
     sign = f"{kind.upper()} {number}" if numbered else kind.upper()
     name = f"{kind} {number}" if numbered else f"the {kind}"
     slug = sign.lower().replace(" ", "_")

@@ -162,10 +162,16 @@ class World:
         who = self.people[player.id]
         if who.holds is None or not who.holds.is_worn:
             raise ContradictionError(f"{player.id} holds nothing to wear")
+        self._must(self.can_wear(player, who.holds), f"{player.id} wears a {who.holds.thing.category} already")
         article, who.holds = who.holds, None
         who.wears.append(article)
         self.things[article.id] = Whereabouts(article=article, how="worn", person=player.id)
         return article
+
+    def can_wear(self, player: Player, article: Article) -> bool:
+        """Whether it is a hat or scarf, and somebody wears none of that kind."""
+        worn = {item.thing.category for item in self.people[player.id].wears}
+        return article.is_worn and article.thing.category not in worn
 
     def unwear(self, player: Player, article: Article) -> None:
         """Somebody takes off what they wear and holds it."""

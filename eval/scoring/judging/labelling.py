@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.datasets.items import Item
-from eval.scoring.judging.pairs import SCHEMA_VERSION, arms_beside
+from eval.scoring.judging.pairs import SCHEMA_VERSION, LabelledPair, arms_beside
 from eval.scoring.kinds.expected import accepted_texts
 from eval.scoring.kinds.texts import given_text
 from world_api.core.canonical import canonical, content_hash, json_line
@@ -18,8 +18,9 @@ from world_api.world.disk.files import write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswer:
-    """What an arm answered to an open question."""
+    """What an arm answered to an open question, as a sample of a run."""
 
+    sample: str
     arm: str
     item: Item
     value: Any
@@ -34,9 +35,9 @@ def draw_to_label(answers: Iterable[GivenAnswer], *, per_arm: int, seed: int) ->
     """
     found: dict[str, tuple[GivenAnswer, str]] = {}
     for one in answers:
-        said = given_text(one.value, one.answer)
-        if one.item.question.kind == "open" and said is not None:
-            found.setdefault(content_hash([one.item.question.text, said])[:12], (one, said))
+        said = _said(one)
+        if said is not None:
+            found.setdefault(_key(one.item, said), (one, said))
     drawn = random.Random(seed)  # noqa: S311 - a sample, no secret
     kept: list[str] = []
     for arm in sorted({one.arm for one, _ in found.values()}):
@@ -57,6 +58,28 @@ def write_to_label(file: Path, labels: dict[str, Any], arms: dict[str, str]) -> 
     text = f'{{"schema_version": {SCHEMA_VERSION}, "pairs": [\n{lines}\n]}}\n'
     write_atomically(arms_beside(file), (canonical(arms) + "\n").encode())
     write_atomically(file, text.encode())
+
+
+def labels_by_sample(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> dict[str, bool]:
+    """What people said of answers, for every sample that answered just so."""
+    known = {pair.id: pair.right for pair in pairs}
+    found: dict[str, bool] = {}
+    for one in answers:
+        said = _said(one)
+        key = _key(one.item, said) if said is not None else ""
+        if key in known:
+            found[one.sample] = known[key]
+    return found
+
+
+def _said(one: GivenAnswer) -> str | None:
+    """The words of an open answer."""
+    return given_text(one.value, one.answer) if one.item.question.kind == "open" else None
+
+
+def _key(item: Item, said: str) -> str:
+    """The same answer to the same question has one label, whoever gave it."""
+    return content_hash([item.video_id, item.question.text, said])[:16]
 
 
 def _record(key: str, one: GivenAnswer, said: str) -> dict[str, Any]:

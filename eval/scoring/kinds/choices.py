@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from eval.datasets.items import Item
@@ -10,8 +11,14 @@ from eval.scoring.port import Context
 from eval.scoring.score import Score
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoSettings:
+    """There is nothing to set."""
+
+
 def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
     """Correct: the letter is the accepted one, or one of them. ``options`` tells what guessing would get."""
+    context.read(NoSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
     options = len(item.question.options)

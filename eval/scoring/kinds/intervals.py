@@ -12,6 +12,8 @@ from eval.scoring.port import Context
 from eval.scoring.score import Score
 from world_api.core.spans import TimeSpan
 
+RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
+
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalSettings:
@@ -65,4 +67,4 @@ def _widened(span: TimeSpan, seconds: float) -> TimeSpan:
 
 
 def _name(threshold: float) -> str:
-    return f"recall_1_at_{threshold:g}"
+    return f"{RECALL}{threshold:g}"

@@ -49,7 +49,7 @@ def score_judged(item: Item, value: Any, answer: str | None, context: Context) -
     if context.judge is None:
         raise EvalFault("no_judge", f"{context.scorer} needs a judge", hint="name one with --judge-model")
     if given is None:
-        return context.wrong("no_answer")
+        return context.wrong("no_answer", judge=context.judge.name)
     verdict = context.judge.verdict(item.question.text, accepted, given)
     if verdict.fault is not None:
         return context.wrong(verdict.fault, judge=verdict.judge, characters=len(given))

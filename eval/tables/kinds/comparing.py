@@ -182,9 +182,14 @@ def primary_contrast(study: Study) -> Contrast | None:
         one = [row for row in one if libraries_are_real(row)]
     if not one or not other:
         return None
-    settings = setting_of(one[0])
-    domain = str(named.get("domain") or "all")
-    return Contrast(setting=settings, arm=one[0].arm, against=other[0].arm, pairs=pairs_of(one, other), domain=domain)
+    several = len({row.arm for row in one}) > 1
+    return Contrast(
+        setting=setting_of(one[0]),
+        arm=str(named["arm"]) if several else one[0].arm,
+        against=other[0].arm,
+        pairs=pairs_of(one, other, shared=several),
+        domain=str(named.get("domain") or "all"),
+    )
 
 
 def primary_table(study: Study) -> Table:

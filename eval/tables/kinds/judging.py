@@ -16,6 +16,7 @@ _COLUMNS = (
     *PLACE,
     Column(key="scorer", title="scorer", about="with its version"),
     Column(key="instead_of", title="instead of", about="the scorer that the protocol names"),
+    Column(key="judge", title="judge", about="its model, and the hash of its prompts", aside=True),
     Column(key="n", title="n", kind="count"),
     Column(key="accuracy", title="accuracy", kind="share"),
     Column(key="labelled", title="labelled", kind="count", about="answers that a person called right or wrong"),
@@ -32,11 +33,12 @@ def scorers_table(study: Study) -> Table:
     """Every scorer of every arm, with its agreement with labels where there are any."""
     rows = []
     for setting, arm, own in cells_of(study.rows):
-        for (scorer, instead), part in grouped(own, _scorer).items():
+        for (scorer, instead, judge), part in grouped(own, _scorer).items():
             cells = (
                 *place_cells(setting, arm),
                 word(scorer),
                 Cell(value=instead),
+                Cell(value=judge),
                 *_figures(part, study.labels, study.seed),
             )
             rows.append(Row(cells=cells, samples=keys(part)))
@@ -51,9 +53,13 @@ def scorers_table(study: Study) -> Table:
     )
 
 
-def _scorer(row: SampleRow) -> tuple[str, str]:
-    instead = row.details.get("instead_of")
-    return row.scorer, instead if isinstance(instead, str) else ""
+def _scorer(row: SampleRow) -> tuple[str, str, str]:
+    return row.scorer, _detail(row, "instead_of"), _detail(row, "judge")
+
+
+def _detail(row: SampleRow, name: str) -> str:
+    told = row.details.get(name)
+    return told if isinstance(told, str) else ""
 
 
 def _figures(part: Sequence[SampleRow], labels: Mapping[str, bool], seed: int) -> Iterator[Cell]:

@@ -59,7 +59,7 @@ def latex(table: Table) -> str:
     columns = [(place, column) for place, column in enumerate(table.columns) if _is_shown(table, place, column)]
     align = "".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns)
     lines = [
-        "% needs \\usepackage{booktabs,graphicx,textcomp} and \\usepackage[T1]{fontenc}",
+        "% needs \\usepackage{booktabs,graphicx,textcomp} and \\usepackage[T1]{fontenc}; beyond Latin script XeLaTeX or LuaLaTeX",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escaped(table.title)}}}",

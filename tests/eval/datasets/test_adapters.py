@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from eval.datasets.adapters import ADAPTERS
+from eval.datasets.adapters.lettered import without_letters
 from eval.datasets.items import Dataset, LeftOut
 from eval.datasets.loading import load_dataset
 from eval.datasets.protocols import load_protocol, packaged_protocols
@@ -152,6 +153,23 @@ def test_videomme_reads_the_table_and_the_authors_json_alike(tmp_path: Path) -> 
     assert (item.question.options, item.answer) == (("4.", "9.", "5.", "13."), "B")
     assert (item.domain, item.content, item.labels["duration"]) == ("A_locate_count", "Knowledge", "short")
     assert table.missing == other.missing == ()
+
+
+def test_options_lose_their_letters_only_where_all_have_them() -> None:
+    assert without_letters(("A. 4.", "B.", "(C) 5")) == ("4.", "", "5")
+    assert without_letters(("A. 4.", "9")) == ("A. 4.", "9")
+    assert without_letters(("B. x", "A. y")) == ("B. x", "A. y")
+
+
+def test_videomme_subtitles_are_those_of_the_video(tmp_path: Path) -> None:
+    published_files.videomme(tmp_path)
+    there = film(tmp_path / "subtitle" / "fFjv93ACGo8.srt")
+    described = tmp_path / "v.yaml"
+    described.write_text(
+        "schema_version: 1\nadapter: videomme\nannotations: test-00000-of-00001.parquet\nsubtitles: subtitle\n"
+    )
+    video = load_dataset(described).videos["ffjv93acgo8"]
+    assert subtitles_to_build_with(video, tmp_path / "made") == there
 
 
 def test_videomme_videos_may_be_called_by_their_number(tmp_path: Path) -> None:

@@ -110,3 +110,27 @@ def test_worlds_of_runs_are_found_in_their_parts_of_the_store(cli: Cli, tmp_path
     assert record["worlds"]["states"] == {"made": "there"}
     assert sum(record["worlds"]["profiles"].values()) == 2
     assert record["askable"] == 1
+
+
+def test_a_split_that_is_not_the_videos_is_told(cli: Cli, tmp_path: Path) -> None:
+    path = questions(tmp_path, "sandbox-induction-0001", "sandbox-test-0001", split="test")
+    record = cli("eval", "check", str(path), "--json").json
+    assert len(record["leaks"]) == 1
+    assert "sandbox-induction-0001" in record["leaks"][0]
+    assert "1 question may not be asked in the split named" in cli("eval", "check", str(path)).out
+
+
+def test_a_scorer_that_does_not_exist_and_videos_with_truth_are_told(cli: Cli, tmp_path: Path) -> None:
+    questions(tmp_path, "hall").rename(tmp_path / "questions.jsonl")
+    (tmp_path / "hall.mp4").write_bytes(b"x")
+    (tmp_path / "hall.truth.json").write_text("{}")
+    record = {
+        "schema_version": 1,
+        "name": "mine",
+        "videos": {"hall": {"file": "hall.mp4"}},
+        "protocol": {"scoring": {"open": "x/1"}},
+    }
+    (tmp_path / "dataset.json").write_text(json.dumps(record))
+    page = cli("eval", "check", str(tmp_path)).out
+    assert "cannot be scored: there is no scorer 'x'" in page
+    assert "1 here, 0 missing, 1 with their truth" in page

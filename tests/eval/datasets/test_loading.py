@@ -121,7 +121,6 @@ def described(tmp_path: Path, **changes: Any) -> Path:
 
 def test_a_yaml_file_tells_adapter_files_and_what_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "labels.json").write_text(json.dumps({"h1": "B_order_cause"}))
-    (tmp_path / "judge.txt").write_text("Say yes or no.")
     (tmp_path / "films" / "robot").mkdir(parents=True)
     (tmp_path / "films" / "robot" / "hall.mp4").write_bytes(b"x")
     path = described(
@@ -130,15 +129,12 @@ def test_a_yaml_file_tells_adapter_files_and_what_is_wanted(tmp_path: Path) -> N
         videos="films",
         only={"type": ["Multi-Hop Reasoning"]},
         domains="labels.json",
-        judge_prompt="judge.txt",
     )
     data = load_dataset(path)
     assert data.name == "hops"
     assert [(item.id, item.domain) for item in data.items] == [("h1", "B_order_cause")]
     assert data.videos["hall"].path == tmp_path / "films" / "robot" / "hall.mp4"
     assert data.protocol["only"] == {"type": ["Multi-Hop Reasoning"]}
-    assert len(data.protocol["judge_prompt"]) == 64
-    assert "Say yes" not in json.dumps(data.protocol)  # the prompt is not ours to copy
 
 
 def test_domain_labels_may_stand_in_a_csv_file(tmp_path: Path) -> None:
@@ -157,7 +153,6 @@ def test_domain_labels_may_stand_in_a_csv_file(tmp_path: Path) -> None:
         ({"only": {"type": "x"}}, "only.type"),
         ({"annotations": "missing.json"}, "cannot be read"),
         ({"domains": "missing.json"}, "cannot be read"),
-        ({"judge_prompt": "missing.txt"}, "cannot be read"),
         ({"only": {"type": ["nothing"]}}, "no question can be asked"),
     ],
 )

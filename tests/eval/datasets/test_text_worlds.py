@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,24 @@ def test_the_same_words_give_the_same_world_anywhere(tmp_path: Path) -> None:
         ensure_text_worlds(dialogues(tmp_path / place / "data"), tmp_path / place / "store")
         hashes.add((tmp_path / place / "store" / VIDEO / "world.json").read_bytes())
     assert len(hashes) == 1
+
+
+@pytest.mark.parametrize("what", ["world.json", "rows/speech/*.arrow"])
+def test_a_damaged_world_is_written_again(tmp_path: Path, what: str) -> None:
+    store = tmp_path / "store"
+    data = dialogues(tmp_path / "data")
+    ensure_text_worlds(data, store)
+    next((store / VIDEO).glob(what)).write_bytes(b"broken")
+    assert ensure_text_worlds(data, store) == (VIDEO,)
+    assert check_world(open_world(store, VIDEO)) == []
+
+
+def test_two_that_write_at_once_write_one_world(tmp_path: Path) -> None:
+    data = dialogues(tmp_path / "data")
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: ensure_text_worlds(data, tmp_path / "store"), range(4)))
+    assert (VIDEO,) in done
+    assert check_world(open_world(tmp_path / "store", VIDEO)) == []
 
 
 def test_a_world_of_a_video_is_not_written_over(tmp_path: Path, make_world: Any) -> None:

@@ -11,8 +11,10 @@ import pytest
 from controller.summary import WATERMARK
 from eval.inspecting.logs import conditions_of, log_record
 from eval.inspecting.messages import messages_of, text_of
-from eval.inspecting.samples import told
+from eval.inspecting.samples import told, usage_of
 from eval.runs.reading import Run, read_run
+from world_api.backends.chat.prices import Price
+from world_api.backends.chat.usage import Usage
 
 
 @pytest.fixture
@@ -127,6 +129,24 @@ def test_calls_that_are_no_json_and_thoughts_are_told(run: Run) -> None:
     ]
     assert result["error"] == {"type": "unknown", "message": "it is no JSON"}
     assert last["content"] == [{"type": "reasoning", "reasoning": "Noon."}, {"type": "text", "text": "At noon."}]
+
+
+def test_tokens_are_told_as_they_were_asked_for(run: Run) -> None:
+    episode = run.episode(run.samples[0])
+    assert episode is not None
+    first = replace(episode.rounds[0], usage=Usage(prompt=100, cached=40, completion=10))
+    kept = replace(first, physical=False)  # from a cache of requests: nothing was asked for
+    price = Price(prompt=10.0, cached=1.0, completion=20.0)
+    told_usage = usage_of(replace(episode, rounds=[first, kept], calls=[], prices={episode.model: price}))
+    assert told_usage == {
+        episode.model: {
+            "input_tokens": 60,
+            "input_tokens_cache_read": 40,
+            "output_tokens": 10,
+            "total_tokens": 110,
+            "total_cost": pytest.approx((60 * 10 + 40 * 1 + 10 * 20) / 1e6),
+        }
+    }
 
 
 def test_answers_and_contents_are_told_as_text() -> None:

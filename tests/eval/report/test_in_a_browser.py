@@ -49,7 +49,10 @@ def test_filters_change_the_list_and_the_count(tab: Tab) -> None:
     assert tab.text("#episode-count").startswith(f"{everything} of {everything} episodes")
     tab.choose("#by-arm", "blind")
     assert 0 < tab.count(LINES) < everything
-    assert all("blind" in where for where in tab.run(f"[...document.querySelectorAll('{LINES} .where')].map((one) => one.innerText)"))
+    assert all(
+        "blind" in where
+        for where in tab.run(f"[...document.querySelectorAll('{LINES} .where')].map((one) => one.innerText)")
+    )
     of_arm = tab.count(LINES)
     tab.choose("#mark", "right")
     right = tab.count(LINES)
@@ -84,7 +87,9 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
     assert tab.count("#episode .round") >= 2
     assert "locate_first_appearance" in tab.text("#episode .calls")
     assert tab.count("#episode .tree li") > 1
-    tab.wait_for("[...document.querySelectorAll('#episode .frame img')].some((one) => one.complete && one.naturalWidth > 100)")
+    tab.wait_for(
+        "[...document.querySelectorAll('#episode .frame img')].some((one) => one.complete && one.naturalWidth > 100)"
+    )
     assert "cited" in tab.text("#episode .frames")
     assert "22.0" in tab.text("#episode dl.facts")  # the reference
     tab.click("#episode .calls .later:last-of-type summary")
@@ -96,7 +101,9 @@ def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: Written) -> N
     tab.run("location.hash = '#episodes?arm=flat&words=first+look&open=0'")
     tab.wait_for("document.querySelector('#episode .over .box') !== null")
     box, frame = (
-        tab.run(f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector('{one}').getBoundingClientRect())")
+        tab.run(
+            f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector('{one}').getBoundingClientRect())"
+        )
         for one in ("#episode .over .box", "#episode .frame:has(.box) img")
     )
     assert frame[0] <= box[0] < box[0] + box[2] <= frame[0] + frame[2] + 2
@@ -117,7 +124,9 @@ def test_a_figure_lists_the_episodes_behind_it(tab: Tab, written: Written, kind:
         tab.click(selector)
     shows(tab, "episodes")
     behind = places_of(index_of(written.page)["sets"][number])
-    assert tab.run(f"[...document.querySelectorAll('{LINES}')].map((one) => Number(one.dataset.sample))") == behind[:150]
+    assert (
+        tab.run(f"[...document.querySelectorAll('{LINES}')].map((one) => Number(one.dataset.sample))") == behind[:150]
+    )
     assert "behind" in tab.text("#chosen")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import av
@@ -207,3 +209,25 @@ def test_wrong_usage_is_told(tmp_path: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, ["make", "--out", str(tmp_path / "films"), *arguments])
     assert result.exit_code == 2
     assert not (tmp_path / "films").exists()
+
+
+@pytest.mark.nightly
+def test_the_same_seed_gives_the_same_bytes(folder: Path, files: FilmFiles, tmp_path: Path) -> None:
+    make_film(tmp_path, seed=SEED, minutes=1, split="test")
+    again = FilmFiles.of(tmp_path, files.video.stem)
+    assert [path.read_bytes() for path in again.all()] == [path.read_bytes() for path in files.all()]
+
+
+@pytest.mark.nightly
+def test_memory_does_not_grow_with_the_film(tmp_path: Path) -> None:
+    peaks = []
+    for minutes in (2, 12):
+        program = (
+            "import resource, sys; from pathlib import Path; from eval.sandbox.making import make_film\n"
+            "make_film(Path(sys.argv[1]), seed=int(sys.argv[2]), minutes=float(sys.argv[2]), split='test')\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        command = [sys.executable, "-c", program, str(tmp_path), str(minutes)]
+        made = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True)
+        peaks.append(int(made.stdout) / 1024)
+    assert peaks[1] < peaks[0] + 40, peaks

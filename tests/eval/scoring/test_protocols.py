@@ -106,9 +106,17 @@ def test_a_wrong_name_gets_a_hint() -> None:
 
 
 def test_scoring_that_is_no_object_is_named_before_anything_runs() -> None:
-    for protocol in ({"scoring": ["judge"]}, {"scoring": {"open": "nobody"}}):
+    judged = {"scorer": "judge/1", "instead": "nobody"}
+    set_wrongly = {"scorer": "interval/1", "correct_at": 3}
+    for scoring in (
+        ["judge"],
+        {"open": "nobody"},
+        {"open": judged},
+        {"interval": set_wrongly},
+        {"open": {"scorer": "text", "x": 1}},
+    ):
         with pytest.raises(EvalFault):
-            check_protocol(protocol)
+            check_protocol({"scoring": scoring})
     check_protocol({"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}})
     check_protocol({})
 

@@ -72,8 +72,7 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
             for phrase in ask.some(phrases, ask.most // 4 + 1):
                 times = _times(ask, person, phrase)
                 if times is not None and len(times) <= MOST_COUNTED:
-                    event = times[0] if times else phrases[phrase]
-                    slots = {**named(person), "action": parts.deed(event)}
+                    slots = {**named(person), "action": parts.deed(phrases[phrase])}
                     yield count(template, len(times), slots, _cut(times))
 
 

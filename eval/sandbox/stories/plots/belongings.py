@@ -7,7 +7,6 @@ from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.plots.moves import (
     bring_in,
-    call_away,
     go_or_stay,
     greet,
     lay_down,
@@ -39,8 +38,6 @@ def errand(director: Director) -> Plot:
     if near is None:
         return
     with director.engaged(asker, bringer, thing):
-        yield from call_away(director, asker, near)
-        yield from call_away(director, bringer, near)
         scene = yield Wanted(room=near)
         bring_in(scene, asker)
         if chance.random() < 0.5:
@@ -63,6 +60,7 @@ def errand(director: Director) -> Plot:
         scene.leave(bringer)
 
         scene = yield Wanted(room=near)
+        bring_in(scene, asker)
         scene.enter(bringer)
         given = scene.give(bringer, asker)
         director.chronicle.brings_about(asked, given, reason)
@@ -81,7 +79,7 @@ def _use(scene: Scene, player: Player, thing: Article) -> None:
             scene.drink(player)
             if scene.chance.random() < 0.4:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
-    elif thing.is_worn and scene.chance.random() < 0.7:
+    elif scene.world.can_wear(player, thing) and scene.chance.random() < 0.7:
         scene.put_on(player)
 
 
@@ -98,7 +96,6 @@ def misplaced(director: Director) -> Plot:
         return
     name = thing.thing.name
     with director.engaged(owner, mover, thing):
-        yield from call_away(director, owner, home)
         scene = yield Wanted(room=home)
         bring_in(scene, owner)
         scene.pick_up(owner, thing)
@@ -108,7 +105,6 @@ def misplaced(director: Director) -> Plot:
         scene.say(owner, f"I will leave {name} {where_words(director, thing)}.")
         scene.leave(owner)
 
-        yield from call_away(director, mover, home)
         scene = yield Wanted(room=home)
         bring_in(scene, mover)
         taken = scene.pick_up(mover, thing)
@@ -170,8 +166,6 @@ def lent(director: Director) -> Plot:
     name = thing.thing.name
     with director.engaged(*people, thing):
         one, two, three = people
-        for player in people[:2]:
-            yield from call_away(director, player, first)
         scene = yield Wanted(room=first)
         bring_in(scene, one)
         scene.pick_up(one, thing)
@@ -184,7 +178,6 @@ def lent(director: Director) -> Plot:
         go_or_stay(scene, one, waits=False)
         scene.leave(two)
 
-        yield from call_away(director, three, second)
         scene = yield Wanted(room=second)
         for player in chance.sample((two, three), 2):
             bring_in(scene, player)
@@ -212,11 +205,11 @@ def outing(director: Director) -> Plot:
     if not people or not worn:
         return
     (goer, adviser), thing = people, worn[0]
+    if not director.world.can_wear(goer, thing):
+        return
     room = where_is(director, thing)
     with director.engaged(goer, thing):
         with director.engaged(adviser):
-            yield from call_away(director, goer, room)
-            yield from call_away(director, adviser, room)
             scene = yield Wanted(room=room)
             for player in chance.sample((goer, adviser), 2):
                 bring_in(scene, player)

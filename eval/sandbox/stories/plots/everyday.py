@@ -42,6 +42,12 @@ def moment(director: Director, *, avoid: str = "") -> Plot:
         go_or_stay(scene, player)
 
 
+def nothing(room: str) -> Plot:
+    """A room for a while."""
+    scene = yield Wanted(room=room)
+    scene.pause(scene.chance.uniform(4.0, 8.0))
+
+
 def relieved(director: Director) -> Plot:
     """Somebody with a thing in hand puts it down somewhere."""
     holding = [

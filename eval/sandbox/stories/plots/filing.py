@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eval.sandbox.stories.casting import Article, Player, Rule
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, call_away, go_or_stay, greet, settle, where_is
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, settle, where_is
 from eval.sandbox.stories.scene import Scene
 
 _SAYING = 0.35  #: how often the rule is spoken out loud
@@ -36,7 +36,6 @@ def filed(director: Director) -> Plot:
         return
     with director.engaged(player, thing):
         room = where_is(director, thing)
-        yield from call_away(director, player, room)
         scene = yield Wanted(room=room)
         bring_in(scene, player)
         scene.pick_up(player, thing)
@@ -49,7 +48,6 @@ def filed(director: Director) -> Plot:
 
 
 def _put_away(director: Director, player: Player, thing: Article, rule: Rule) -> Plot:
-    yield from call_away(director, player, rule.room)
     scene = yield Wanted(room=rule.room)
     bring_in(scene, player)
     greet(scene, player)
@@ -79,7 +77,6 @@ def consulted(director: Director) -> Plot:
         return
     reading = director.room(without=(rule.room,))
     with director.engaged(one, two, thing):
-        yield from call_away(director, one, rule.room)
         scene = yield Wanted(room=rule.room)
         bring_in(scene, one)
         scene.pick_up(one, thing)
@@ -89,8 +86,6 @@ def consulted(director: Director) -> Plot:
         scene.leave(one)
         if reading is None:
             return
-        if chance.random() < 0.5:
-            yield from call_away(director, two, reading)
         scene = yield Wanted(room=reading)
         scene.enter(one)
         if scene.is_here(two) or (not director.room_of(two) and chance.random() < 0.6):

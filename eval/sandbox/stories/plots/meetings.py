@@ -5,7 +5,7 @@ from __future__ import annotations
 from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, call_away, go_or_stay, greet, settle
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, settle
 from eval.sandbox.stories.words import clock_words
 
 _INVITING = (
@@ -27,8 +27,6 @@ def appointment(director: Director) -> Plot:
     one, two = people
     told: list[Event] = []
     with director.engaged(one, two):
-        yield from call_away(director, one, made)
-        yield from call_away(director, two, made)
         scene = yield Wanted(room=made)
         for player in (one, two):
             bring_in(scene, player)
@@ -89,9 +87,6 @@ def called(director: Director) -> Plot:
     caller, *called_ones = people
     name = director.room_name(goal)
     with director.engaged(*people):
-        for player in called_ones:
-            yield from call_away(director, player, room)
-        yield from call_away(director, caller, room)
         scene = yield Wanted(room=room)
         for player in called_ones:
             bring_in(scene, player)
@@ -137,14 +132,12 @@ def noticed(director: Director) -> Plot:
     what = chance.choice(("CHOIR", "LUNCH", "LECTURE", "CHESS", "GAMES", "CONCERT"))
     director.notices[room] = (what, clock_words(at))
     with director.engaged(player):
-        yield from call_away(director, player, room)
         scene = yield Wanted(room=room)
         bring_in(scene, player)
         read = scene.say(
             player, f"{what.capitalize()} at {clock_words(at)} in {director.room_name(goal)}. I must not forget it."
         )
         go_or_stay(scene, player)
-        yield from call_away(director, player, goal)
         scene = yield Wanted(room=goal, at=at)
         came = bring_in(scene, player)
         if came is not None:
@@ -168,8 +161,6 @@ def told_number(director: Director) -> Plot:
     if told_already:
         return
     with director.engaged(owner, asker):
-        yield from call_away(director, owner, room)
-        yield from call_away(director, asker, room)
         scene = yield Wanted(room=room)
         for player in chance.sample((owner, asker), 2):
             bring_in(scene, player)

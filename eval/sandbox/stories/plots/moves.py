@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Article, Player
-from eval.sandbox.stories.director import Director, Plot, Wanted
+from eval.sandbox.stories.director import Director
 from eval.sandbox.stories.scene import Scene
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
-
-
-def call_away(director: Director, player: Player, room: str) -> Plot:
-    """Whoever is in another room than the one they are needed in leaves it, in a scene of its own."""
-    here = director.room_of(player)
-    if here and here != room:
-        scene = yield Wanted(room=here)
-        greet(scene, player)
-        scene.leave(player)
 
 
 def bring_in(scene: Scene, player: Player) -> Event | None:
@@ -38,7 +29,7 @@ def greet(scene: Scene, player: Player) -> None:
 
 
 def go_or_stay(scene: Scene, player: Player, *, waits: bool = True) -> None:
-    """Somebody whose plot is over leaves, or sits down, or stays standing."""
+    """Somebody whose plot is over leaves, or sits down, or stays standing until the scene is over."""
     who = scene.state(player)
     if who.holds is not None or scene.chance.random() > _STAYING:
         scene.leave(player, waits=waits)
@@ -61,7 +52,7 @@ def settle(scene: Scene, player: Player) -> None:
     seats = [
         seat
         for seat in scene.world.free_seats(room)
-        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 40 for x in near)
+        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
     ]
     if seats:
         scene.sit(player, scene.chance.choice(seats))

@@ -10,18 +10,25 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, write_to_label
-from eval.scoring.judging.pairs import arms_beside, read_pairs
+from eval.runs.reading import read_run
+from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, labels_by_sample, write_to_label
+from eval.scoring.judging.pairs import LabelledPair, arms_beside, read_pairs
+from eval.tables.kinds import judging as scorers
+from eval.tables.kinds.judging import scorers_table
+from eval.tables.study import study_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
 from tests.support.runs import made_run
 from world_api.backends.chat.completions import completion
 from world_api.core.faults import EvalFault
 
+PLACES = {column.key: place for place, column in enumerate(scorers._COLUMNS)}
+
 
 def answers(arm: str, number: int, *, said: str = "a hat") -> list[GivenAnswer]:
     return [
         GivenAnswer(
+            sample=f"{arm}-{n}",
             arm=arm,
             item=Item(id=f"i{n}", video_id="v", question=Question(text=f"What is in box {n}?"), answer="a hat"),
             value=f"{said} {n}",
@@ -55,12 +62,29 @@ def test_what_is_not_labelled_yet_is_named_and_labels_meet_their_arms_again(tmp_
         read_pairs(file)
 
 
+def test_a_label_is_for_every_sample_that_answered_just_so() -> None:
+    given = [*answers("flat", 3), *answers("hier", 3)]
+    labels, arms = draw_to_label(given, per_arm=5, seed=0)
+    assert len(arms) == 3
+    pairs = [
+        LabelledPair(id=pair["id"], question="?", accepted=("x",), answer="x", right=True) for pair in labels["pairs"]
+    ]
+    assert labels_by_sample(given, pairs[:2]) == dict.fromkeys(
+        [
+            one.sample
+            for one in given
+            if f"{one.item.question.text}" in {pair["question"] for pair in labels["pairs"][:2]}
+        ],
+        True,
+    )
+
+
 def test_typed_answers_and_silence_are_not_drawn() -> None:
     choice = Item(id="c", video_id="v", question=Question(text="?", kind="choice", options=("a", "b")), answer="A")
     silent = Item(id="s", video_id="v", question=Question(text="?"), answer="a hat")
     given = [
-        GivenAnswer(arm="flat", item=choice, value="A", answer="A. a"),
-        GivenAnswer(arm="flat", item=silent, value=None, answer=None),
+        GivenAnswer(sample="1", arm="flat", item=choice, value="A", answer="A. a"),
+        GivenAnswer(sample="2", arm="flat", item=silent, value=None, answer=None),
     ]
     assert draw_to_label(given, per_arm=5, seed=0) == ({"schema_version": 1, "pairs": []}, {})
 
@@ -93,3 +117,10 @@ def test_a_run_is_judged_labelled_and_its_judge_measured_by_arm(
     assert measured.status == 0, measured.err
     assert measured.json["accuracy"]["estimate"] == 1.0
     assert measured.json["arms"]
+
+    taken = cli("eval", "label", run, "--take", str(labels), "--by", "somebody", "--json", store=None)
+    assert taken.status == 0, taken.err
+    assert taken.json["samples"] >= len(whole["pairs"]) and taken.json["right"] == 0
+    agreed = [row for row in scorers_table(study_of(read_run(Path(run)))).rows if row.cells[PLACES["labelled"]].value]
+    assert agreed and all(row.cells[PLACES["agreement"]].value == 1.0 for row in agreed)
+    assert cli("eval", "label", run, store=None).status != 0

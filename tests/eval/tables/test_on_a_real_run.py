@@ -1,0 +1,123 @@
+"""What the tables say of a real run: sanity, traces, watermark, the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controller.summary import WATERMARK
+from eval.runs.reading import read_run
+from eval.tables.every import tables_of
+from eval.tables.kinds.between import compare
+from eval.tables.study import Study, study_of
+from eval.tables.table import Table, from_ranges
+from eval.tables.writing.files import write_tables
+from tests.support.runs import made_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield made_run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def study(run: Path) -> Study:
+    return study_of(read_run(run))
+
+
+@pytest.fixture(scope="module")
+def tables(study: Study) -> dict[str, Table]:
+    return {table.name: table for table in tables_of(study)}
+
+
+def test_flat_against_itself_is_exactly_zero(study: Study) -> None:
+    for other in ("flat", "flat_again"):
+        table = compare(study, "flat", other).tables[0]
+        cell = table.cell(0, "difference")
+        assert (cell.value, cell.low, cell.high) == (0.0, 0.0, 0.0)
+        assert (table.cell(0, "only_arm").value, table.cell(0, "only_against").value) == (0, 0)
+        assert table.cell(0, "p_mcnemar").value == 1.0
+
+
+def test_the_placebo_library_against_flat_covers_zero(study: Study) -> None:
+    cell = compare(study, "hier@placebo_hand_A", "flat").tables[0].cell(0, "difference")
+    assert cell.low is not None
+    assert cell.high is not None
+    assert cell.low <= 0 <= cell.high
+
+
+def test_a_difference_is_seen_where_there_is_one(study: Study) -> None:
+    table = compare(study, "flat", "blind").tables[0]
+    assert table.cell(0, "difference").value == pytest.approx(0.2)
+    assert table.cell(0, "only_arm").value == 4
+
+
+def test_every_figure_can_be_traced_to_samples_of_the_run(study: Study, tables: dict[str, Table]) -> None:
+    known = {row.sample: row for row in study.rows}
+    for table in tables.values():
+        for number in range(len(table.rows)):
+            for column in table.columns:
+                behind = table.samples(number, column.key)
+                assert all(sample in known for sample in behind)
+                cell = table.cell(number, column.key)
+                if cell.n is not None and cell.value is not None and table.name != "curve":
+                    assert len(behind) >= cell.n, (table.name, column.key)
+    main = tables["main"]
+    for number in range(len(main.rows)):
+        behind = [known[sample] for sample in main.samples(number, "accuracy")]
+        share = sum(row.correct for row in behind) / len(behind)
+        assert main.cell(number, "accuracy").value == pytest.approx(share)
+
+
+def test_a_table_s_samples_survive_as_ranges(study: Study, tables: dict[str, Table]) -> None:
+    keys = [row.sample for row in study.rows]
+    index = {key: place for place, key in enumerate(keys)}
+    record = tables["main"].record(index)
+    for row, written in zip(tables["main"].rows, record["rows"], strict=True):
+        assert set(from_ranges(written["samples"], keys)) == set(row.samples)
+
+
+def test_whatever_the_rule_based_model_answered_carries_the_watermark(tables: dict[str, Table], tmp_path: Path) -> None:
+    assert all(table.watermark == WATERMARK for table in tables.values())
+    for path in write_tables(tables.values(), tmp_path):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".tex":
+            assert "plumbing" in text
+        elif text.count("\r\n") > 1:
+            assert all(WATERMARK in line for line in text.splitlines()[1:])
+
+
+def test_the_primary_contrast_stands_apart(tables: dict[str, Table]) -> None:
+    primary, others = tables["primary"], tables["comparisons"]
+    assert [row.cells[primary.place("arm")].value for row in primary.rows] == ["hier@hand_A"]
+    assert "hier@hand_A" not in others.column("arm")
+    assert primary.cell(0, "p_holm").value == primary.cell(0, "p_clustered").value
+
+
+def test_a_blank_cell_says_why(tables: dict[str, Table]) -> None:
+    for table in tables.values():
+        for row in table.rows:
+            assert all(cell.value is not None or cell.why for cell in row.cells), table.name
+    assert tables["main"].cell(0, "money").why == "no price is known"
+    assert tables["abstraction"].cell(0, "claim").value is None
+    assert "hints" in tables["abstraction"].cell(0, "claim").why
+
+
+def test_the_same_run_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:
+    first = write_tables(tables_of(read_run(run)), tmp_path / "one")
+    second = write_tables(tables_of(read_run(run)), tmp_path / "two")
+    assert [path.name for path in first] == [path.name for path in second]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_the_funnel_only_narrows(tables: dict[str, Table]) -> None:
+    funnel = tables["funnel"]
+    for steps in (("compiled", "exposed", "called", "found", "right"),
+                  ("episodes", "episodes_exposed", "episodes_called", "episodes_found", "episodes_right")):  # fmt: skip
+        for number in range(len(funnel.rows)):
+            values = [int(str(funnel.cell(number, step).value)) for step in steps]
+            assert values == sorted(values, reverse=True)
+    placebo = funnel.column("arm").index("hier@placebo_hand_A")
+    assert (funnel.cell(placebo, "called").value, funnel.cell(placebo, "found").value) == (3, 0)

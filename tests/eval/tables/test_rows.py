@@ -1,0 +1,117 @@
+"""Rows are what the episodes of a real run say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.runs.reading import read_run
+from eval.tables.making import read_rows, rows_of
+from eval.tables.rows import SampleRow
+from tests.support.journals import edit_lines
+from tests.support.runs import made_run
+from world_api.core.canonical import json_line, parse_json
+from world_api.core.faults import EvalFault
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return made_run(tmp_path)
+
+
+def _row(rows: list[SampleRow], arm: str, item: str) -> SampleRow:
+    return next(row for row in rows if (row.arm, row.item, row.seed) == (arm, item, 1))
+
+
+def test_each_scored_sample_has_one_row_with_the_figures_of_its_episode(run: Path) -> None:
+    read = read_run(run)
+    rows = rows_of(read)
+    assert [row.sample for row in rows] == [line.sample for line in read.samples]
+    for row in rows[::7]:
+        episode = read.episode(read.by_key[row.sample])
+        assert episode is not None
+        made = [call for call in episode.tool_calls if call.round > 0]
+        assert (row.rounds, row.calls) == (len(episode.rounds), len(made))
+        assert row.inner_calls == sum(len(call.inner_calls) for call in made)
+        assert row.correct == read.scores[row.sample].correct
+        spent = row.spent()
+        assert spent is not None
+        assert (spent.tokens_in, spent.tokens_out) == (episode.usage.prompt, episode.usage.completion)
+        assert row.seconds == (episode.timings.seconds if episode.timings else None)
+
+
+def test_a_library_s_tools_are_known_by_the_hash_of_their_documents(run: Path) -> None:
+    read = read_rows(read_run(run))
+    facts = read.libraries["hand_A"]
+    used = [use for row in read.rows if row.arm == "hier@hand_A" for use in row.tools if use.name in facts.tools]
+    assert used
+    assert all(use.hash == facts.tools[use.name] for use in used)
+    assert read.libraries["placebo_hand_A"].arm == "placebo"
+    assert read.libraries["placebo_hand_A"].tools.keys() == facts.tools.keys()
+
+
+def test_placebo_tools_find_nothing_and_are_counted_as_empty(run: Path) -> None:
+    rows = rows_of(read_run(run))
+    placebo = [use for row in rows if row.arm == "hier@placebo_hand_A" for use in row.tools if use.hash is not None]
+    assert placebo
+    assert all(use.empty == use.calls and use.found == 0 for use in placebo)
+
+
+def test_cited_evidence_is_compared_with_the_true_stretches(run: Path) -> None:
+    rows = rows_of(read_run(run))
+    assert _row(rows, "flat", "made-q1").evidence_iou == pytest.approx(1.0)
+    assert _row(rows, "flat", "made-q2").evidence_iou is None
+
+
+def test_a_damaged_episode_is_wrong_by_name_and_harms_no_other(run: Path) -> None:
+    before = {row.sample: row for row in rows_of(read_run(run))}
+    victim = next(row for row in before.values() if row.correct)
+    journal = run / "episodes" / victim.cell / "episodes.jsonl"
+
+    def spoil(line: dict[str, Any]) -> None:
+        if line["name"] == victim.episode:
+            line["episode"]["answer"] = "changed"
+
+    edit_lines(journal, spoil)
+    after = {row.sample: row for row in rows_of(read_run(run))}
+    assert (after[victim.sample].correct, after[victim.sample].reason) == (False, "recording_damaged")
+    assert after[victim.sample].spend == {}
+    others = [key for key in before if key != victim.sample]
+    assert all(after[key].correct == before[key].correct for key in others)
+
+
+def test_a_score_cannot_make_an_episode_right_that_has_no_answer(run: Path) -> None:
+    read = read_run(run)
+    row = rows_of(read)[0]
+    (run / "episodes" / row.cell / "episodes.jsonl").unlink()
+    gone = [found for found in rows_of(read_run(run)) if found.cell == row.cell]
+    assert gone
+    assert not any(found.correct or found.score for found in gone)
+
+
+def test_samples_that_are_not_scored_or_not_run_are_counted(run: Path) -> None:
+    for name in ("scores.jsonl", "samples.jsonl"):
+        lines = (run / name).read_text().splitlines()
+        kept = lines[:-3] if name == "scores.jsonl" else lines[2:]
+        (run / name).write_text("".join(line + "\n" for line in kept))
+    read = read_rows(read_run(run))
+    assert read.left_out["not run yet"] == 2
+    assert read.left_out["not scored"] == 3
+    assert len(read.rows) + sum(read.left_out.values()) == 100
+
+
+def test_a_run_without_scores_says_what_to_do(run: Path) -> None:
+    (run / "scores.jsonl").unlink()
+    with pytest.raises(EvalFault, match="no sample of the run is scored") as caught:
+        rows_of(read_run(run))
+    assert caught.value.code == "not_scored"
+
+
+def test_a_sample_that_never_became_an_episode_is_wrong_for_its_fault(run: Path) -> None:
+    lines = [parse_json(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    lines[0] |= {"episode": None, "fault": {"code": "session_failed", "message": "m", "hint": ""}}
+    (run / "samples.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
+    row = next(found for found in rows_of(read_run(run)) if found.sample == lines[0]["sample"])
+    assert (row.correct, row.outcome, row.reason, row.rounds) == (False, "failed", "session_failed", 0)
