@@ -1,31 +1,43 @@
-"""Labels that people gave to answers of a run, in ``RUN/labels.jsonl``.
+"""Labels that people gave to open answers of a run: ``RUN/labels.json``, the file that ``videoworld eval label`` draws.
 
-A line each: ``{"schema_version": 1, "sample": KEY, "right": true, "by": "somebody"}``.
+A label is of a question and an answer, whoever gave it, so it holds for every sample that answered the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from eval.runs.lines import LineFile
-from eval.runs.places import RunFolder
+from eval.runs.reading import Run
+from eval.scoring.judging.pairs import read_pairs
+from eval.scoring.kinds.texts import given_text
+from eval.tables.rows import SampleRow
+from world_api.core.faults import EvalFault
 
-LABELS = "labels.jsonl"
+LABELS = "labels.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelLine:
-    """A person's word on one sample; ``by`` says whose."""
+class Labels:
+    """What people say of samples, by their keys; ``why`` says why there is nothing."""
 
-    sample: str
-    right: bool
-    by: str = ""
+    right: Mapping[str, bool] = field(default_factory=dict)
+    why: str = "no answer of it was labelled"
 
 
-def labels_of(folder: RunFolder) -> dict[str, bool]:
-    """The labels by sample, none where nobody gave any; of several for one sample the last counts.
-
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
-    """
-    return {line.sample: line.right for line in LineFile(folder.root / LABELS, LabelLine)}
+def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
+    """The labels of a run's samples. A file that is not labelled to its end yet is none."""
+    path = run.folder.root / LABELS
+    if not path.exists():
+        return Labels()
+    try:
+        said = {(pair.question, pair.answer): pair.right for pair in read_pairs(path)}
+    except EvalFault as fault:
+        return Labels(why=fault.message)
+    found = {}
+    for row in rows:
+        answer = given_text(row.value, None) if row.kind == "open" else None
+        label = said.get((run.items[row.dataset, row.item].question.text, answer or ""))
+        if label is not None:
+            found[row.sample] = label
+    return Labels(right=found)

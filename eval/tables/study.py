@@ -10,7 +10,7 @@ from controller.summary import WATERMARK
 from eval.runs.manifest import DatasetRecord
 from eval.runs.reading import Run
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.labels import labels_of
+from eval.tables.labels import Labels, labels_of
 from eval.tables.making import read_rows
 from eval.tables.rows import SampleRow
 from eval.tables.table import Column, Row, Table
@@ -37,7 +37,7 @@ class Study:
     libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
-    labels: Mapping[str, bool] = field(default_factory=dict)  #: what people say of answers, by sample
+    labels: Labels = field(default_factory=Labels)  #: what people say of answers
     seed: int = 1
 
     @property
@@ -93,7 +93,7 @@ def study_of(run: Run) -> Study:
         libraries=read.libraries,
         primary=run.manifest.primary,
         datasets=run.manifest.datasets,
-        labels=labels_of(run.folder),
+        labels=labels_of(run, read.rows),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.runs import CONFIGURATION, QUESTIONS, made_run
+from tests.support.runs import QUESTIONS, made_run
 from world_api.world.disk.manifest import read_manifest, write_manifest
 
 _BLOCK = re.compile(r'<script type="text/plain" id="(\w+)">([A-Za-z0-9+/=]*)</script>')
@@ -74,16 +74,3 @@ def hostile_questions() -> list[dict[str, Any]]:
         {**QUESTIONS[2], "options": [f"rain {HOSTILE[0]}", f"a bell {HOSTILE[1]}"], "answer": "A", "content": "office"},
         {**QUESTIONS[4], "answer": texts, "question": f"What happens? {texts}"},
     ]
-
-
-__all__ = [
-    "CONFIGURATION",
-    "HOSTILE",
-    "blocks_of",
-    "give_video",
-    "hostile_questions",
-    "index_of",
-    "places_of",
-    "run_with_film",
-    "unpacked",
-]

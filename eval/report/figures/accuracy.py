@@ -32,8 +32,9 @@ def draw_curve(table: Table, lines: Sequence[Line]) -> Figure | None:
 
 
 _COST_CAPTION = (
-    "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of several of "
-    "its seeds. Bars are 95 % intervals over videos; the point that was named before the run is ringed. Choose a point to list its episodes."
+    "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of "
+    "several of its seeds. Bars are 95 % intervals over videos; a ring marks what was named before the run. Choose a point to "
+    "list its episodes."
 )
 
 
@@ -42,7 +43,7 @@ def _cost_drawing(table: Table, lines: Sequence[Line], key: str, axis: str) -> M
         CostPoint(
             line=line.word("budget"),
             votes=max(1, round(line.number_at("voters"))),
-            primary=line.is_primary,
+            primary=line.is_primary and line.number_at("voters") <= 1,
             panel=line.place(("dataset", "world")) or line.word("world"),
             series=line.word("arm"),
             label=_label(line),

@@ -6,7 +6,7 @@
     a zip archive:
         bundle.json                  schema version, the run's name, every part with its size and SHA-256
         config.yaml, manifest.json, items.jsonl, samples.jsonl, scores.jsonl, verdicts.jsonl,
-        labels.jsonl
+        labels.json
         episodes/CELL/...            the journals
         libraries/NAME/...           the tool libraries
         report/frames/...            pictures of the moments that the report shows
@@ -47,7 +47,7 @@ FILES = (
     "samples.jsonl",
     "scores.jsonl",
     "verdicts.jsonl",
-    "labels.jsonl",
+    "labels.json",
 )
 FOLDERS = ("episodes", "libraries", "report/frames")
 

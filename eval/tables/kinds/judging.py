@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from eval.statistics.association import cohen_kappa
 from eval.tables.kinds.main import PLACE, cells_of, place_cells
+from eval.tables.labels import Labels
 from eval.tables.measuring import correct, count, mean, word
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, keys
 from eval.tables.table import Cell, Column, Row, Table, blank
 
-_UNLABELLED = "no answer of it was labelled"
 _COLUMNS = (
     *PLACE,
     Column(key="scorer", title="scorer", about="with its version"),
@@ -47,7 +47,7 @@ def scorers_table(study: Study) -> Table:
         "Who scored, and agreement with people",
         _COLUMNS,
         rows,
-        note="Scorers never see the arm. Agreement is with the labels of people in the run's `labels.jsonl`, each arm by itself: "
+        note="Scorers never see the arm. Agreement is with the labels of people in the run's `labels.json`, each arm by itself: "
         "a scorer that agrees less on one arm biases every comparison with it. Where a scorer stands in for another one, the "
         "figures are not those of the dataset's protocol.",
     )
@@ -62,14 +62,14 @@ def _detail(row: SampleRow, name: str) -> str:
     return told if isinstance(told, str) else ""
 
 
-def _figures(part: Sequence[SampleRow], labels: Mapping[str, bool], seed: int) -> Iterator[Cell]:
-    known = [(row, labels[row.sample]) for row in part if row.sample in labels]
+def _figures(part: Sequence[SampleRow], labels: Labels, seed: int) -> Iterator[Cell]:
+    known = [(row, labels.right[row.sample]) for row in part if row.sample in labels.right]
     yield count(len(part))
     yield mean(part, correct)
     yield count(len(known), [row for row, _ in known])
     if not known:
         for _ in range(4):
-            yield blank(_UNLABELLED)
+            yield blank(labels.why)
         return
     rows = keys(row for row, _ in known)
     agreed = sum(row.correct == label for row, label in known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,3 +122,19 @@ def test_the_funnel_only_narrows(tables: dict[str, Table]) -> None:
             assert values == sorted(values, reverse=True)
     placebo = funnel.column("arm").index("hier@placebo_hand_A")
     assert (funnel.cell(placebo, "called").value, funnel.cell(placebo, "found").value) == (3, 0)
+
+
+def test_labels_of_people_are_compared_with_the_scores_of_each_arm(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    study = study_of(read_run(run))
+    row = next(row for row in study.rows if row.kind == "open" and row.arm == "flat" and row.value is not None)
+    question = read_run(run).items[row.dataset, row.item].question.text
+    pair = {"id": "p", "question": question, "accepted": ["somebody walks"], "answer": row.value, "right": True}
+    record = {"schema_version": 1, "pairs": [pair]}
+    (run / "labels.json").write_text(json.dumps(record))
+    labelled = study_of(read_run(run)).labels
+    assert labelled.right[row.sample] is True
+    table = next(table for table in tables_of(read_run(run)) if table.name == "scorers")
+    assert sum(int(str(value)) for value in table.column("labelled")) == len(labelled.right)
+    (run / "labels.json").write_text(json.dumps({**record, "pairs": [{**pair, "right": None}]}))
+    assert "not labelled" in study_of(read_run(run)).labels.why

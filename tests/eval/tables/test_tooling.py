@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.budgets import curve_table
+from eval.tables.kinds.budgets import curve_table, matched_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
+from eval.tables.labels import Labels
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study
 from eval.tables.table import Cell
@@ -221,8 +222,30 @@ def test_a_placebo_was_not_induced_whatever_its_manifest_carries() -> None:
 def test_agreement_with_labels_stands_by_arm() -> None:
     rows = [sample_row("flat", f"q{number}", correct=number % 2 == 0, scorer="judge/1") for number in range(8)]
     labels = {row.sample: row.correct for row in rows[:6]} | {rows[0].sample: False}
-    table = scorers_table(Study(rows=tuple(rows), labels=labels))
+    table = scorers_table(Study(rows=tuple(rows), labels=Labels(right=labels)))
     assert (table.cell(0, "labelled").value, table.cell(0, "false_right").value) == (6, 1)
     assert table.cell(0, "agreement").value == pytest.approx(5 / 6)
     unlabelled = scorers_table(Study(rows=tuple(rows)))
     assert unlabelled.cell(0, "agreement").why == "no answer of it was labelled"
+
+
+def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
+    rows = [hier_row(f"q{number}", video=f"v{number}", correct=True, spend=spend(tokens=150)) for number in range(6)]
+    for seed in (1, 2):
+        rows += [
+            sample_row(
+                "flat",
+                f"q{number}",
+                video=f"v{number}",
+                seed=seed,
+                value="A",
+                correct=number < 3,
+                spend=spend(tokens=100),
+            )
+            for number in range(6)
+        ]
+    table = matched_table(Study(rows=tuple(rows)))
+    assert (table.cell(0, "against").value, table.cell(0, "tokens_against").value) == ("flat usual, 2 votes", 200.0)
+    assert table.cell(0, "difference").value == pytest.approx(0.5)
+    alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
+    assert "never spends as much" in alone.cell(0, "difference").mark

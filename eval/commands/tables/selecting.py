@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eval.commands.comparing import BudgetOption, DomainOption, RunArgument, WorldOption, filters_of
+from eval.commands.tables.comparing import BudgetOption, DomainOption, RunArgument, WorldOption, filters_of
 from tool_induction.judging.options import AllowJudgeOption
 from world_api.exposure.cli import JsonOption, WithOption, command_app, show
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.commands.comparing import BudgetOption, DatasetOption, RunArgument, SeedOption, WorldOption, filters_of
+from eval.commands.tables.comparing import BudgetOption, DatasetOption, RunArgument, SeedOption, WorldOption, filters_of
 from world_api.exposure.cli import JsonOption, command_app, show
 
 app = command_app()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eval.commands.comparing import (
+from eval.commands.tables.comparing import (
     AgainstArgument,
     ArmArgument,
     BudgetOption,

@@ -1,0 +1,1 @@
+"""The sub-commands that compare arms, libraries and tools of a run."""

@@ -1,0 +1,119 @@
+"""``videoworld compare``: flat against hier on one's own video, scored where the answer is known."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.report.own.questions import own_questions
+from tests.support.browser import Browser
+from tests.support.command_line import Outcome
+from tests.support.reports import give_video, index_of
+from videoworld import main
+from world_api.core.faults import EvalFault
+
+LINES: tuple[dict[str, Any], ...] = (
+    {"question": "How many people are there?", "kind": "count", "answer": 2},
+    {"question": "What happens in the garden?"},
+    {"question": "Where does somebody walk?", "options": ["in a room", "on a roof"]},
+)
+
+Compare = Callable[..., Outcome]
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def compare(tmp_path: Path, make_world: Any, film: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
+    """Runs the command on a film whose world is there already."""
+    video = Path(shutil.copy(film, tmp_path / "Mine.mp4"))
+    store = make_world.store
+    make_world.store = store / "classical"
+    world = make_world(video_id="mine")
+    give_video(world.folder, video)
+
+    def run(*more: str, lines: tuple[object, ...] = LINES) -> Outcome:
+        questions = write(tmp_path / "questions.jsonl", *lines)
+        status = 0
+        try:
+            main(["compare", str(video), str(questions), "--out", str(tmp_path / "out"), "--store", str(store), *more])
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else 1
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(status, out, err)
+
+    return run
+
+
+def test_both_arms_answer_and_only_known_answers_are_scored(compare: Compare, tmp_path: Path) -> None:
+    done = compare("--json")
+    assert done.status == 0
+    assert done.json["report"]["episodes"] == 6
+    index = index_of(tmp_path / "out" / "report.html")
+    assert index["first"] == "questions"
+    assert index["dimensions"][0]["values"] == ["flat", "hier@hand_A"]
+    marks = dict(
+        zip(map(tuple, zip(index["item"], index["dimensions"][0]["codes"], strict=True)), index["mark"], strict=True)
+    )
+    assert all(marks[item, arm] == 2 for item in (1, 2) for arm in (0, 1))
+    assert all(marks[0, arm] in (0, 1) for arm in (0, 1))
+    assert [item["reference"] for item in index["items"]] == ["2", None, None]
+    with (tmp_path / "out" / "tables" / "main.csv").open(newline="") as file:
+        counted = [row["n"] for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+    assert counted == ["1", "1"]  # one question has a reference
+
+
+def test_a_second_time_nothing_is_asked_again(compare: Compare, tmp_path: Path) -> None:
+    assert compare().status == 0
+    page = (tmp_path / "out" / "report.html").read_bytes()
+    again = compare("--json")
+    assert again.json["asked"] == 0
+    assert (tmp_path / "out" / "report.html").read_bytes() == page
+
+
+def test_answers_stand_side_by_side_in_a_browser(compare: Compare, tmp_path: Path, browser: Browser) -> None:
+    compare()
+    tab = browser.open(tmp_path / "out" / "report.html")
+    assert tab.run("document.body.dataset.view") == "questions"
+    assert tab.count("#question-table tbody tr") == 3
+    assert tab.count("#question-table tbody tr:nth-child(2) .sign.open") == 2
+    assert tab.complaints() == []
+    tab.close()
+
+
+def test_faults_of_the_questions_are_told_by_line(compare: Compare) -> None:
+    bad = {"question": "How many?", "kind": "count", "answer": "two"}
+    wrong = compare(lines=({"question": ""}, "no json", {"kind": "count"}, bad))
+    assert wrong.status == 1
+    assert all(f"line {number}:" in wrong.err for number in (1, 2, 3, 4))
+    assert "[bad_dataset]" in wrong.err
+
+
+def test_a_video_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", str(tmp_path / "none.mp4"), str(write(tmp_path / "q.jsonl", *LINES))])
+    assert "no_such_video" in capsys.readouterr().err
+
+
+def test_a_library_that_is_not_there_is_named(compare: Compare) -> None:
+    done = compare("--tools", "no_such_library")
+    assert done.status == 1
+    assert "no_such_library" in done.err
+
+
+def test_questions_about_other_videos_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", {"question": "What?", "video": "other"}, {"question": "When?", "video": "mine"})
+    assert [item.question.text for item in own_questions(path, "mine")] == ["When?"]
+    with pytest.raises(EvalFault) as caught:
+        own_questions(path, "third")
+    assert caught.value.code == "bad_dataset"
