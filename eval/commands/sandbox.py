@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eval.commands.perceived import check
 from tool_induction.domains.domain import SplitName
 from world_api.exposure.cli import JsonOption, command_app, note, show
 
@@ -20,6 +21,9 @@ _EVERY = 5.0  #: seconds between two lines of progress
 @app.callback()
 def sandbox() -> None:
     """Make videos with exact truth, and questions about them."""
+
+
+app.command()(check)
 
 
 @app.command()

@@ -1,4 +1,7 @@
-"""A film's sound: the tone of each room, footsteps, and voices that hum the rhythm of what the subtitles say."""
+"""A film's sound: the tone of each room, footsteps, and voices.
+
+Without a synthesiser voices hum the rhythm of what the subtitles say.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from numpy.typing import NDArray
 
 from eval.sandbox.script import Card, Film, Line, RoomKind, Shot
 from eval.sandbox.staging import step_times
+from eval.sandbox.voices import SpokenLines
 
 SAMPLE_RATE = 24_000  #: hertz, one channel
 
@@ -24,13 +28,14 @@ _ROOM_TONE: dict[RoomKind, tuple[float, float]] = {  # loudness, and how dark th
     "entrance hall": (0.0060, 60.0),
     "living room": (0.0035, 65.0),
 }
+_HEARD = frozenset({"puts down", "takes", "picks up", "opens", "closes"})  #: gestures that make a noise
 _CHORD = (261.63, 329.63, 392.0, 523.25)  #: C major, hertz
 _SYLLABLES_A_SECOND = 4.6
 _VOWELS = ((730.0, 1090.0), (530.0, 1840.0), (270.0, 2290.0), (570.0, 840.0), (440.0, 1020.0))  #: two formants, hertz
 
 
-def soundtrack(film: Film, *, seed: int) -> Samples:
-    """The whole film's sound, -1 to 1, ``duration * SAMPLE_RATE`` samples."""
+def soundtrack(film: Film, *, seed: int, voices: SpokenLines | None = None) -> Samples:
+    """The whole film's sound, -1 to 1, ``duration * SAMPLE_RATE`` samples; ``voices`` speak what they can."""
     chance = np.random.default_rng(seed)
     track = np.zeros(round(film.duration * SAMPLE_RATE), np.float32)
     for start, part in film.placed():
@@ -42,10 +47,11 @@ def soundtrack(film: Film, *, seed: int) -> Samples:
             for time in step_times(performance):
                 _mix(track, start + time, _step(chance))
             for gesture in performance.gestures:
-                if gesture.kind in {"puts down", "takes"}:
+                if gesture.kind in _HEARD:
                     _mix(track, start + (gesture.start + gesture.end) / 2, 2.0 * _step(chance))
         for line in part.lines:
-            _mix(track, start + line.start, _voice(line, chance))
+            spoken = voices.line(line) if voices is not None else None
+            _mix(track, start + line.start, _voice(line, chance) if spoken is None else spoken)
     return np.clip(track, -1.0, 1.0)
 
 

@@ -27,6 +27,7 @@ _LINGERING = frozenset({"opens", "closes"})  #: gestures in which the hand stays
 #: How people stand and how broad they are in rooms of a variant: a person who stands stiffly is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
+_SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
 _OPENING = 0.5  #: seconds in which a drawer opens
 
 
@@ -199,7 +200,10 @@ def _reach(gesture: Gesture, carry: Carry | None, body: _Body, rest: Arm, time: 
     part = (time - gesture.start) / (gesture.end - gesture.start)
     grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(_handled(gesture, carry))
     sunk = Pose(facing=gesture.facing, seated=body.seated).sunk
-    there = arm_towards(gesture.place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk, broad=body.broad)
+    place = gesture.place
+    if gesture.kind == "receives":
+        place = place[0] - gesture.facing * _SNATCH, place[1]
+    there = arm_towards(place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk, broad=body.broad)
     amount = math.sin(math.pi * part)
     if gesture.kind in _LINGERING:
         amount = min(1.0, 1.3 * amount)

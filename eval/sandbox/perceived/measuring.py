@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.sandbox.perceived.people import Drawn, owners
+from eval.sandbox.perceived.people import Drawn, owners, step_of
 from eval.sandbox.perceived.scores import Agreement, moments_agree, plain, stretches_iou
 from world_api.build.truth import TrueScreenText, TrueSpeech, Truth
 from world_api.core.spans import TimeSpan
@@ -77,13 +77,11 @@ class Perceived:
         }
 
 
-def measure(view: View, truth: Truth, *, frame_seconds: float) -> Perceived:
-    """Measure one world (all of it, no cut) against the truth of its film.
-
-    ``frame_seconds`` is how long one drawn frame lasts.
-    """
-    people = [Drawn.of(track) for track in truth.tracks if track.category == "person"]
-    things = [Drawn.of(track) for track in truth.tracks if track.category != "person"]
+def measure(view: View, truth: Truth) -> Perceived:
+    """Measure one world (all of it, no cut) against the truth of its film."""
+    step = step_of(truth.tracks)
+    people = [Drawn.of(track, step) for track in truth.tracks if track.category == "person"]
+    things = [Drawn.of(track, step) for track in truth.tracks if track.category != "person"]
     tracks = list(view.tracks)
     named = [track for track in tracks if track.category == "person"]
     whose = owners(named, people)
@@ -93,12 +91,12 @@ def measure(view: View, truth: Truth, *, frame_seconds: float) -> Perceived:
         duration=view.duration,
         scene_cuts=_cuts([scene.span.start for scene in view.scenes], [scene.start for scene in truth.scenes]),
         shot_cuts=_cuts([shot.start for shot in view.shots], truth.cuts),
-        people=tuple(_person(one, named, whose, view, frame_seconds) for one in people),
+        people=tuple(_person(one, named, whose, view) for one in people),
         strangers=sum(owner is None for owner in whose.values()),
         texts=texts,
         unread=unread,
         speech=_speech(view, truth.speech),
-        things=_things(things, tracks, frame_seconds),
+        things=_things(things, tracks),
     )
 
 
@@ -109,10 +107,8 @@ def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
     )
 
 
-def _person(
-    drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View, frame_seconds: float
-) -> PersonPerceived:
-    visits = drawn.visits(frame_seconds)
+def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
+    visits = drawn.visits()
     own = [track for track in tracks if whose[track.track_id] == drawn.name]
     best = [max(((stretches_iou([visit], track.appearances), track) for track in own), key=_first, default=None)
             for visit in visits]  # fmt: skip
@@ -187,13 +183,13 @@ def _speech(view: View, true: Sequence[TrueSpeech]) -> Agreement:
     return Agreement(right=right, found=len(found), true=len(true))
 
 
-def _things(things: Sequence[Drawn], tracks: Sequence[Track], frame_seconds: float) -> Agreement:
+def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
     """Of the visits of things, how many have an entity of their own; most things are seen as part of who carries them."""
     whose = owners([track for track in tracks if track.category != "person"], things)
     own = {name: [t for t in tracks if whose.get(t.track_id) == name] for name in set(whose.values()) if name}
     right = true = 0
     for thing in things:
-        for visit in thing.visits(frame_seconds):
+        for visit in thing.visits():
             true += 1
             right += any(stretches_iou([visit], track.appearances) > 0 for track in own.get(thing.name, ()))
     return Agreement(right=right, found=sum(len(tracks) for tracks in own.values()), true=true)

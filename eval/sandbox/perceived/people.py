@@ -20,24 +20,29 @@ from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
 from world_api.world.tracks import Track
 
-#: Intersection over union at which a sighting lies with a person, and how far (seconds) the drawn moment may be.
-SAME_PLACE, SAME_TIME = 0.3, 0.15
-#: A gap of more seconds than this between two drawn moments ends a visit.
-VISIT_GAP = 0.5
+#: Intersection over union at which a sighting lies with a person.
+SAME_PLACE = 0.3
+#: Drawn moments follow one another by a step; a gap of so many steps ends a visit, and a moment farther than so many from a
+#: sighting says nothing about it.
+_VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where somebody or something was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels)."""
+    """Where somebody or something was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
+
+    ``step`` is the time (seconds) from one drawn moment to the next.
+    """
 
     name: str
     label: str
     category: str
     times: NDArray[np.float64]
     boxes: NDArray[np.float64]
+    step: float
 
     @classmethod
-    def of(cls, track: TrueTrack) -> Drawn:
+    def of(cls, track: TrueTrack, step: float) -> Drawn:
         """The true track as arrays."""
         ordered = sorted(track.sightings, key=lambda sighting: sighting.time)
         return cls(
@@ -46,15 +51,16 @@ class Drawn:
             category=track.category,
             times=np.array([sighting.time for sighting in ordered], dtype=np.float64),
             boxes=np.array([sighting.box for sighting in ordered], dtype=np.float64).reshape(-1, 4),
+            step=step,
         )
 
-    def visits(self, frame_seconds: float) -> list[TimeSpan]:
+    def visits(self) -> list[TimeSpan]:
         """The stretches in which it is drawn without a break."""
         if not len(self.times):
             return []
-        breaks = np.flatnonzero(np.diff(self.times) > VISIT_GAP) + 1
+        breaks = np.flatnonzero(np.diff(self.times) > _VISIT_GAP * self.step) + 1
         parts = np.split(self.times, breaks)
-        return [TimeSpan(start=float(part[0]), end=float(part[-1]) + frame_seconds) for part in parts]
+        return [TimeSpan(start=float(part[0]), end=float(part[-1]) + self.step) for part in parts]
 
     def box_at(self, time: float) -> Box | None:
         """Where it is drawn at the moment nearest to a time, or None where that is too far."""
@@ -64,10 +70,17 @@ class Drawn:
         near = min(
             (at for at in (place - 1, place) if 0 <= at < len(self.times)), key=lambda at: abs(self.times[at] - time)
         )
-        if abs(self.times[near] - time) > SAME_TIME:
+        if abs(self.times[near] - time) > _SAME_TIME * self.step:
             return None
         x1, y1, x2, y2 = (float(value) for value in self.boxes[near])
         return Box(x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def step_of(tracks: Sequence[TrueTrack]) -> float:
+    """Seconds from one drawn moment of a film to the next: the usual gap between the sightings of its tracks."""
+    gaps = [np.diff(sorted(sighting.time for sighting in track.sightings)) for track in tracks]
+    every = np.concatenate(gaps) if gaps else np.zeros(0)
+    return float(np.median(every)) if len(every) else 1.0
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:

@@ -92,10 +92,10 @@ _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
         _column(148, "chest", ("board", 0)),
     ),
     "workshop": (
-        _column(214, "workbench", ("sign", -48), ("clock", 66)),
+        _column(214, "workbench", ("sign", 0)),
         _column(90, "cupboard"),
         _column(150, "chest", ("board", 0)),
-        _column(92, "stool", ("picture", 0)),
+        _column(92, "stool", ("clock", 0)),
     ),
     "entrance hall": (
         _column(104, "door"),

@@ -7,7 +7,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from eval.sandbox.script import Shot
 from eval.sandbox.stories.casting import Article, Cast, Player
 from eval.sandbox.stories.chronicle import Chronicle
 from eval.sandbox.stories.scene import Scene
@@ -133,8 +132,8 @@ class Director:
 
     # -- scenes
 
-    def play(self, plot: Plot, wanted: Wanted) -> tuple[Shot, Wanted | None]:
-        """Let a plot play its scene; returns the shot, and what it wants next (None: the plot is over).
+    def play(self, plot: Plot, wanted: Wanted) -> tuple[Scene, Wanted | None]:
+        """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
 
         The clocks stay before the times for which something else is arranged.
         """
@@ -161,6 +160,5 @@ class Director:
         # Who is there before the camera looks cannot be told from the furniture: rooms are left empty.
         for standing in self.world.present(wanted.room):
             scene.leave(standing.player)
-        shot = scene.finish()
-        self.time += shot.duration
-        return shot, following
+        self.time = scene.start + scene.length
+        return scene, following

@@ -6,14 +6,11 @@ from eval.sandbox.script import Carry, Gesture, GestureKind, Performance, Walk, 
 from eval.sandbox.stories.casting import Article
 from eval.sandbox.stories.state import Feet, Standing
 
-#: Before the shot, so that it does not show: whoever is there from its beginning has come to their place, and sits.
-_BEFORE = (-3.0, -2.5, -2.0, -1.0)
-
 
 class Part:
     """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
 
-    def __init__(self, who: Standing, *, is_there: bool) -> None:
+    def __init__(self, who: Standing) -> None:
         self.who = who
         self.busy = 0.0
         self.seen: list[tuple[float, float]] = []
@@ -24,18 +21,6 @@ class Part:
         self._carried_since = 0.0
         self._worn_since = {article.id: 0.0 for article in who.wears}
         self._seen_since: float | None = None
-        if is_there:
-            self._is_there()
-
-    def _is_there(self) -> None:
-        self._seen_since = 0.0
-        who = self.who
-        before = (who.feet[0] - 0.5 * who.facing, who.feet[1])
-        self._walks.append(Walk(start=_BEFORE[0], end=_BEFORE[1], origin=before, goal=who.feet))
-        if who.seat is not None:
-            self._gestures.append(
-                Gesture(start=_BEFORE[2], end=_BEFORE[3], kind="sits down", label="", facing=who.seat.facing)
-            )
 
     def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
         """Walk to a place, from where the actor is or from outside."""

@@ -10,6 +10,8 @@ from eval.sandbox.stories.chronicle import on_frame
 from eval.sandbox.stories.stage import Stage, Stretch, hand_place, kept_on
 from eval.sandbox.stories.state import Feet
 
+_BEFORE_SITTING = 0.8  #: seconds in which somebody stands before a seat and can be seen whole
+
 
 class Scene(Stage):
     """A shot in the making. Actions follow one another, each when the one before is over."""
@@ -17,13 +19,10 @@ class Scene(Stage):
     def enter(self, player: Player, goal: Feet | None = None) -> Event:
         """Somebody comes in and walks to a place, or to somewhere free."""
         who = self.state(player)
-        plan = self.location.plan
-        origin = self.chance.choice((plan.left, plan.right))
         self.world.come(player, self.location.id)
-        if goal is None:
-            goal = self._free_place(player)
-        else:
+        if goal is not None:
             self._make_way(player, goal)
+        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
         part = self._part(player)
         begin = max(self.now, part.busy)
         end = on_frame(begin + self._walking(origin, goal))
@@ -42,8 +41,7 @@ class Scene(Stage):
         self._must_stand(player)
         who = self.state(player)
         part = self._part(player)
-        plan, origin = self.location.plan, who.feet
-        goal = min((plan.left, plan.right), key=lambda side: abs(side[0] - origin[0]) + self.chance.uniform(0, 300))
+        origin, goal = who.feet, self._way_out(player)
         begin = max(self.now, part.busy)
         end = on_frame(begin + self._walking(origin, goal))
         outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
@@ -187,6 +185,7 @@ class Scene(Stage):
     def sit(self, player: Player, seat: Seat) -> Event:
         """Somebody walks to a seat and sits down."""
         self.walk(player, seat.stand)
+        self.pause(_BEFORE_SITTING)
         begin, _, end = self._times(player, "sits down")
         self.world.sit(player, seat)
         event = self._happened("sits", player, begin, end, target=seat.name)
@@ -208,7 +207,7 @@ class Scene(Stage):
         facing = self._towards(player, to)
         self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
         self._part(player).busy = end
-        self.now = on_frame(end + 0.3)
+        self.now = on_frame(end + self.cast.between)
         return event
 
     def pause(self, seconds: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from eval.sandbox.facts import Event, EventKind
@@ -16,16 +16,14 @@ from eval.sandbox.stories.part import Part
 from eval.sandbox.stories.state import Feet, Standing, World
 from eval.sandbox.stories.words import capital, tell_event
 
-_SPEED = 135.0  #: pixels a second
-_APART = 66.0  #: pixels between two people who do not cover each other
+_SPEED = 110.0  #: pixels a second
+_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _SECONDS: dict[GestureKind, float] = {
     "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
     "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
 }  # fmt: skip
-_BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
-_SHORTEST = 20.5  #: seconds of a shot: a room that is seen again sooner seems never to have been left
 _TOLD = 5  #: events that a shot's caption tells
 
 
@@ -40,7 +38,10 @@ class Stretch:
 
 
 class Stage:
-    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film."""
+    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film.
+
+    The room is empty when a shot begins and when it ends.
+    """
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Stage:
         self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
-        self._parts = {who.player.id: Part(who, is_there=True) for who in world.present(location.id)}
+        self._parts: dict[str, Part] = {}
         self._lies_since = {
             where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
@@ -93,9 +94,14 @@ class Stage:
         self._do(player, "stands up", begin, end, event, facing=seat.facing)
         return event
 
-    def finish(self) -> Shot:
-        """End the shot; whoever and whatever is here stays."""
-        duration = on_frame(max(_SHORTEST, _TAIL + max([self.now, *(part.busy for part in self._parts.values())])))
+    @property
+    def length(self) -> float:
+        """Seconds that the shot lasts at least: all that has been done so far."""
+        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+
+    def finish(self, *, longer: float = 0.0) -> Shot:
+        """End the shot, so many seconds later than need be; things stay where they are."""
+        duration = on_frame(self.length + longer)
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
             if where.spot is not None:
@@ -132,7 +138,7 @@ class Stage:
         """When the next action of somebody begins, reaches its middle and ends; what follows waits for it."""
         begin = on_frame(max(self.now, self._part(player).busy))
         end = on_frame(begin + _SECONDS[kind])
-        self.now = on_frame(end + _BETWEEN)
+        self.now = on_frame(end + self.cast.between)
         return begin, on_frame((begin + end) / 2), end
 
     # -- places
@@ -147,12 +153,30 @@ class Stage:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
-    def _free_place(self, player: Player) -> Feet:
-        """Somewhere to stand where nobody is covered."""
+    def _free_places(self, player: Player) -> Sequence[Feet]:
+        """Where one can stand and nobody is covered."""
         taken = [self.state(other).feet[0] for other in self.others(player)]
         stands = self.location.plan.stands
-        free = [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)]
-        return self.chance.choice(free or list(stands))
+        return [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)] or stands
+
+    def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
+        """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
+        near, far = sorted((origin[0], goal[0]))
+        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
+
+    def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
+        """From which side to come in, and to which of some places, past as few people as can be."""
+        plan = self.location.plan
+        ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
+        self.chance.shuffle(ways)
+        return min(ways, key=lambda way: self._between(player, *way))
+
+    def _way_out(self, player: Player) -> Feet:
+        """The side to go out at: past as few people as can be, then the nearer one."""
+        plan, here = self.location.plan, self.state(player).feet
+        return min(
+            (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
+        )
 
     def _make_way(self, player: Player, goal: Feet) -> None:
         """Whoever stands where somebody goes steps aside first."""
@@ -191,7 +215,7 @@ class Stage:
 
     def _part(self, player: Player) -> Part:
         if player.id not in self._parts:
-            self._parts[player.id] = Part(self.state(player), is_there=False)
+            self._parts[player.id] = Part(self.state(player))
         return self._parts[player.id]
 
     def _must_stand(self, player: Player) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +10,15 @@ from dataclasses import dataclass
 from eval.sandbox.facts import FilmFacts
 from eval.sandbox.script import Card, Film, Shot
 from eval.sandbox.stories.casting import Cast, cast_story
-from eval.sandbox.stories.chronicle import FRAME_RATE
+from eval.sandbox.stories.chronicle import FRAME_RATE, on_frame
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
 from eval.sandbox.stories.lessons import learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import moment, relieved, uncovered
+from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
+from eval.sandbox.stories.scene import Scene
 from tool_induction.domains.domain import SplitName
 
 STORY_VERSION = 1  #: counts up when the same seed no longer tells the same story
@@ -24,6 +26,8 @@ SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
 _CARD = 3.0  #: seconds of a card
 _CHAPTER = 600.0  #: seconds of film after which a card tells the time
+_FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
+_LONG = 7.0  #: seconds of an empty room that are filled with something
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
 _TRIES = 12
@@ -91,7 +95,8 @@ class _Telling:
         self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
         self._active: list[tuple[Plot, Wanted]] = []
         self._parts: list[Shot | Card] = []
-        self._last_room = ""
+        self._scene: Scene | None = None
+        self._left_at: dict[str, float] = {}
         self._rules_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
@@ -114,10 +119,10 @@ class _Telling:
         return Story(film=film, facts=facts)
 
     def _card(self, title: str, subtitle: str) -> None:
+        self._end_scene()
         card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"A card: {title.capitalize()}.")
         self._parts.append(card)
         self._director.time += _CARD
-        self._last_room = ""
 
     def _turn(self) -> None:
         """One scene more."""
@@ -125,48 +130,71 @@ class _Telling:
         if director.time > self._next_chapter:
             self._next_chapter += _CHAPTER
             self._card("LATER", "the same day")
-        chosen = self._due() or self._choose()
-        if chosen is None:
-            self._card("LATER", "a little time has passed")
-            return
-        plot, wanted = chosen
-        if wanted.room == self._last_room:
-            self._card("A MOMENT LATER", director.room_name(wanted.room))
-        shot, following = director.play(plot, wanted)
-        self._parts.append(shot)
-        self._last_room = wanted.room
+        plot, wanted = self._due() or self._choose()
+        self._fill(wanted.room)
+        self._end_scene(longer=self._wait(wanted.room))
+        self._scene, following = director.play(plot, wanted)
         if following is not None:
             self._active.append((plot, following))
+
+    def _end_scene(self, *, longer: float = 0.0) -> None:
+        """End the scene that was played last; only now is it known which room comes next."""
+        if self._scene is not None:
+            shot = self._scene.finish(longer=longer)
+            self._parts.append(shot)
+            self._director.time = on_frame(self._scene.start + shot.duration)
+            self._left_at[self._scene.location.id] = self._director.time
+            self._scene = None
+
+    def _fill(self, room: str) -> None:
+        """Let somebody come by in the last scene, where it has to wait for a room for long."""
+        for _ in range(_TRIES):
+            if self._scene is None or not _LONG < self._wait(room) < math.inf:
+                return
+            if not come_by(self._director, self._scene):
+                return
+            self._director.time = on_frame(self._scene.start + self._scene.length)
+
+    def _wait(self, room: str) -> float:
+        """Seconds by which the last scene must last longer for a room to come next; infinite where it cannot."""
+        if self._scene is not None and self._scene.location.id == room:
+            return math.inf
+        wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))
+        return math.inf if wait and self._scene is None else wait
 
     def _due(self) -> tuple[Plot, Wanted] | None:
         """A plot whose time has come."""
         due = [
             (wanted.at, index)
             for index, (_, wanted) in enumerate(self._active)
-            if wanted.at is not None and self._director.is_due(wanted.at)
+            if wanted.at is not None and self._director.is_due(wanted.at) and self._wait(wanted.room) < math.inf
         ]
         return self._active.pop(min(due)[1]) if due else None
 
-    def _choose(self) -> tuple[Plot, Wanted] | None:
-        """The plot that plays next, in another room than the last; one that is under way, or a new one."""
-        going = [
-            index
-            for index, (_, wanted) in enumerate(self._active)
-            if wanted.at is None and wanted.room != self._last_room
-        ]
-        under_way = sum(wanted.at is None for _, wanted in self._active)
-        if going and (under_way >= self._together or self._chance.random() < 0.5):
-            return self._active.pop(self._chance.choice(going))
+    def _choose(self) -> tuple[Plot, Wanted]:
+        """The plot that plays next: one that is under way, or a new one; better in a room that can come at once."""
+        waits = {index: self._wait(wanted.room) for index, (_, wanted) in enumerate(self._active) if wanted.at is None}
+        ready = [index for index, wait in waits.items() if wait == 0]
+        if ready and (len(waits) >= self._together or self._chance.random() < 0.5):
+            return self._active.pop(self._chance.choice(ready))
         begun = self._begin()
         if begun is not None:
             return begun
-        if going:
-            return self._active.pop(self._chance.choice(going))
-        waiting = [index for index, (_, wanted) in enumerate(self._active) if wanted.at is None]
-        return self._active.pop(waiting[0]) if waiting else None
+        if ready:
+            return self._active.pop(self._chance.choice(ready))
+        soon = min(waits, key=lambda index: waits[index], default=None)
+        if soon is not None and waits[soon] < math.inf:
+            return self._active.pop(soon)
+        return self._nothing()
+
+    def _nothing(self) -> tuple[Plot, Wanted]:
+        """A look into a room in which nothing happens."""
+        rooms = [location.id for location in self._cast.locations]
+        plot = nothing(min(rooms, key=self._wait))
+        return plot, next(plot)
 
     def _begin(self) -> tuple[Plot, Wanted] | None:
-        """A new plot, if one can begin now in another room than the last."""
+        """A new plot, if one can begin now in a room that can come at once."""
         self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         for _ in range(_TRIES):
             fitting = [item for item in _PLOTS if item[2] < self._director.left]
@@ -177,7 +205,7 @@ class _Telling:
             wanted = next(plot, None)
             if wanted is None:
                 continue
-            if wanted.room != self._last_room:
+            if self._wait(wanted.room) == 0:
                 return plot, wanted
             self._active.append((plot, wanted))
             if len(self._active) > self._together + 2:
@@ -187,4 +215,4 @@ class _Telling:
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """How much likelier than usual a plot is: by the theme, and while the film's rules are still to be learned."""
         leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
-        return leaning * 2.5 if plot in (filed, consulted) and not self._rules_shown else leaning
+        return leaning * 4.0 if plot in (filed, consulted) and not self._rules_shown else leaning

@@ -80,13 +80,3 @@ def capital(sentence: str) -> str:
 def clock_words(minute: int) -> str:
     """Minutes of the day as a clock shows them: ``09:05``."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
-
-
-def in_room(name: str) -> str:
-    """``in the kitchen``."""
-    return f"in {name}"
-
-
-def listed(names: list[str]) -> str:
-    """``a, b and c``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from eval.sandbox.facts import FilmFacts, Relation, Visit
-from eval.sandbox.script import Card, Shot
+from eval.sandbox.script import Card
 from eval.sandbox.sets import plan_of
 from eval.sandbox.stories.telling import Story, tell
 
@@ -224,11 +224,23 @@ def test_everybody_on_a_script_walks_and_acts_inside_the_shot(stories: list[Stor
                     assert during == []
 
 
-def test_a_cut_shows_another_room_or_a_card(stories: list[Story]) -> None:
+def test_a_room_is_shown_again_only_after_twenty_seconds_of_others(stories: list[Story]) -> None:
     for story in stories:
-        for one, other in pairwise(story.film.parts):
-            if isinstance(one, Shot) and isinstance(other, Shot):
-                assert one.room.name != other.room.name
+        left_at: dict[str, float] = {}
+        for start, shot in story.film.shots():
+            assert start - left_at.get(shot.room.name, -100.0) > 20, (story.facts.film, start)
+            left_at[shot.room.name] = start + shot.duration
+
+
+def test_nobody_is_in_a_room_before_or_after_the_camera_is(stories: list[Story]) -> None:
+    for story in stories:
+        facts = story.facts
+        people = {person.id for person in facts.people}
+        for scene in facts.scenes:
+            for visit in facts.visits:
+                if visit.subject in people and scene.start <= visit.start < scene.end:
+                    assert visit.start > scene.start + 0.5
+                    assert visit.end < scene.end - 0.1
 
 
 def test_people_and_things_can_be_told_apart(stories: list[Story]) -> None:

@@ -18,7 +18,7 @@ def bring_in(scene: Scene, player: Player) -> Event | None:
 def greet(scene: Scene, player: Player) -> None:
     """Somebody may greet who else is here."""
     others = scene.others(player)
-    if not others or scene.chance.random() < 0.4:
+    if not others or scene.chance.random() < 0.3:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:
@@ -28,8 +28,20 @@ def greet(scene: Scene, player: Player) -> None:
         scene.say(player, f"{word}, {other.person.name}.", other)
 
 
+_REMARKS = (
+    "There is {0}.", "So this is {0}.", "{0}, at last.", "Whose is {0}?", "Here we have {0}.", "{0}, always {0}.",
+)  # fmt: skip
+
+
+def remark(scene: Scene, player: Player, article: Article) -> None:
+    """Somebody may say something about a thing."""
+    if scene.chance.random() < 0.45:
+        words = scene.chance.choice(_REMARKS).format(article.thing.name)
+        scene.say(player, words[0].upper() + words[1:])
+
+
 def go_or_stay(scene: Scene, player: Player, *, waits: bool = True) -> None:
-    """Somebody whose plot is over leaves, or sits down, or stays standing."""
+    """Somebody whose plot is over leaves, or sits down, or stays standing until the scene is over."""
     who = scene.state(player)
     if who.holds is not None or scene.chance.random() > _STAYING:
         scene.leave(player, waits=waits)
@@ -52,7 +64,7 @@ def settle(scene: Scene, player: Player) -> None:
     seats = [
         seat
         for seat in scene.world.free_seats(room)
-        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 40 for x in near)
+        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
     ]
     if seats:
         scene.sit(player, scene.chance.choice(seats))
