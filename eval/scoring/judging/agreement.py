@@ -114,7 +114,9 @@ def length_bias(
     drawn = np.random.default_rng(seed).integers(0, len(said), size=(_BIAS_DRAWS, len(said)))
     tried = (correlation(said[at].tolist(), long[at].tolist(), groups=groups[at].tolist()) for at in drawn)
     known = [one for one in tried if one is not None]
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if known else (math.nan, math.nan)
+    if not known:
+        return LengthBias(correlation=round(found, 4), low=None, high=None)
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return LengthBias(correlation=round(found, 4), low=round(float(low), 4), high=round(float(high), 4))
 
 
