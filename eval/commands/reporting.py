@@ -19,9 +19,12 @@ _MOST_FRAMES = 400
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default RUN/report.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."
+        ),
     ] = None,
     frames: Annotated[
         int, typer.Option("--frames", min=0, max=5000, help="Most pictures on the page; 0 for none.")

@@ -35,6 +35,9 @@ def make(
     minutes: Annotated[float, typer.Option(min=1, max=600, help="Length of each film, to half a minute.")] = 3.0,
     split: Annotated[SplitName, typer.Option(help="What the film may be used for; part of its id.")] = "development",
     count: Annotated[int, typer.Option(min=1, max=10_000, help="So many films, of this seed and those after it.")] = 1,
+    tones: Annotated[
+        bool, typer.Option("--tones", help="Voices are tones, also where a speech synthesiser is installed.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make films of everyday scenes, with truth, facts, subtitles and questions.
@@ -45,12 +48,15 @@ def make(
     """
     from eval.sandbox.asking import questions_of
     from eval.sandbox.making import FilmFiles, add_questions, make_film, work_folder
+    from eval.sandbox.sound import SAMPLE_RATE
     from eval.sandbox.stories.telling import video_id
+    from eval.sandbox.voices import installed_voices
 
+    voices = None if tones else installed_voices(sample_rate=SAMPLE_RATE)
     records: list[dict[str, Any]] = []
     for number in range(seed, seed + count):
         name = video_id(number, split)
-        facts, made = make_film(out, seed=number, minutes=minutes, split=split, progress=_progress(name))
+        facts, made = make_film(out, seed=number, minutes=minutes, split=split, voices=voices, progress=_progress(name))
         files = FilmFiles.of(out, name)
         items = questions_of(facts, seed=number, split=split)
         in_all = add_questions(out, files.video, name, items, work=work_folder(out))

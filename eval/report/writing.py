@@ -5,7 +5,7 @@
     OUT/report.html        the page, whole in itself
     OUT/tables/NAME.tex    the same tables
     OUT/tables/NAME.csv
-    OUT/frames/VIDEO/...   the pictures of the page, so that a later one needs no video
+    RUN/report/frames/...  the pictures of the page, so that a later one needs no video
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class Written:
 
 
 def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> Written:
-    """Read a run and write its report, by default into the run's own folder; equal runs, equal pages.
+    """Read a run, or a bundle of one, and write its report; equal runs, equal pages.
+
+    It is written into ``out``, else into the run's own folder, else beside the bundle.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``, ``ambiguous_pairs``.
@@ -78,7 +80,8 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
     run = read_run(folder)
     study = study_of(run)
     tables = tables_of(_with_reference(run, study)) if study.rows else []
-    place = out if out is not None else run.folder.report
+    beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only
+    place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
     written = _write_page(run, study.rows, tables, place, chosen, worlds_of(run, chosen.store))
     write_tables(tables, place / TABLES)
@@ -96,13 +99,13 @@ def _write_page(
     pool = Pool(choices.most_bytes)
     gathered = gather(run, rows, pool)
     chosen = choose(gathered.moments, most=choices.most_frames)
-    gallery = pictures_of(chosen.frames, Shelf(out / FRAMES), worlds)
+    gallery = pictures_of(chosen.frames, Shelf(run.folder.report / FRAMES), worlds)
     frames = [frame for frame in chosen.frames if frame in gallery.pictures]
     numbers = {frame: number for number, frame in enumerate(frames)}
     sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
     primary = _named_before(tables)
     page = Page(
-        title=f"Report: {run.manifest.name or run.folder.root.resolve().name}",
+        title=f"Report: {run.manifest.name or 'a run'}",
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
         sections=[section_of(table, sets, primary) for table in _ordered(tables) if table.rows],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from eval.runs.reading import Run
 from eval.tables.kinds.abstraction import abstraction_table
 from eval.tables.kinds.baselines import baselines_table
-from eval.tables.kinds.budgets import curve_table
+from eval.tables.kinds.budgets import curve_table, matched_table
 from eval.tables.kinds.comparing import comparisons_table, primary_table
 from eval.tables.kinds.failures import endings_table
 from eval.tables.kinds.judging import scorers_table
-from eval.tables.kinds.ladder import ladder_table
+from eval.tables.kinds.ladder import ladder_table, losses_table
 from eval.tables.kinds.main import by_tables, costs_table, main_table
 from eval.tables.kinds.measures import measures_table
 from eval.tables.kinds.transfer import transfer_tables
@@ -45,8 +45,10 @@ def tables_of(run: Run | Study) -> list[Table]:
         yields_table(study),
         break_even_table(study),
         curve_table(study),
+        matched_table(study),
         costs_table(study),
         ladder_table(study),
+        losses_table(study),
         endings_table(study),
         scorers_table(study),
         baselines_table(study),

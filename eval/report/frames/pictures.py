@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.report.frames.choosing import FrameKey
 from eval.report.frames.shelf import Kept, Shelf
-from world_api.core.faults import VideoWorldError
+from world_api.core.faults import StoreFault, VideoWorldError
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image
@@ -38,11 +39,7 @@ class Gallery:
 
 
 def pictures_of(frames: Sequence[FrameKey], shelf: Shelf, worlds: Worlds) -> Gallery:
-    """The pictures of these frames; those that were not kept yet are put on the shelf.
-
-    Raises:
-        StoreFault: the shelf cannot be written.
-    """
+    """The pictures of these frames; those that were not kept yet are put on the shelf, where that can be written."""
     found: dict[FrameKey, Kept] = {}
     absent: dict[str, str] = {}
     by_video: dict[str, list[FrameKey]] = defaultdict(list)
@@ -57,7 +54,8 @@ def pictures_of(frames: Sequence[FrameKey], shelf: Shelf, worlds: Worlds) -> Gal
         wanted = sorted(by_video[video], key=lambda frame: frame[1])
         made, why = _from_world(worlds(video), wanted, needed=[frame for frame in wanted if frame not in found])
         for frame, picture in made.items():
-            shelf.put(frame, picture)
+            with suppress(StoreFault):  # of a run that may only be read; the page has its pictures all the same
+                shelf.put(frame, picture)
         found |= made
         if any(frame not in found for frame in wanted):
             absent[video] = why

@@ -6,7 +6,7 @@
     OUT/config.yaml      the configuration
     OUT/run/             the run; it goes on where it stopped
     OUT/report.html      the page
-    OUT/tables/, frames/ beside it
+    OUT/tables/          its tables as LaTeX and CSV
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from eval.sandbox.making.truth_file import TruthSpool
 from eval.sandbox.render import backdrop_of, frames_of_part
 from eval.sandbox.script import Film
 from eval.sandbox.sound import Samples, soundtrack
-from eval.sandbox.stories.telling import STORY_VERSION, tell, video_id
+from eval.sandbox.stories.telling import STORY_VERSION, Story, tell, video_id
 from eval.sandbox.truth import subtitles_of
+from eval.sandbox.voices import SpokenLines
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
 from world_api.core.ports import Image
@@ -63,12 +64,18 @@ def work_folder(folder: Path) -> Path:
 
 
 def make_film(
-    folder: Path, *, seed: int, minutes: float, split: SplitName, progress: Progress = lambda done, whole: None
+    folder: Path,
+    *,
+    seed: int,
+    minutes: float,
+    split: SplitName,
+    voices: SpokenLines | None = None,
+    progress: Progress = lambda done, whole: None,
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it is there; returns its facts, and whether it was made now.
 
-    Memory does not grow with the film but for its script (some megabytes an hour). A film that was begun and not ended is
-    made again.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory does not grow with the film but for its script
+    (two megabytes an hour). A film that was begun and not ended is made again.
 
     Raises:
         EvalFault: ``another_film`` (one of this id but another length or version is there), ``bad_facts``.
@@ -82,7 +89,9 @@ def make_film(
             found = _finished(files, minutes)
             if found is not None:
                 return found, False
-            return _make(folder, files, seed=seed, minutes=minutes, split=split, progress=progress), True
+            story = tell(seed, minutes, split=split)
+            _make(folder, files, story, voices=voices, progress=progress)
+            return story.facts, True
     except OSError as error:
         raise not_writable(folder, error) from error
 
@@ -103,10 +112,7 @@ def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
     return facts
 
 
-def _make(
-    folder: Path, files: FilmFiles, *, seed: int, minutes: float, split: SplitName, progress: Progress
-) -> FilmFacts:
-    story = tell(seed, minutes, split=split)
+def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines | None, progress: Progress) -> None:
     work = work_folder(folder) / files.video.stem
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -118,7 +124,7 @@ def _make(
     write_mp4(
         unfinished.video,
         _pictures(film, spool, progress),
-        _sound(film, seed),
+        _sound(film, story.facts.seed, voices),
         lines,
         frame_rate=film.frame_rate,
         title=film.title,
@@ -130,7 +136,6 @@ def _make(
         made.replace(place)
     write_facts(files.facts, story.facts)
     shutil.rmtree(work, ignore_errors=True)
-    return story.facts
 
 
 def _pictures(film: Film, spool: TruthSpool, progress: Progress) -> Iterator[Image]:
@@ -146,8 +151,8 @@ def _pictures(film: Film, spool: TruthSpool, progress: Progress) -> Iterator[Ima
     progress(whole, whole)
 
 
-def _sound(film: Film, seed: int) -> Iterator[Samples]:
+def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:
     """The sound, part by part: a film of ten hours would fill gigabytes."""
     for number, part in enumerate(film.parts):
         alone_in_a_film = Film(title=film.title, frame_rate=film.frame_rate, parts=(part,))
-        yield soundtrack(alone_in_a_film, seed=seed * 100_003 + number)
+        yield soundtrack(alone_in_a_film, seed=seed * 100_003 + number, voices=voices)

@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from eval.tables.kinds.comparing import baseline_of
 from eval.tables.kinds.main import cells_of
 from eval.tables.kinds.votes import votes_of
-from eval.tables.measuring import count, mean, money_cell, share, tokens, tokens_cell
+from eval.tables.measuring import (
+    POINTS,
+    Values,
+    correct,
+    count,
+    interval,
+    marked,
+    mean,
+    money_cell,
+    share,
+    tokens,
+    tokens_cell,
+)
 from eval.tables.rows import SampleRow
-from eval.tables.study import Setting, Study, keys, videos
+from eval.tables.study import Setting, Study, grouped, keys, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
 
 _CURVE = (
@@ -106,3 +119,69 @@ def _accuracy(point: Point) -> float:
 def _mean_tokens(point: Point) -> float:
     cell = mean(point.rows, tokens)
     return float(cell.value) if isinstance(cell.value, int | float) else float("inf")
+
+
+_MATCHED = (
+    Column(key="dataset", title="dataset"),
+    Column(key="world", title="world"),
+    Column(key="arm", title="arm"),
+    Column(key="budget", title="budget"),
+    Column(key="tokens", title="tokens", kind="tokens", about="a question, logical"),
+    Column(key="against", title="against", about="the point of the baseline: budget, and votes where there are any"),
+    Column(key="tokens_against", title="tokens of it", kind="tokens"),
+    Column(key="questions", title="questions", kind="count"),
+    Column(key="videos", title="videos", kind="count", aside=True),
+    Column(key="difference", title="difference", kind="points"),
+)
+
+
+def matched_table(study: Study) -> Table:
+    """Every arm at every budget against the baseline at no less spend: another budget of it, or votes."""
+    points, rows = points_of(study), []
+    baseline = baseline_of(study.rows, study.baseline)
+    for point in points:
+        rivals = [
+            other
+            for other in points
+            if other.arm == baseline
+            and (other.setting.dataset, other.setting.world) == (point.setting.dataset, point.setting.world)
+            and _mean_tokens(other) < float("inf")
+        ]
+        if point.arm == baseline or point.voters > 1 or not rivals or not 0 < _mean_tokens(point) < float("inf"):
+            continue
+        dear = [other for other in rivals if _mean_tokens(other) >= _mean_tokens(point)]
+        rival = min(dear, key=_mean_tokens) if dear else max(rivals, key=_mean_tokens)
+        behind = (*point.behind, *rival.behind)
+        rows.append(Row(cells=tuple(_against(point, rival, cheaper=not dear, seed=study.seed)), samples=behind))
+    return study.table(
+        "matched",
+        "Arms against the baseline at no less spend",
+        _MATCHED,
+        rows,
+        note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
+        "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos."
+        if rows
+        else "No arm and baseline with known tokens share a world.",
+    )
+
+
+def _against(point: Point, rival: Point, *, cheaper: bool, seed: int) -> Iterator[Cell]:
+    theirs = grouped(rival.rows, lambda row: row.item)
+    values = Values()
+    for item, own in grouped(point.rows, lambda row: row.item).items():
+        if item in theirs:
+            values.add(_share(own) - _share(theirs[item]), own[0], *own[1:], *theirs[item])
+    votes = f", {rival.voters} votes" if rival.voters > 1 else ""
+    found = interval(values, seed=seed, within=POINTS, why="no question in common")
+    for value in (point.setting.dataset, point.setting.world, point.arm, point.setting.budget):
+        yield Cell(value=value)
+    yield tokens_cell(point.rows)
+    yield Cell(value=f"{rival.arm} {rival.setting.budget}{votes}")
+    yield replace(tokens_cell(rival.rows), samples=rival.behind)
+    yield count(len(values.numbers))
+    yield count(len(set(values.clusters)))
+    yield replace(marked(found, "the baseline never spends as much") if cheaper else found, samples=None)
+
+
+def _share(rows: Sequence[SampleRow]) -> float:
+    return sum(map(correct, rows)) / len(rows)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
-from eval.tables.kinds.comparing import clustered_p
+from eval.ladder.rungs import ladder_of
+from eval.tables.kinds.comparing import baseline_of, clustered_p
 from eval.tables.measuring import POINTS, correct, count, interval, share
 from eval.tables.pairing import pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, keys, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
+from world_api.core.faults import EvalFault
 
 #: The worlds that are the truth, whole or for one operation.
 ORACLE = "oracle"
@@ -76,3 +79,63 @@ def _cells(rung: Sequence[SampleRow], built: Sequence[SampleRow], seed: int) -> 
     yield count(len(pairs.pairs))
     yield interval(values, seed=seed, within=POINTS, why="no pairs")
     yield Cell(value=p) if p is not None else blank("fewer than two videos")
+
+
+_LOSSES = (
+    Column(key="dataset", title="dataset"),
+    Column(key="budget", title="budget"),
+    Column(key="arm", title="arm"),
+    Column(key="reference", title="reference", about="the arm whose errors on true worlds are the controller's"),
+    Column(key="part", title="lost in", about="an operation, operations together, tools, or the controller"),
+    Column(key="questions", title="questions", kind="count", about="asked on every rung, times seeds"),
+    Column(key="lost", title="lost", kind="points"),
+)
+
+
+def losses_table(study: Study) -> Table:
+    """What each arm gets wrong, split into operations (perception and retrieval), tools and controller."""
+    rows, about = [], []
+    for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
+        reference = baseline_of(own, study.baseline)
+        built = [
+            world for world in dict.fromkeys(row.world for row in own) if world != ORACLE and not world.startswith(_ONE)
+        ]
+        for arm, world in product(grouped(own, lambda row: row.arm), built):
+            if reference is None:
+                continue
+            try:
+                rungs, losses = ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed)
+            except EvalFault:  # no ladder: this arm did not run on worlds of both kinds, or the reference did not
+                continue
+            behind = [row for row in own if row.arm in (arm, reference)]
+            for loss in losses:
+                head = tuple(
+                    Cell(value=value) for value in (dataset, budget, arm, reference, _part(loss.part, loss.step))
+                )
+                lost = loss.lost
+                figure = Cell(
+                    value=lost.estimate,
+                    low=lost.low,
+                    high=lost.high,
+                    n=lost.rows,
+                    clusters=lost.clusters,
+                    mark=lost.note,
+                )
+                rows.append(Row(cells=(*head, count(rungs[0].questions), figure), samples=keys(behind)))
+            about += behind
+    return study.table(
+        "losses",
+        "Where accuracy is lost",
+        _LOSSES,
+        rows,
+        of=list({row.sample: row for row in about}.values()),
+        note="Shares of all questions; with what the arm gets right on worlds from pixels they make 100 %. An operation: gained "
+        "where it alone is answered from the truth. Together: gained by all operations beyond the sum of these. Tools: what the "
+        "reference gets right more where all is true; below 0 the tools help. Controller: what the reference gets wrong even so."
+        if rows
+        else "No arm ran on worlds from pixels and on worlds from the truth beside a reference.",
+    )
+
+
+def _part(part: str, step: str) -> str:
+    return step if part == "operation" else "operations together" if part == "together" else part

@@ -11,8 +11,6 @@ from eval.report.writing import Written, write_report
 from tests.support.numbered_film import encode
 from tests.support.reports import run_with_film
 
-pytest_plugins: tuple[str, ...] = ()
-
 
 @pytest.fixture(scope="session")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,6 +15,7 @@ import pytest
 
 from controller.summary import WATERMARK
 from eval.report.writing import Choices, Written, write_report
+from eval.runs.bundling.packing import pack
 from eval.runs.places import RunFolder
 from eval.runs.scoring import score_run
 from tests.support.numbered_film import number_in
@@ -92,16 +93,24 @@ def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Writ
         assert all(len(box) == 5 for box in moment["boxes"])
 
 
-def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Written) -> None:
-    shutil.copytree(written.page.parent / "frames", own_run / "report" / "frames")
+def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Written, tmp_path: Path) -> None:
     (own_run / "local.json").unlink()
-    again = write_report(own_run)
+    again = write_report(own_run, tmp_path / "again")
     assert again.pictures == written.pictures
+    assert again.page.read_bytes() == written.page.read_bytes()
+
+
+def test_a_bundle_gives_the_same_report(own_run: Path, written: Written, tmp_path: Path) -> None:
+    bundle = tmp_path / "packed.vwbundle"
+    pack(RunFolder(own_run), bundle)
+    again = write_report(bundle)
+    assert again.page == tmp_path / "packed-report" / "report.html"
     assert again.page.read_bytes() == written.page.read_bytes()
 
 
 def test_without_worlds_the_page_says_that_pictures_are_missing(own_run: Path) -> None:
     (own_run / "local.json").unlink()
+    shutil.rmtree(own_run / "report")
     told = write_report(own_run)
     assert told.pictures == 0
     assert "its world is not on this machine" in page_of(told)

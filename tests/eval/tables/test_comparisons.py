@@ -12,7 +12,7 @@ from eval.tables.arms import chosen, filtered
 from eval.tables.kinds.abstraction import CONTROLS, abstraction_table
 from eval.tables.kinds.between import compare
 from eval.tables.kinds.comparing import comparisons_table, primary_table
-from eval.tables.kinds.ladder import ladder_table
+from eval.tables.kinds.ladder import ladder_table, losses_table
 from eval.tables.kinds.main import main_table
 from eval.tables.kinds.transfer import own_other_table, transfer_tables
 from eval.tables.pairing import concerns, pairs_of
@@ -192,6 +192,10 @@ def test_the_ladder_pairs_worlds_of_one_arm() -> None:
     table = ladder_table(study(*parts))
     assert table.column("world") == ["nothing", "detect_objects", "everything"]
     assert [table.cell(row, "gain").value for row in range(3)] == [None, pytest.approx(0.25), pytest.approx(0.75)]
+    losses = losses_table(study(*parts))
+    lost = dict(zip(losses.column("part"), losses.column("lost"), strict=True))
+    assert lost["detect_objects"] == pytest.approx(0.25)
+    assert sum(float(str(value)) for value in lost.values()) == pytest.approx(0.75)
 
 
 def test_arms_are_found_by_name_library_and_filters() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.budgets import curve_table
+from eval.tables.kinds.budgets import curve_table, matched_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
 from eval.tables.labels import Labels
@@ -227,3 +227,25 @@ def test_agreement_with_labels_stands_by_arm() -> None:
     assert table.cell(0, "agreement").value == pytest.approx(5 / 6)
     unlabelled = scorers_table(Study(rows=tuple(rows)))
     assert unlabelled.cell(0, "agreement").why == "no answer of it was labelled"
+
+
+def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
+    rows = [hier_row(f"q{number}", video=f"v{number}", correct=True, spend=spend(tokens=150)) for number in range(6)]
+    for seed in (1, 2):
+        rows += [
+            sample_row(
+                "flat",
+                f"q{number}",
+                video=f"v{number}",
+                seed=seed,
+                value="A",
+                correct=number < 3,
+                spend=spend(tokens=100),
+            )
+            for number in range(6)
+        ]
+    table = matched_table(Study(rows=tuple(rows)))
+    assert (table.cell(0, "against").value, table.cell(0, "tokens_against").value) == ("flat usual, 2 votes", 200.0)
+    assert table.cell(0, "difference").value == pytest.approx(0.5)
+    alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
+    assert "never spends as much" in alone.cell(0, "difference").mark
