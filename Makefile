@@ -2,6 +2,7 @@
 # makes .venv and installs the project into it, and again whenever pyproject.toml changes.
 #
 #   make demo                 a sample video, its world, calls, a tool, a question    (VIDEO=my.mp4 takes yours)
+#   make ablation             an experiment from films to report: arms, libraries, domains, worlds; goes on where it stopped
 #   make test                 the tests
 #   make nightly              the tests that take minutes: hundreds of damaged files, a build killed at twenty moments
 #   make check                the tests, format, lint, types and import contracts: what CI runs
@@ -15,13 +16,16 @@ BIN := $(VENV)/bin
 VIDEO ?=
 export VIDEO
 
-.PHONY: help demo test nightly check format lint types imports docs clean
+.PHONY: help demo ablation test nightly check format lint types imports docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(READY)
 	@$(BIN)/python -m eval.demo
+
+ablation: $(READY)
+	@$(BIN)/python -m eval.ablation
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
@@ -51,7 +55,7 @@ docs: $(READY)
 	$(BIN)/python -m tool_induction.reference docs
 
 clean:
-	rm -rf demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf demo ablation build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # The first of these that is a Python we support makes the environment.

@@ -109,7 +109,12 @@ def steps(subject: Subject, folder: Path) -> list[Step]:
 
 def run_demo(subject: Subject, folder: Path, run: Runner, say: Callable[[str], None]) -> int:
     """Run the commands until one fails; its exit status, or 0."""
-    for number, step in enumerate(steps(subject, folder), start=1):
+    return run_steps(steps(subject, folder), folder, run, say)
+
+
+def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[str], None]) -> int:
+    """Run commands whose work is kept in a folder until one fails; its exit status, or 0."""
+    for number, step in enumerate(steps, start=1):
         status = _shown(step, f"{number}. {step.why}", run, say)
         if status:
             return status

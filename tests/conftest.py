@@ -16,6 +16,7 @@ from world_api.world.disk.tables import SCHEMA_VERSION
 from world_api.world.sessions.session import Session
 
 pytest_plugins = (
+    "tests.support.browser",
     "tests.support.chat_server",
     "tests.support.command_line",
     "tests.support.numbered_film",

@@ -162,7 +162,7 @@ def open_session(
 def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:
     """The id of the world that an id or a video file names; a file's world is built first where it is not there.
 
-    A world of that very file is taken as it is, whatever it was built with.
+    A world of that very file is taken as it is, whatever it was built with. A name with a suffix that is neither is ``no_such_file``.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as building and opening name them.
@@ -171,7 +171,13 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
 
     path = Path(video)
     if is_name(video) and not path.is_file():
-        return open_world(store, video).manifest.video_id
+        try:
+            return open_world(store, video).manifest.video_id
+        except StoreFault as fault:
+            if fault.code != "no_such_world" or not path.suffix:
+                raise
+            said = f"there is no file {video!r} here, and no world of that name"
+            raise MediaFault("no_such_file", said, hint="check the path of the video") from None
     if (there := _world_of(path, store)) is not None:
         return there
     return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id

@@ -81,6 +81,7 @@ def ask(
     from controller.conversation.prompting import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
+    from controller.records.running import refuse_unpriced
     from controller.systems import SystemContext, build_system
     from tool_induction.domains.loading import load_domain
     from tool_induction.judging.options import judge_of
@@ -120,6 +121,7 @@ def ask(
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
+    refuse_unpriced(context)
     agree_to_looking(store, video, eyes, context.prices, yes=yes)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)

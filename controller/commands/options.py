@@ -93,7 +93,14 @@ PricesOption = Annotated[
 RoundsOption = Annotated[int, typer.Option("--rounds", min=0, help="Most requests to the model.")]
 CallsOption = Annotated[int, typer.Option("--calls", min=0, help="Most tool calls.")]
 TokensOption = Annotated[int, typer.Option("--max-tokens", min=0, help="Most tokens, sent and written together.")]
-SecondsOption = Annotated[float, typer.Option("--seconds", min=0, help="Most wall time.")]
+SecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--seconds",
+        min=0,
+        help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds).",
+    ),
+]
 MoneyOption = Annotated[float | None, typer.Option("--money", min=0, metavar="USD", help="Most money; needs --prices.")]
 WindowOption = Annotated[
     int | None,

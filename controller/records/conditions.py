@@ -114,12 +114,18 @@ def conditions_from_record(record: Any) -> Conditions:
         EpisodeFault: ``recording_damaged``.
     """
     try:
-        return TypeAdapter(Conditions).validate_python(record)
+        return _adapter().validate_python(record)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise EpisodeFault(
             "recording_damaged", f"the conditions of an episode are not whole: {where}", hint="restore it from a copy"
         ) from None
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Conditions]:
+    """Making one takes longer than reading an episode."""
+    return TypeAdapter(Conditions)
 
 
 def _module(name: str) -> bytes:

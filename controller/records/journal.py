@@ -15,6 +15,7 @@ episode's own line is synced, and outlives a power cut. What a dead writer left 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -269,7 +270,13 @@ def _two_of(name: str) -> EpisodeFault:
 
 def _timings(record: Any) -> Timings:
     try:
-        return TypeAdapter(Timings).validate_python(record)
+        return _timings_adapter().validate_python(record)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise damaged(f"the times of an episode are not whole: {where}") from None
+
+
+@functools.cache
+def _timings_adapter() -> TypeAdapter[Timings]:
+    """Making one takes longer than reading an episode."""
+    return TypeAdapter(Timings)

@@ -14,7 +14,7 @@ from world_api.exposure.cli import to_json
 
 _THOUGHT_LINES = 6  #: of a thought, where not all is shown
 #: What was wrong with a reply that said nothing; what stands in its place is not its own.
-_SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
+SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
 _INNER = 12  #: operations inside a tool, where not all are shown
 
 
@@ -60,8 +60,8 @@ def _said(episode: Episode, record: RoundRecord, *, full: bool) -> Iterator[str]
         yield f"folded    {record.folded} old results, so that the request fits the window"
     if record.thought:
         yield from _labelled("thought", record.thought, full=full)
-    content = _assistant_message(episode, record).get("content")
-    if isinstance(content, str) and content.strip() and not _SILENT.intersection(record.problems):
+    content = assistant_message(episode, record).get("content")
+    if isinstance(content, str) and content.strip() and not SILENT.intersection(record.problems):
         yield from _labelled("says", content, full=full)
     for problem in record.problems:
         yield f"slip      {problem}"
@@ -76,7 +76,8 @@ def _labelled(label: str, text: str, *, full: bool) -> Iterator[str]:
         yield f"{'':10}... and {len(lines) - len(shown)} lines more"
 
 
-def _assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
+def assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
+    """The message that a round's reply became."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
     if not record.tools_offered and len(said) > len(episode.rounds):
         return said[-1]  # before the last request a turn may stand that the model did not take

@@ -10,6 +10,8 @@ ROOMS: dict[str, Room] = {
     "check": Room("eval.commands.checking", "app", "Say which videos and worlds of a dataset are there."),
     "run": Room("eval.commands.running", "app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
     "score": Room("eval.commands.scoring", "app", "Score a run's episodes again; no model answers anew."),
+    "label": Room("eval.commands.judges.labelling", "app", "Draw open answers of a run for people to label."),
+    "judge": Room("eval.commands.judges.judging", "app", "Measure a judge of open answers against labelled pairs."),
     "compare": Room("eval.commands.comparing", "app", "Compare two arms of a run, paired, with intervals."),
     "diff": Room("eval.commands.differing", "app", "List the questions whose outcome flipped between two arms."),
     "transfer": Room("eval.commands.transferring", "app", "Tool libraries against domains: the transfer matrix."),

@@ -58,6 +58,7 @@ def run(
     from eval.runs.running.experiment import given, run_experiment
     from eval.runs.running.showing import shown
     from eval.runs.scoring import score_run
+    from eval.scoring.judging.choosing import judge_of
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
 
@@ -76,7 +77,14 @@ def run(
     _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
     with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, shown=watch, building=bars)
-    scored = score_run(outcome.folder)
+    part = found.configuration.document.judge
+    judge = judge_of(
+        part.model if part is not None else None,
+        record=outcome.folder.verdicts,
+        clock=clock,
+        environment=os.environ,
+    )
+    scored = score_run(outcome.folder, judge=judge)
     record: dict[str, Any] = outcome.record() | {"scored": scored.record()}
     show(record, as_json=as_json, text=lambda: _text(outcome))
     _leave(outcome, as_json=as_json)

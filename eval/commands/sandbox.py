@@ -53,7 +53,6 @@ def make(
     from eval.sandbox.voices import installed_voices
 
     voices = None if tones else installed_voices(sample_rate=SAMPLE_RATE)
-    note(f"voices: {voices.synthesiser.name if voices is not None else 'tones'}")
     records: list[dict[str, Any]] = []
     for number in range(seed, seed + count):
         name = video_id(number, split)
@@ -80,6 +79,25 @@ def make(
         )
     record = {"dataset": str(out), "questions": in_all, "films": records}
     show(record, as_json=as_json, text=lambda: _text(record))
+
+
+@app.command()
+def prior(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that sandbox make wrote.")],
+    films: Annotated[
+        int, typer.Option(min=5, max=2000, help="So many other stories are told, of each split, to learn from.")
+    ] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many questions of a folder can be answered blindly: without looking, by chance and by their words.
+
+    A prior learns from the questions and answers of other stories, and guesses at these by the words alone. Where it does no
+    better than chance, the words give nothing away.
+    """
+    from eval.sandbox.asking.priors.folder import prior_of_folder, record, told
+
+    lines = prior_of_folder(folder, films=films)
+    show(record(lines), as_json=as_json, text=lambda: told(lines))
 
 
 def _progress(name: str) -> Callable[[float, float], None]:

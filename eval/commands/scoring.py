@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.exposure.cli import JsonOption, command_app, show
+from world_api.exposure.cli import JsonOption, command_app, note, show
 
 if TYPE_CHECKING:
     from eval.runs.scoring import Scored
@@ -18,18 +19,51 @@ app = command_app()
 @app.command()
 def score(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Who judges open answers: a model on the endpoint of OPENAI_BASE_URL, or words. "
+            "Without it: the verdicts that the run keeps, else words.",
+        ),
+    ] = None,
+    judge_prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's episodes again. No model answers anew; equal episodes get equal scores."""
+    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+
+    What a judge says is kept in the run, and is not asked again.
+    """
+    from eval.runs.manifest import read_manifest
     from eval.runs.places import RunFolder
     from eval.runs.scoring import score_run
+    from eval.scoring.judging.choosing import judge_of
+    from eval.scoring.judging.families import same_family
+    from eval.scoring.judging.judge import ModelJudge
+    from world_api.backends.clocks import SystemClock
 
-    scored = score_run(RunFolder(run))
-    show(scored.record(), as_json=as_json, text=lambda: _text(scored))
+    folder = RunFolder(run)
+    judge = judge_of(
+        judge_model, prompt=judge_prompt, record=folder.verdicts, clock=SystemClock(), environment=os.environ
+    )
+    if judge_model is not None:
+        warning = same_family(judge_model, [cell.model for cell in read_manifest(folder.manifest).cells])
+        if warning is not None:
+            note(warning)
+    scored = score_run(folder, judge=judge)
+    counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
+    show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _text(scored, counts))
 
 
-def _text(scored: Scored) -> str:
+def _text(scored: Scored, counts: dict[str, Any] | None) -> str:
     who = ", ".join(f"{name} {count:,}" for name, count in scored.scorers.items())
     lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'nobody'}"]
+    if counts is not None:
+        lines.append(
+            f"judged: {counts['asked']:,} by new requests, {counts['remembered']:,} from file; {counts['given_up']:,} counted as "
+            "wrong, since no reply could be read"
+        )
     lines += [f"counted as wrong, since it cannot be read: {name}" for name in scored.damaged]
     return "\n".join(lines)

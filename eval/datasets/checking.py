@@ -6,14 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eval.datasets.items import Dataset, VideoFile
 from eval.datasets.texts.worlds import PROFILE
 from world_api.core.faults import StoreFault
 
-#: other: a world of that id was made from another file; late: a question looks at times after its end.
+if TYPE_CHECKING:
+    from world_api.world.disk.manifest import Manifest
+
+#: other: a world of that id was made from another file; unfinished: the video is still being written.
 WorldState = Literal["there", "missing", "other", "unfinished", "damaged"]
+#: Of several worlds of a video the best counts.
+_BEST: tuple[WorldState, ...] = ("there", "unfinished", "other", "damaged", "missing")
+#: The parts of a store in which runs keep worlds by how they were made.
+RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +30,7 @@ class Checked:
     dataset: Dataset
     store: Path
     worlds: Mapping[str, WorldState]
-    profiles: Mapping[str, str]
+    profiles: Mapping[str, tuple[str, ...]]
     late: tuple[str, ...] = ()
     unknown_domains: tuple[str, ...] = field(default=())
 
@@ -71,14 +78,16 @@ class Checked:
             "worlds": {
                 "store": str(self.store),
                 **{state: states.get(state, 0) for state in ("there", "missing", "other", "unfinished", "damaged")},
-                "profiles": dict(sorted(Counter(self.profiles.values()).items())),
+                "profiles": dict(sorted(Counter(name for names in self.profiles.values() for name in names).items())),
                 "states": dict(self.worlds),
             },
         }
 
 
 def check(dataset: Dataset, store: Path) -> Checked:
-    """Look for a dataset's videos and worlds; nothing is built.
+    """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
+
+    Nothing is built.
 
     Raises:
         StoreFault: ``bad_video_id``.
@@ -86,11 +95,17 @@ def check(dataset: Dataset, store: Path) -> Checked:
     from tool_induction.domains.loading import packaged_domains
 
     states: dict[str, WorldState] = {}
-    profiles: dict[str, str] = {}
+    profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
+    stores = [store, *(store / name for name in RUN_PROFILES if (store / name).is_dir())]
     for video_id in sorted({item.video_id for item in dataset.items}):
         video = dataset.videos.get(video_id, VideoFile(video_id=video_id))
-        states[video_id] = _state(store, video, profiles, ends)
+        found = [_look(place, video) for place in stores]
+        states[video_id] = min((state for state, _ in found), key=_BEST.index)
+        there = [manifest for _, manifest in found if manifest is not None]
+        if there:
+            profiles[video_id] = tuple(sorted(manifest.profile for manifest in there))
+            ends[video_id] = max(manifest.video.duration for manifest in there)
     late = [
         item.id
         for item in dataset.items
@@ -108,7 +123,8 @@ def check(dataset: Dataset, store: Path) -> Checked:
     )
 
 
-def _state(store: Path, video: VideoFile, profiles: dict[str, str], ends: dict[str, float]) -> WorldState:
+def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
+    """How a video's world stands in one store, and its manifest where there is one that can be read."""
     from world_api.world.disk.manifest import read_manifest
     from world_api.world.disk.stored import world_folder
 
@@ -117,17 +133,15 @@ def _state(store: Path, video: VideoFile, profiles: dict[str, str], ends: dict[s
     except StoreFault as fault:
         if fault.code == "bad_video_id":
             raise
-        return "missing" if fault.code == "no_such_world" else "damaged"
-    profiles[video.video_id] = manifest.profile
-    ends[video.video_id] = manifest.video.duration
+        return ("missing" if fault.code == "no_such_world" else "damaged"), None
     if video.text is not None:
         same = manifest.profile == PROFILE and manifest.source.sha256 == video.text.sha256
-        return "there" if same else "other"
+        return ("there" if same else "other"), manifest
     size = _size(video.path)
     # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
     if manifest.profile == PROFILE or (size is not None and size != manifest.source.bytes):
-        return "other"
-    return "there" if manifest.complete else "unfinished"
+        return "other", manifest
+    return ("there" if manifest.complete else "unfinished"), manifest
 
 
 def _size(path: Path | None) -> int | None:

@@ -35,12 +35,15 @@ class VideoFolder:
         return next((path for path in tries if path.suffix.lower() in ENDINGS and _is_file(path)), None)
 
     def _anywhere(self, name: str) -> Path | None:
-        last = PurePosixPath(name).name.casefold()
-        stem = last[: -len(PurePosixPath(last).suffix)] if PurePosixPath(last).suffix in ENDINGS else last
-        there = self._by_stem.get(stem, ())
-        # A path of several parts prefers the file that shares most of them, from the end.
-        wanted = [part.casefold() for part in PurePosixPath(name).parts[:-1]]
-        return max(there, key=lambda path: (_shared(path, wanted), -ENDINGS.index(path.suffix.lower())), default=None)
+        last = PurePosixPath(name)
+        stem = last.stem if last.suffix.lower() in ENDINGS else last.name
+        # A path of several parts prefers the file that shares most of them, from the end; then case counts, then the ending.
+        wanted = [part.casefold() for part in last.parts[:-1]]
+
+        def likeness(path: Path) -> tuple[int, bool, int]:
+            return _shared(path, wanted), path.stem == stem, -ENDINGS.index(path.suffix.lower())
+
+        return max(self._by_stem.get(stem.casefold(), ()), key=likeness, default=None)
 
     @cached_property
     def _by_stem(self) -> dict[str, list[Path]]:
@@ -71,5 +74,5 @@ def _shared(path: Path, wanted: list[str]) -> int:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name no file system takes
+    except (OSError, ValueError):  # a name no file system takes
         return False

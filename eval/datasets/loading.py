@@ -27,20 +27,25 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
             ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path = Path(named)
-    try:
-        if path.is_dir() and (path / DATASET_FILE).exists():
-            return load_folder(path, videos=videos)
-        if path.name == DATASET_FILE and path.exists():
+    if _is_there(path / DATASET_FILE):
+        return load_folder(path, videos=videos)
+    if _is_there(path):
+        if path.name == DATASET_FILE:
             return load_folder(path.parent, videos=videos)
-        if path.suffix == ".jsonl" and path.exists():
+        if path.suffix == ".jsonl":
             return load_questions(path, videos=videos)
-        if path.suffix in _DESCRIBED and path.exists():
+        if path.suffix in _DESCRIBED:
             from eval.datasets.described import load_described
 
             return load_described(path, videos=videos)
-    except (OSError, ValueError):  # a name no file system takes
-        pass
     return _adapted(str(named), videos, annotations)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name no file system takes
+        return False
 
 
 def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Dataset:

@@ -83,7 +83,8 @@ def item_from_record(record: object) -> Item:
     question = _question(record, faults)
     if question is not None:
         also = record.get("also", [])
-        faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
+        if record["answer"] is not None:  # null says that nobody knows it; such a question is asked and not scored
+            faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
         faults += [
             f"also[{place}]: {fault}" for place, item in enumerate(also) for fault in value_faults(question, item)
         ]
@@ -116,12 +117,9 @@ def value_faults(question: Question, value: object) -> list[str]:
             return []
         return [f"a choice is answered by its letter, one of {', '.join(question.letters)}, not {_shown(value)}"]
     if question.kind == "count":
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return (
-            []
-            if whole and 0 <= int(str(value)) < 10**15
-            else [f"a count is a whole number from 0, not {_shown(value)}"]
-        )
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**15:
+            return []
+        return [f"a count is a whole number from 0, not {_shown(value)}"]
     if question.kind == "order":
         if (
             isinstance(value, list)

@@ -1,4 +1,4 @@
-"""A run as Inspect logs: one log for each condition (arm, dataset, world, budget), whose epochs are the seeds.
+"""A run as Inspect logs: one log for each condition (arm, library, dataset, world, budget), whose epochs are the seeds.
 
 A log is made as plain JSON first, in the shape of ``inspect_ai.log.EvalLog`` (version 2), so that it can be looked at and tested
 without Inspect; ``writing.py`` has Inspect check and write it.
@@ -6,8 +6,12 @@ without Inspect; ``writing.py`` has Inspect check and write it.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from controller.episode import Episode
@@ -17,18 +21,19 @@ from eval.inspecting.samples import sample_record
 from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
 from eval.runs.reading import Run
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import VideoWorldError
 
 LOG_VERSION = 2
 #: Inspect wants a moment; where no episode tells one, this says that it is not known.
 UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"
 _ROUNDED = 6
+_UNFIT = re.compile(r"[^A-Za-z0-9_+-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """The cells of a run that differ in their seeds alone, by rising seed."""
+    """The cells of a run that differ in their seeds alone, by rising seed. ``name`` may name a file."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -43,12 +48,24 @@ def conditions_of(run: Run) -> list[Condition]:
     """The conditions of a run, in its order of cells."""
     groups: dict[str, list[Cell]] = {}
     for cell in run.cells.values():
-        name = ".".join((cell.arm.name, cell.dataset, cell.world.replace(":", "-"), cell.budget))
-        groups.setdefault(name, []).append(cell)
+        key = canonical([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
+        groups.setdefault(key, []).append(cell)
+    names = {key: _name(cells[0]) for key, cells in groups.items()}
+    twice = {name for name, count in Counter(names.values()).items() if count > 1}
     return [
-        Condition(name=name, cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id))))
-        for name, cells in groups.items()
+        Condition(
+            name=f"{names[key]}-{content_hash(key)[:8]}" if names[key] in twice else names[key],
+            cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id))),
+        )
+        for key, cells in groups.items()
     ]
+
+
+def _name(cell: Cell) -> str:
+    """A name for files: arm and library, dataset, world, budget."""
+    library = [Path(cell.arm.library).name] if cell.arm.library else []
+    parts = (cell.arm.name, *library, cell.dataset, cell.world, cell.budget)
+    return ".".join(_UNFIT.sub("-", part) for part in parts)
 
 
 def log_record(run: Run, conditions: list[Condition]) -> Record:
@@ -67,7 +84,7 @@ def log_record(run: Run, conditions: list[Condition]) -> Record:
         "results": _results(samples, _planned(run, conditions)),
         "stats": {
             "started_at": min(started, default=""),
-            "completed_at": "",
+            "completed_at": max(map(_end, samples), default=""),
             "model_usage": _summed([sample.get("model_usage", {}) for sample in samples]),
         },
         "samples": samples,
@@ -98,6 +115,15 @@ def _episode(run: Run, line: SampleLine) -> Episode | VideoWorldError | None:
         return run.episode(line)
     except VideoWorldError as fault:
         return fault
+
+
+def _end(sample: Record) -> str:
+    """When a sample was answered; nothing where that is not known."""
+    try:
+        start = datetime.fromisoformat(str(sample.get("started_at")))
+        return (start + timedelta(seconds=float(sample.get("total_time") or 0.0))).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _planned(run: Run, conditions: list[Condition]) -> int:

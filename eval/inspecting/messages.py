@@ -17,16 +17,16 @@ Record = dict[str, Any]
 
 def messages_of(episode: Episode, sample: str) -> list[Record]:
     """The messages, with ids that follow from the sample; the model's thoughts stand before what it said."""
-    thoughts = iter([item.thought for item in episode.rounds])
     names: dict[str, str] = {}
-    failed = {call.id for call in episode.calls if call.failed or not call.ran}
+    failed = {call.id for call in episode.calls if call.failed}
+    thoughts = _thoughts(episode)
     found = []
     for number, message in enumerate(episode.messages):
         role = message.get("role")
         base = {"id": f"{sample[:16]}-{number:04d}", "role": role}
         if role == "assistant":
-            thought = next(thoughts, None) if number > 0 else None
-            record = {**base, **_assistant(message, thought, names), "model": episode.model, "source": "generate"}
+            record = {**base, **_assistant(message, thoughts.get(number), names), "model": episode.model}
+            record["source"] = "generate"
         elif role == "tool":
             record = {**base, **_tool(message, names, failed)}
         else:
@@ -34,6 +34,25 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
             record = {**base, "role": role if role == "system" else "user", "content": text_of(message.get("content"))}
             record["source"] = "input"
         found.append(record)
+    return found
+
+
+def _thoughts(episode: Episode) -> dict[int, str]:
+    """What the model thought, by the number of the message it came with: that of its calls, or the last one it wrote."""
+    rounds = {item.number: item.thought for item in episode.rounds if item.thought}
+    round_of = {call.id: call.round for call in episode.calls}
+    found: dict[int, str] = {}
+    last = None
+    for number, message in enumerate(episode.messages):
+        if message.get("role") != "assistant":
+            continue
+        last = number
+        ids = [str(call.get("id")) for call in message.get("tool_calls") or () if isinstance(call, Mapping)]
+        thought = next((rounds.pop(round_of[own], None) for own in ids if own in round_of), None)
+        if thought:
+            found[number] = thought
+    if last is not None and last not in found and episode.rounds and episode.rounds[-1].number in rounds:
+        found[last] = rounds[episode.rounds[-1].number] or ""
     return found
 
 

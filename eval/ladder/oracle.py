@@ -14,6 +14,8 @@ from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION, run
 from world_api.world.sessions.session import Session
 
+#: By which fields a record tells its time, the narrowest first.
+_TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time"), ("first_time", "last_time"))
 _ENTITY = re.compile(r"\bent_\w+")
 
 
@@ -101,12 +103,7 @@ def _own(entity: str, counterparts: Counterparts, during: TimeSpan | None) -> st
 
 def _window(record: Mapping[str, Any]) -> TimeSpan | None:
     """The stretch or the moment that a record tells of."""
-    for first, last in (
-        ("start_time", "end_time"),
-        ("first_time", "last_time"),
-        ("timestamp", "timestamp"),
-        ("time", "time"),
-    ):
+    for first, last in _TIMES:
         start, end = record.get(first), record.get(last)
         if isinstance(start, int | float) and isinstance(end, int | float) and start <= end:
             return TimeSpan(start=float(start), end=float(end))

@@ -7,8 +7,9 @@
     RUN/items.jsonl             the questions that are asked, with their answers, one a line
     RUN/samples.jsonl           append-only, one line for each finished sample (a question in a cell)
     RUN/scores.jsonl            one line a sample; made anew by ``eval score``
+    RUN/verdicts.jsonl          what a judge of open answers said; what it holds is not asked again
     RUN/episodes/CELL/          the episodes of a cell: a journal of the controller
-    RUN/libraries/NAME/         libraries that the run made (control arms)
+    RUN/libraries/NAME/         the libraries: control arms that the run made, and copies of the others
     RUN/report/                 what ``eval report`` wrote
     RUN/local.json              where this machine has what the configuration names by path; in no bundle
     RUN/.lock                   held by the processes that ask
@@ -69,8 +70,13 @@ class RunFolder:
         return self.root / "episodes"
 
     @property
+    def verdicts(self) -> Path:
+        """What a judge of open answers said."""
+        return self.root / "verdicts.jsonl"
+
+    @property
     def libraries(self) -> Path:
-        """Libraries that the run made."""
+        """The libraries of the run, by their names in it."""
         return self.root / "libraries"
 
     @property

@@ -102,11 +102,15 @@ class Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read a run.
+    """Read a run; a bundle is unpacked first, for as long as this process lives.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``.
+        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what opening a bundle names.
     """
+    if path.is_file():
+        from eval.runs.bundling.opening import unpacked
+
+        path = unpacked(path.resolve())
     folder = RunFolder(path)
     manifest = read_manifest(folder.manifest)
     cells = {cell.id: cell for cell in manifest.cells}

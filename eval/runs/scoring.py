@@ -91,4 +91,6 @@ def _answered(run: Run, line: SampleLine, protocol: Mapping[str, Any]) -> Answer
     episode = run.episode(line)
     if episode is None:
         raise _Without(line.fault["code"] if line.fault is not None else "no_episode")
+    if run.item(line).answer is None:
+        raise _Without("no_reference")
     return Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol)

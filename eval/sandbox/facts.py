@@ -23,7 +23,7 @@ class Person:
     id: str
     name: str
     description: str  #: "the person in the red coat"
-    looks: Mapping[str, str]  #: coat, trousers, hair, ... as colour words
+    looks: Mapping[str, str] = field(hash=False)  #: coat, trousers, hair, ... as colour words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Fact:
     id: str
     kind: Literal["rule", "appointment", "habit", "number"]
     text: str
-    values: Mapping[str, str]
+    values: Mapping[str, str] = field(hash=False)
     spans: tuple[tuple[float, float], ...]
 
 
@@ -153,4 +153,4 @@ class FilmFacts:
     causes: tuple[Cause, ...] = ()
     facts: tuple[Fact, ...] = ()
     written: tuple[Written, ...] = ()
-    extras: Mapping[str, Any] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict, hash=False)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +22,7 @@ from eval.scoring.kinds.texts import text_scorer_for
 from eval.scoring.port import AnswerJudge, Context
 from eval.scoring.registry import Named, scorer_named
 from eval.scoring.score import Score
-from world_api.core.faults import EvalFault
+from world_api.core.faults import EvalFault, VideoWorldError
 
 #: Whoever scores by the judge may do so by words where none is there; the score says by whom it was made.
 _JUDGED = "judge"
@@ -61,8 +63,10 @@ def score_value(
     return named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
 
 
-def score_all(answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0) -> list[Score]:
-    """The scores of many answers, in their order. They are put to the judge in an order of the seed's.
+def score_all(
+    answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
+) -> list[Score]:
+    """The scores of many answers, in their order. They are put to the judge in an order of the seed's, so many at a time.
 
     So nothing that drifts while judging goes on (a server under load, a model that is exchanged) falls on one arm.
 
@@ -71,10 +75,16 @@ def score_all(answers: Sequence[Answered], *, judge: AnswerJudge | None = None, 
     """
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
-    scores: dict[int, Score] = {}
-    for place in order:
-        one = answers[place]
-        scores[place] = score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
+    if judge is None or workers < 2:
+        scores = {place: _score(answers[place], judge) for place in order}
+    else:
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            asked = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+            try:
+                scores = {place: one.result() for place, one in asked.items()}
+            except VideoWorldError:
+                pool.shutdown(cancel_futures=True)  # what is said is on file; nobody is asked for the rest
+                raise
     return [scores[place] for place in range(len(answers))]
 
 
@@ -86,6 +96,10 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
     """
     for kind in _scoring(protocol):
         _named(protocol, str(kind))
+
+
+def _score(one: Answered, judge: AnswerJudge | None) -> Score:
+    return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
 
 
 def _chosen(item: Item, judge: AnswerJudge | None, protocol: Mapping[str, Any]) -> tuple[Named, Mapping[str, Any]]:

@@ -104,6 +104,12 @@ def _portions(draws: int, width: int) -> Iterator[int]:
 
 
 def _coded(labels: Sequence[Hashable]) -> tuple[Indices, int]:
-    names = sorted(set(labels), key=repr)
+    names = _sorted(set(labels))
     places = {name: place for place, name in enumerate(names)}
     return np.fromiter((places[label] for label in labels), dtype=np.int64, count=len(labels)), len(names)
+
+
+def _sorted(names: set[Hashable]) -> list[Hashable]:
+    """Numbers by size, then all else by how it is written."""
+    numbers = [name for name in names if isinstance(name, int)]
+    return [*sorted(numbers), *sorted(names.difference(numbers), key=repr)]

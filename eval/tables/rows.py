@@ -9,13 +9,17 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:
-    """Tokens and money of one episode, counted one way (logical or physical); ``money`` in USD, None where a price is not known."""
+    """Tokens and money of one episode, counted one way (logical or physical); ``money`` in USD, None where no price is known.
+
+    ``is_least``: the money leaves models out whose price is not known.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
     cached: int = 0
     money: float | None = None
     estimated: bool = False
+    is_least: bool = False
 
     @property
     def tokens(self) -> int:
@@ -34,19 +38,28 @@ class ToolUse:
     empty: int
     inner_calls: int
 
+    @property
+    def found(self) -> int:
+        """Calls that neither failed nor came back empty."""
+        return self.calls - self.failed - self.empty
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
     """A sample: its place in the design, what came out, what it cost.
 
-    ``library_domain`` and ``library_arm`` come from the library's manifest. ``score`` and ``details`` from the scorer. A sample
+    ``library_domain`` and ``library_arm`` come from the library's manifest (no arm: the library as it was frozen),
+    ``score`` and ``details`` from the scorer. A sample
     without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
     ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
+    ``settings`` are those of the episode's task, ``world_hash`` the world it saw, ``offered`` the tools of a library that it was
+    offered, ``value`` what it answered in the type of the question. Rows of one cell share such values.
     """
 
     sample: str
     cell: str
-    arm: str
+    arm: str  #: with its library, where it has one: ``hier@hand_A``
+    arm_name: str  #: as the configuration has it
     system: str
     library: str | None
     library_hash: str | None
@@ -79,3 +92,12 @@ class SampleRow:
     spend: Mapping[str, Mapping[str, Spend]] = field(default_factory=dict)
     tools: tuple[ToolUse, ...] = ()
     plumbing: bool = False
+    scorer: str = ""
+    value: Any = None
+    offered: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    world_hash: str | None = None
+
+    def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
+        """What was spent, one way; None where there is no episode."""
+        return self.spend.get(way, {}).get(part)

@@ -11,9 +11,10 @@ from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.completions import first_message
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, usage_of
+from world_api.backends.chat.wishes import Wishes
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import content_hash
-from world_api.core.faults import BackendFault, ToolFault
+from world_api.core.faults import ToolFault
 from world_api.core.ports import ChatModel
 
 #: tokens of a reply; an answer has at most forty characters
@@ -29,7 +30,7 @@ class ChatJudge:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._prompts = PromptFiles("tool_induction.judging")
-        self._settings: dict[str, Any] = {"temperature": 0, "max_tokens": _REPLY_TOKENS}
+        self._wishes = Wishes(temperature=0, max_tokens=_REPLY_TOKENS)
         self.name = f"{model.name}/{self._prompts.hash[:12]}"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
@@ -43,44 +44,27 @@ class ChatJudge:
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         """What is asked about one item, in Chat Completions form."""
+        return {**self._plain_request(question, answers, item), **self._wishes.settings}
+
+    def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         system = self._prompts.render("judge", answers=list(answers))
         asked = f"Question: {asked_question(question)}\n\nItem:\n{asked_item(item)}"
         return {
             "model": self._model.name,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": asked}],
-            **self._settings,
         }
 
     def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
-        while True:
-            request = self.request(question, answers, item)
-            try:
-                reply = self._model.complete(request)
-            except BackendFault as fault:
-                if not self._ask_in_its_way(fault):
-                    raise
-                continue
-            usage = usage_of(request, reply)
-            charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
-            if usage.total > JUDGEMENT.tokens and not usage.estimated:
-                raise ToolFault(
-                    "judge_over_price",
-                    f"{self._model.name} took {usage.total} tokens for one item; the price is {JUDGEMENT.tokens} at most",
-                    hint="use a judging model that answers at once, without reasoning",
-                )
-            return reply
-
-    def _ask_in_its_way(self, fault: BackendFault) -> bool:
-        """Do without a setting that the server refuses by name; whether there is anything left to try."""
-        if fault.code not in ("endpoint_refused_request", "endpoint_error"):
-            return False
-        if "max_tokens" in fault.message and "max_tokens" in self._settings:
-            self._settings["max_completion_tokens"] = self._settings.pop("max_tokens")
-        elif "temperature" in fault.message and "temperature" in self._settings:
-            del self._settings["temperature"]
-        else:
-            return False
-        return True
+        request, reply = self._wishes.complete(self._model, self._plain_request(question, answers, item))
+        usage = usage_of(request, reply)
+        charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
+        if usage.total > JUDGEMENT.tokens and not usage.estimated:
+            raise ToolFault(
+                "judge_over_price",
+                f"{self._model.name} took {usage.total} tokens for one item; the price is {JUDGEMENT.tokens} at most",
+                hint="use a judging model that answers at once, without reasoning",
+            )
+        return reply
 
 
 def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: bool) -> Spent:

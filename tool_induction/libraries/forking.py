@@ -60,10 +60,15 @@ def fork_library(
     date: str,
     by: str = "",
     note: str = "",
+    details: Mapping[str, Any] | None = None,
+    may_be_same: bool = False,
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Fork:
     """Freeze an edited copy of a library; the parent stays as it is.
+
+    ``details`` are more that its manifest says; ``may_be_same`` lets edits that change nothing pass, for instance where a selection
+    keeps every tool.
 
     Raises:
         ToolFault: ``unknown_tool``, ``duplicate_tool``, ``bad_arguments``: a tool is edited and left out;
@@ -73,7 +78,7 @@ def fork_library(
     before = {item.name: item.frozen for item in parent.tools.values()}
     tools = _compiled(_edited(before, edits), allow_judge=allow_judge, groups=groups)
     changes = tool_changes(before, {item.name: item.frozen for item in tools.values()})
-    if changes.none:
+    if changes.none and not may_be_same:
         raise ToolFault(
             "same_tools", "the edits change nothing", hint="name a tool to drop, or give an edited document"
         )
@@ -86,6 +91,7 @@ def fork_library(
             "changes": changes.record(),
             **({"by": by} if by else {}),
             **({"note": note} if note else {}),
+            **(details or {}),
         },
     )
     return Fork(library=freeze_library(tools, folder, name=name, origin=origin), parent=parent, changes=changes)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.datasets.adapters.raw import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of
+from eval.datasets.adapters.raw import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, text_of
 from eval.datasets.archives import json_files
 from eval.datasets.reading import bad, read_json
 from eval.datasets.texts.clock import dialogue_of
@@ -63,7 +63,10 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for name, value in files.items():
         for stem, sample in _parts(name, value):
-            found[stem.removeprefix("conv-")] = sample
+            own = stem.removeprefix("conv-")
+            if own in found:
+                raise bad(f"two dialogues are named {own[:60]!r}", "give locomo10.json or locomo10.zip as published")
+            found[own] = sample
     if not found:
         raise EvalFault("no_annotations", f"{path.name} holds no dialogue", hint="give locomo10.json or locomo10.zip")
     return dict(sorted(found.items()))
@@ -79,9 +82,9 @@ def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for number, item in enumerate(value):
             if not isinstance(item, dict):
                 raise bad(f"{name}, sample {number} is not an object", "give locomo10.json as published")
-            yield str(item.get("sample_id") or number), item
+            yield text_of(item.get("sample_id")) or str(number), item
     elif isinstance(value, dict):
-        yield str(value.get("sample_id") or Path(name).stem), value
+        yield text_of(value.get("sample_id")) or Path(name).stem, value
     else:
         raise bad(f"{name} is no dialogue", "give locomo10.json or locomo10.zip as published")
 

@@ -176,7 +176,7 @@ def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple
 def text_of(value: object) -> str:
     """Text, or a number as text; nothing for what is neither."""
     if isinstance(value, str):
-        return value.strip()
+        return value.encode("utf-8", "replace").decode().strip()  # text that is not Unicode could name no file
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)[:30]

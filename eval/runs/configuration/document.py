@@ -30,6 +30,7 @@ class DatasetPart(Part):
     path: Text
     name: Name | None = None
     videos: Text | None = None
+    annotations: Text | None = None
     split: SplitName | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     domains: Annotated[list[Name], Field(min_length=1)] | None = None

@@ -10,6 +10,7 @@ from eval.runs.cells import Cell
 from eval.runs.configuration.reading import Configuration
 from eval.runs.planning.questions import Picked
 from eval.runs.running.workshop import Workshop, domain_named
+from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.guard import Asked, refuse_leaks
 from tool_induction.library import ToolLibrary
@@ -54,6 +55,7 @@ def refuse_impossible(
                 fault.message = f"{configuration.where(*place)}: the arm {cell.arm.name!r}: {fault.message}"
                 raise
     for one in picked:
+        check_protocol(one.dataset.protocol)
         refuse_leaked(one, [libraries[name] for name in _used(cells, one.name)])
 
 

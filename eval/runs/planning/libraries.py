@@ -12,8 +12,16 @@ from eval.runs.configuration.reading import Configuration
 from eval.runs.manifest import LibraryRecord
 from tool_induction.language.diagnostics import closest
 from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
-from tool_induction.library import ToolLibrary, load_library, packaged_libraries
+from tool_induction.library import (
+    MANIFEST_FILE,
+    TOOLS_FILE,
+    ToolLibrary,
+    find_library,
+    load_library,
+    packaged_libraries,
+)
 from world_api.core.faults import EvalFault, ToolFault
+from world_api.world.disk.files import write_atomically
 
 #: Arms whose tools follow from the library that they are made of, and so can be made in any run.
 _UNFINISHED = ".making"
@@ -86,6 +94,28 @@ def load_shelf(
     return dict(found)
 
 
+def keep_copies(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
+    """Copy the libraries that lie elsewhere, so that a run stays whole whatever becomes of them.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    for part in configuration.document.libraries:
+        name = name_of(part)
+        if part.arm is not None or name not in used or (folder / name / MANIFEST_FILE).exists():
+            continue
+        source = find_library(_place(configuration, str(part.path)))
+        if source.is_dir():
+            for file in (TOOLS_FILE, MANIFEST_FILE):  # the manifest last: with it the copy is whole
+                write_atomically(folder / name / file, (source / file).read_bytes())
+
+
+def _place(configuration: Configuration, path: str) -> Path | str:
+    """A library beside the configuration, where one is there under a name that is not a packaged one's; else by name."""
+    there = configuration.path(path)
+    return there if there.exists() and path not in packaged_libraries() else path
+
+
 def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
     if (part.arm is None) == (part.path is None) or (part.arm is not None and part.of is None):
         raise configuration.bad(
@@ -105,13 +135,8 @@ def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
 def _found(
     configuration: Configuration, place: int, path: str, *, allow_judge: bool, groups: Collection[str]
 ) -> ToolLibrary:
-    there = configuration.path(path)
     try:
-        return load_library(
-            there if there.exists() and path not in packaged_libraries() else path,
-            allow_judge=allow_judge,
-            groups=groups,
-        )
+        return load_library(_place(configuration, path), allow_judge=allow_judge, groups=groups)
     except ToolFault as fault:
         fault.message = f"{configuration.where('libraries', place)}: {fault.message}"
         raise

@@ -162,8 +162,7 @@ def _worlds(
         for video_id in one.videos:
             video = one.dataset.videos.get(video_id, VideoFile(video_id=video_id))
             found = [
-                WorldNeeded(video=video, profile=profile, hash=hash_of(store, profile, video_id))
-                for profile in profiles
+                WorldNeeded(video=video, profile=profile, hash=hash_of(store, profile, video)) for profile in profiles
             ]
             if all(world.hash is not None or can_be_built(world.profile, video) for world in found):
                 needed |= {(video_id, world.profile): world for world in found}

@@ -50,6 +50,7 @@ def _picked(configuration: Configuration, place: int, part: DatasetPart) -> Pick
     dataset = load_dataset(
         _source(configuration, part.path),
         videos=configuration.path(part.videos) if part.videos is not None else None,
+        annotations=configuration.path(part.annotations) if part.annotations is not None else None,
     )
     items = [item for item in dataset.items if part.split is None or item.split == part.split]
     if not items:
@@ -67,9 +68,12 @@ def _picked(configuration: Configuration, place: int, part: DatasetPart) -> Pick
 
 
 def _source(configuration: Configuration, path: str) -> Path | str:
-    """A path beside the configuration, where something is there; else a name."""
+    """A path beside the configuration, where something is there; else a name, or ``ADAPTER:FILE`` with the file beside it."""
     there = configuration.path(path)
-    return there if there.exists() else path
+    if there.exists():
+        return there
+    adapter, colon, file = path.partition(":")
+    return f"{adapter}:{configuration.path(file)}" if colon and file else path
 
 
 def _of_domains(configuration: Configuration, place: int, names: Sequence[str], items: list[Item]) -> list[Item]:

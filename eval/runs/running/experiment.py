@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from controller.records.journal import Journal
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
 from eval.runs.lines import LineFile, ScoreLine
@@ -130,6 +131,13 @@ def run_experiment(
     )
 
 
+def at_once(configuration: Configuration) -> int:
+    """How many questions are under way at once."""
+    document = configuration.document
+    usual = len(os.sched_getaffinity(0)) if document.model == RULE_BASED else _FOR_ENDPOINTS
+    return document.parallel or usual
+
+
 def _limits(plan: Plan, workshop: Workshop) -> Limits:
     part = plan.configuration.document.limits
     if part.money is not None and workshop.prices.of(workshop.model.name) is None:
@@ -146,12 +154,9 @@ def _hands(
     plan: Plan, workshop: Workshop, folder: RunFolder, left: int, *, lock: int, environment: Mapping[str, str]
 ) -> Iterator[list[Hand]]:
     """As many as may ask at once; processes, where it is this machine that works."""
-    document = plan.configuration.document
-    busy = document.model == RULE_BASED
-    wanted = document.parallel or (len(os.sched_getaffinity(0)) if busy else _FOR_ENDPOINTS)
-    count = max(1, min(wanted, left))
+    count = max(1, min(at_once(plan.configuration), left))
     hands: list[Hand]
-    if busy and count > 1:
+    if plan.configuration.document.model == RULE_BASED and count > 1:
         processes = [ProcessHand(folder, lock=lock, environment=environment) for _ in range(count)]
         for process in processes:
             process.start()
@@ -171,11 +176,25 @@ def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
         known = {line.sample: line.correct for line in LineFile(folder.scores, ScoreLine)}
     except EvalFault:
         known = {}  # they are made again in the end
+    known |= _adopted_right(plan, folder, standing)
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in standing.finished.items():
         tally.add(cells[line.cell], line.cost, correct=known.get(key), failed=line.fault is not None)
     return tally
+
+
+def _adopted_right(plan: Plan, folder: RunFolder, standing: Standing) -> dict[str, bool]:
+    """Which of the adopted are right, as far as one can tell without a judge."""
+    right, cells = _right(plan), {cell.id: cell for cell in plan.cells}
+    items = {(name, item.id): item for name, items in plan.items.items() for item in items}
+    found: dict[str, bool] = {}
+    for line in standing.adopted:
+        episode = Journal(folder.journal(line.cell)).find(str(line.episode)).episode
+        correct = right(items[cells[line.cell].dataset, line.item], Asked(value=episode.value, answer=episode.answer))
+        if correct is not None:
+            found[line.sample] = correct
+    return found
 
 
 def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> None:

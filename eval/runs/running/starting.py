@@ -14,6 +14,7 @@ from eval.datasets.records import item_record
 from eval.runs.lines import ItemLine
 from eval.runs.manifest import Manifest, read_manifest, write_manifest
 from eval.runs.places import RunFolder
+from eval.runs.planning.libraries import keep_copies
 from eval.runs.planning.plan import Plan
 from eval.runs.running.workshop import store_of
 from eval.runs.running.worlds import build
@@ -102,6 +103,7 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     lines = [
         ItemLine(dataset=name, item=item_record(item)).record() for name, items in plan.items.items() for item in items
     ]
+    keep_copies(plan.configuration, folder.libraries, plan.library_records)
     write_atomically(folder.config, plan.configuration.content)
     _write_json(folder, {"configuration_folder": str(plan.configuration.folder)})
     write_atomically(folder.items, b"".join(json_line(line).encode() + b"\n" for line in lines))

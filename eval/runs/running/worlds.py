@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.datasets.items import Item, VideoFile
+from eval.datasets.subtitles import subtitles_to_build_with
+from eval.datasets.texts.worlds import text_world_is_there, write_text_world
+from eval.ladder.operations import operations_on
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
 
@@ -19,20 +22,24 @@ if TYPE_CHECKING:
     from world_api.world.sessions.eyes import Eyes
     from world_api.world.sessions.session import Session
 
-PROFILES = ("oracle", "classical")
+TRUE, PERCEIVED = "oracle", "classical"
+PROFILES = (TRUE, PERCEIVED)
 #: Before the name of an operation that is answered from the truth, in an otherwise classical world.
 LADDER = "oracle:"
+#: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
+_SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
     """The profiles that worlds have to be built with.
 
     Raises:
-        EvalFault: ``unknown_world``.
+        EvalFault: ``unknown_world``, ``unknown_rung``.
     """
     if world in PROFILES:
         return (world,)
     if world.startswith(LADDER):
+        operations_on(world.removeprefix(LADDER))
         return PROFILES
     raise EvalFault(
         "unknown_world",
@@ -55,35 +62,45 @@ def open_for(
         StoreFault: as opening a world names it.
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from eval.ladder.opening import open_ladder
     from world_api.profiles import open_session
 
     if world.startswith(LADDER):
-        return _on_ladder(store, world.removeprefix(LADDER), item, groups=groups)
+        return open_ladder(
+            store_for(store, PERCEIVED), item.video_id, world.removeprefix(LADDER),
+            oracle=store_for(store, TRUE), as_of=item.question.as_of, groups=groups, seeing=seeing,
+        )  # fmt: skip
     return open_session(
         store_for(store, world), item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
     )
 
 
-def _on_ladder(store: Path, operation: str, item: Item, *, groups: Collection[str]) -> Session:
-    raise EvalFault(
-        "unknown_world", f"no world answers {operation[:60]!r} from the truth", hint="use oracle or classical"
-    )
-
-
-def hash_of(store: Path, profile: str, video_id: str) -> str | None:
-    """The hash of a world that is there and complete; None where it is not.
+def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
+    """The hash of a video's world that is there and complete; None where it is not.
 
     Raises:
+        EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else.
         StoreFault: ``other_schema_version``, ``world_damaged``.
     """
     from world_api.world.disk.stored import open_world
 
+    there = store_for(store, profile)
+    if video.text is not None and not text_world_is_there(there, video.video_id, video.text):
+        return None
     try:
-        manifest = open_world(store_for(store, profile), video_id).manifest
+        manifest = open_world(there, video.video_id).manifest
     except StoreFault as fault:
         if fault.code == "no_such_world":
             return None
         raise
+    size = video.path.stat().st_size if video.path is not None and video.path.is_file() else None
+    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    if video.text is None and size is not None and manifest.complete and size != manifest.source.bytes:
+        raise EvalFault(
+            "world_in_the_way",
+            f"the {profile} world of {video.video_id} was made from another file",
+            hint="give another `store`, or build it again: videoworld build FILE --force",
+        )
     return manifest.world_hash if manifest.complete else None
 
 
@@ -93,6 +110,8 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
 
     if video is None or not video.is_there or not is_name(video.video_id):
         return False
+    if video.text is not None:
+        return True
     return profile != "oracle" or video.path is None or truth_path(video.path).is_file()
 
 
@@ -101,19 +120,26 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
 
     Raises:
         MediaFault, StoreFault, BackendFault: as building names them.
+        EvalFault: subtitles of the dataset that cannot be read.
     """
+    from world_api.listening import Listening
     from world_api.options import BuildOptions
     from world_api.profiles import build_world
 
-    if video.path is None:
+    if video.text is not None:
+        write_text_world(store_for(store, profile), video.video_id, video.text)
+    elif video.path is None:
         raise StoreFault(
             "no_such_video", f"the video {video.video_id} is not there", hint="give the dataset's `videos`"
         )
-    build_world(
-        video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
-        options=BuildOptions(profile=profile, waits=True),
-    )  # fmt: skip
-    found = hash_of(store, profile, video.video_id)
+    else:
+        subtitles = subtitles_to_build_with(video, store / _SUBTITLES)
+        listening = Listening() if subtitles is None else Listening(subtitles=str(subtitles))
+        build_world(
+            video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
+            options=BuildOptions(profile=profile, listening=listening, waits=True),
+        )  # fmt: skip
+    found = hash_of(store, profile, video)
     if found is None:
         raise StoreFault("no_such_world", f"the world of {video.video_id} was not finished", hint="build it again")
     return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count as counting
+from itertools import islice
 
 from eval.datasets.items import Item
 from eval.sandbox.asking.drafts import Asker, Draft
@@ -21,6 +24,8 @@ from tool_induction.domains.loading import load_domain
 CHINESE_SHARE = 0.25
 #: Questions of a domain: so many for any film, and one more for so many seconds, up to the most.
 _AT_LEAST, _SECONDS_EACH, _MOST = 10, 60.0, 40
+#: Of these no type of question has more than its share; a few are always allowed.
+_SHARE, _FEW = 0.2, 2
 
 
 def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: int | None = None) -> tuple[Item, ...]:
@@ -42,31 +47,36 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Questions of the types in turn, each subject and text once."""
-    chance, deck = ask.chance, Deck(ask.chance)
+    """Questions of the types in turn, no text twice, and of no type more than its share."""
+    deck, texts = Deck(ask.chance), set[str]()
     languages: tuple[Wording, Wording] = (English(ask.known.facts), Chinese(ask.known.facts))
-    left = [iter(queue) for queue in queues if queue]
-    chance.shuffle(left)
+    most = max(_FEW, math.ceil(wanted * _SHARE))
+    left = [islice(_items(ask, queue, languages, deck, texts), most) for queue in queues if queue]
+    ask.chance.shuffle(left)
     found: list[Item] = []
-    texts: set[str] = set()
     while left and len(found) < wanted:
         for queue in list(left):
-            item = next(_items(ask, queue, languages, deck, texts, len(found)), None)
+            item = next(queue, None)
             if item is None:
                 left.remove(queue)
             elif len(found) < wanted:
-                found.append(item)
-                texts.add(item.question.text)
+                found.append(replace(item, id=_id(item, len(found) + 1)))
     return found
 
 
 def _items(
-    ask: Asker, queue: Iterator[Draft], languages: tuple[Wording, Wording], deck: Deck, texts: set[str], number: int
+    ask: Asker, queue: Sequence[Draft], languages: tuple[Wording, Wording], deck: Deck, texts: set[str]
 ) -> Iterator[Item]:
     for draft in queue:
         said, language = _said(ask, draft, languages, deck)
         if said is not None and said.question.text not in texts:
-            yield _item(ask, draft, said, language, number)
+            texts.add(said.question.text)
+            yield _item(ask, draft, said, language)
+
+
+def _id(item: Item, number: int) -> str:
+    """By film, domain and number: ``sandbox-test-0007.A03.event_time``."""
+    return f"{item.video_id}.{(item.domain or '')[:1]}{number:02d}.{item.labels['type']}"
 
 
 def _said(ask: Asker, draft: Draft, languages: tuple[Wording, Wording], deck: Deck) -> tuple[Worded | None, str]:
@@ -83,11 +93,11 @@ def _said(ask: Asker, draft: Draft, languages: tuple[Wording, Wording], deck: De
         return None, "en"
 
 
-def _item(ask: Asker, draft: Draft, said: Worded, language: str, number: int) -> Item:
+def _item(ask: Asker, draft: Draft, said: Worded, language: str) -> Item:
     facts = ask.known.facts
     kind = draft.template.id.partition("/")[0]
     return Item(
-        id=f"{facts.film}.{ask.domain.name[0]}{number + 1:02d}.{kind}",
+        id=facts.film,
         video_id=facts.film,
         question=said.question,
         answer=said.answer,

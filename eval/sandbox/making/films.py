@@ -74,10 +74,8 @@ def make_film(
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it is there; returns its facts, and whether it was made now.
 
-    Its lines are spoken by ``voices``; without them they are tones, and the film is the same file on every machine.
-
-    Memory does not grow with the film but for its script (some megabytes an hour). A film that was begun and not ended is
-    made again.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory does not grow with the film but for its script
+    (two megabytes an hour). A film that was begun and not ended is made again.
 
     Raises:
         EvalFault: ``another_film`` (one of this id but another length or version is there), ``bad_facts``.
@@ -92,7 +90,7 @@ def make_film(
             if found is not None:
                 return found, False
             story = tell(seed, minutes, split=split)
-            _write(story, folder, files, seed=seed, voices=voices, progress=progress)
+            _make(folder, files, story, voices=voices, progress=progress)
             return story.facts, True
     except OSError as error:
         raise not_writable(folder, error) from error
@@ -114,9 +112,7 @@ def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
     return facts
 
 
-def _write(
-    story: Story, folder: Path, files: FilmFiles, *, seed: int, voices: SpokenLines | None, progress: Progress
-) -> None:
+def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines | None, progress: Progress) -> None:
     work = work_folder(folder) / files.video.stem
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -128,7 +124,7 @@ def _write(
     write_mp4(
         unfinished.video,
         _pictures(film, spool, progress),
-        _sound(film, seed, voices),
+        _sound(film, story.facts.seed, voices),
         lines,
         frame_rate=film.frame_rate,
         title=film.title,

@@ -10,6 +10,7 @@ from typing import Any
 from eval.datasets.items import Item
 from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.datasets.records import SCHEMA_VERSION, item_record
+from eval.sandbox.asking.protocol import PROTOCOL
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically
 from world_api.world.disk.hashing import hash_bytes
@@ -28,7 +29,7 @@ def add_questions(folder: Path, video: Path, video_id: str, items: Sequence[Item
         StoreFault: ``store_not_writable``.
     """
     with alone(work, hash_bytes(DATASET_FILE.encode())):
-        name, protocol = NAME, {}
+        name, protocol = NAME, dict(PROTOCOL)
         videos: dict[str, Any] = {}
         kept: list[Item] = []
         if (folder / DATASET_FILE).is_file():

@@ -103,7 +103,11 @@ class Habit:
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Everything a story has to play with; ``opening_minute`` is what the clocks show at first, in minutes of the day."""
+    """Everything a story has to play with.
+
+    ``opening_minute`` is what the clocks show at first, in minutes of the day; ``between`` the seconds from one action to the
+    next, and ``busy`` how many small things somebody does at most: films have a pace of their own.
+    """
 
     theme: str  #: a key of ``THEMES``
     players: tuple[Player, ...]
@@ -112,6 +116,8 @@ class Cast:
     rules: tuple[Rule, ...]
     habits: tuple[Habit, ...]
     opening_minute: int
+    between: float
+    busy: int
 
     def person(self, person_id: str) -> Person:
         """Somebody by id."""
@@ -142,6 +148,8 @@ def cast_story(seed: int, minutes: float) -> Cast:
         rules=rules,
         habits=_habits(chance, players, locations),
         opening_minute=chance.randrange(7 * 60, 10 * 60, 5),
+        between=chance.choice((0.2, 0.3, 0.5, 0.8, 1.2)),
+        busy=chance.randint(1, 5),
     )
 
 

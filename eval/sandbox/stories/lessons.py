@@ -6,7 +6,7 @@ from eval.sandbox.facts import Event
 from eval.sandbox.stories.casting import Rule
 from eval.sandbox.stories.director import Director
 
-_AT_ONCE = 0.5  #: seconds from coming in to waving
+_AT_ONCE = 1.5  #: seconds from coming in to waving
 _ENOUGH = 2  #: moments from which something can be learned
 
 

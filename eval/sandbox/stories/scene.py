@@ -207,7 +207,7 @@ class Scene(Stage):
         facing = self._towards(player, to)
         self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
         self._part(player).busy = end
-        self.now = on_frame(end + 0.3)
+        self.now = on_frame(end + self.cast.between)
         return event
 
     def pause(self, seconds: float) -> None:

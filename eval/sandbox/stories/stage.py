@@ -23,7 +23,6 @@ _SECONDS: dict[GestureKind, float] = {
     "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
     "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
 }  # fmt: skip
-_BETWEEN = 0.3  #: seconds from one action to the next
 _TAIL = 0.7  #: seconds after the last action
 _TOLD = 5  #: events that a shot's caption tells
 
@@ -139,7 +138,7 @@ class Stage:
         """When the next action of somebody begins, reaches its middle and ends; what follows waits for it."""
         begin = on_frame(max(self.now, self._part(player).busy))
         end = on_frame(begin + _SECONDS[kind])
-        self.now = on_frame(end + _BETWEEN)
+        self.now = on_frame(end + self.cast.between)
         return begin, on_frame((begin + end) / 2), end
 
     # -- places

@@ -15,7 +15,7 @@ from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
 from eval.sandbox.stories.lessons import learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import moment, nothing, relieved, uncovered
+from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
 from eval.sandbox.stories.scene import Scene
@@ -27,6 +27,7 @@ SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 _CARD = 3.0  #: seconds of a card
 _CHAPTER = 600.0  #: seconds of film after which a card tells the time
 _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
+_LONG = 7.0  #: seconds of an empty room that are filled with something
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
 _TRIES = 12
@@ -130,6 +131,7 @@ class _Telling:
             self._next_chapter += _CHAPTER
             self._card("LATER", "the same day")
         plot, wanted = self._due() or self._choose()
+        self._fill(wanted.room)
         self._end_scene(longer=self._wait(wanted.room))
         self._scene, following = director.play(plot, wanted)
         if following is not None:
@@ -143,6 +145,15 @@ class _Telling:
             self._director.time = on_frame(self._scene.start + shot.duration)
             self._left_at[self._scene.location.id] = self._director.time
             self._scene = None
+
+    def _fill(self, room: str) -> None:
+        """Let somebody come by in the last scene, where it has to wait for a room for long."""
+        for _ in range(_TRIES):
+            if self._scene is None or not _LONG < self._wait(room) < math.inf:
+                return
+            if not come_by(self._director, self._scene):
+                return
+            self._director.time = on_frame(self._scene.start + self._scene.length)
 
     def _wait(self, room: str) -> float:
         """Seconds by which the last scene must last longer for a room to come next; infinite where it cannot."""

@@ -130,13 +130,20 @@ def test_an_endpoint_that_refuses_the_key_ends_with_its_name(ask: Ask, chat_serv
         (("made", "when?", "--system", "magic"), "unknown_system"),
         (("made", "when?", "--tools", "nothing"), "no_such_library"),
         (("made", "when?", "--session", "../x"), "bad_session_name"),
-        (("nothing.mp4", "when?"), ""),
+        (("nothing.mp4", "when?"), "no_such_file"),
     ],
 )
 def test_what_cannot_be_asked_is_named(ask: Ask, arguments: tuple[str, ...], code: str) -> None:
     outcome = ask(*arguments, "--json")
     assert outcome.status == 1
     assert json.loads(outcome.out)["error"]["code"].startswith(code)
+
+
+def test_money_without_a_price_is_refused_before_a_world_is_built(ask: Ask, tmp_path: Path) -> None:
+    film = tmp_path / "film.mp4"
+    film.write_bytes(b"no film at all")
+    outcome = ask(str(film), "when?", "--model", "rule-based", "--money", "1", "--json")
+    assert json.loads(outcome.out)["error"]["code"] == "no_price"
 
 
 def test_wrong_usage_ends_with_status_2(ask: Ask) -> None:

@@ -167,7 +167,7 @@ def test_habits_are_always_kept(stories: list[Story]) -> None:
                 if fact.values["habit"].startswith("wave"):
                     entered = [event.end for event in own if event.kind == "enters"]
                     waved = [event.start for event in own if event.kind == "waves"]
-                    assert all(any(0 <= wave - end < 0.5 for wave in waved) for end in entered)
+                    assert all(any(0 <= wave - end < 1.5 for wave in waved) for end in entered)
                     assert len(fact.spans) == len(entered)
                 else:
                     seats = {event.target for event in own if event.kind == "sits"}

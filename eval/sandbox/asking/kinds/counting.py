@@ -20,6 +20,7 @@ _SHORTEST = 2.0  #: seconds
 #: A larger number is asked of nobody: people would not count it either.
 MOST_COUNTED = 12
 _MOST_SPANS = 20
+_OFTEN = 2
 
 
 def distinct_count(ask: Asker) -> Iterator[Draft]:
@@ -65,16 +66,20 @@ def _things(ask: Asker, template: Template) -> Iterator[Draft]:
 
 
 def occurrence_count(ask: Asker) -> Iterator[Draft]:
-    """How often somebody does something: also what others do and this person never does."""
+    """How often somebody does something: also what others do and this person never does.
+
+    Only what somebody does more than once is asked about: of the rest the words would say that it is once or never.
+    """
+    phrases = {item.verb_phrase: item for item in ask.known.deeds}
     for template in ask.templates("occurrence_count"):
-        phrases = {item.verb_phrase: item for item in ask.known.deeds}
-        for person in ask.known.people:
-            for phrase in ask.some(phrases, ask.most // 4 + 1):
-                times = _times(ask, person, phrase)
-                if times is not None and len(times) <= MOST_COUNTED:
-                    event = times[0] if times else phrases[phrase]
+        for phrase, event in ask.some(phrases.items()):
+            times = {person: _times(ask, person, phrase) for person in ask.known.people}
+            if max((len(found) for found in times.values() if found is not None), default=0) < _OFTEN:
+                continue
+            for person, found in times.items():
+                if found is not None and len(found) <= MOST_COUNTED:
                     slots = {**named(person), "action": parts.deed(event)}
-                    yield count(template, len(times), slots, _cut(times))
+                    yield count(template, len(found), slots, _cut(found))
 
 
 def _times(ask: Asker, person: Person, phrase: str) -> list[Event] | None:

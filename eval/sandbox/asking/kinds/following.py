@@ -8,7 +8,7 @@ from eval.sandbox.asking.drafts import Asker, Draft, choice
 from eval.sandbox.asking.kinds.alike import alike, as_rare
 from eval.sandbox.asking.kinds.causing import other_states, put_there, where
 from eval.sandbox.asking.kinds.locating import named
-from eval.sandbox.asking.known import is_with_person, span_of
+from eval.sandbox.asking.known import does_so, is_with_person, span_of
 from eval.sandbox.asking.phrases import Say, parts
 from eval.sandbox.facts import Event, Person, Relation, Thing
 from tool_induction.domains.domain import Template
@@ -132,13 +132,12 @@ def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
         if not later:
             continue
         right = later[0]
-        phrases = {item.verb_phrase for item in later}
         earlier = [item for item in ask.known.deeds_of(event.actor) if item.end <= event.start]
         others = [item for item in ask.known.deeds if item.kind == right.kind and item.actor != event.actor]
         pool = [
             item
             for item in [*earlier, *ask.some(others)]
-            if item.verb_phrase not in phrases and item.other != event.actor
+            if item.other != event.actor and not any(does_so(one, item.verb_phrase) for one in later)
         ]
         wrong = alike(right, as_rare(ask, right, pool), [event], parts.deed)
         spans = [span_of(event), span_of(right)]

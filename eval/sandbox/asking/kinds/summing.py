@@ -6,6 +6,7 @@ Options are rows of events of one form and one length; the wrong ones happen in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
 from eval.sandbox.asking.kinds.alike import as_rare
@@ -121,8 +122,8 @@ def _deeds(row: Sequence[Event]) -> Say:
 def comparison(ask: Asker) -> Iterator[Draft]:
     """What one does and the other never does, or what both do."""
     for template in ask.templates("comparison"):
-        for _ in range(ask.most // 2):
-            one, other = ask.some(ask.known.people, 2)
+        pairs = list(permutations(ask.known.people, 2))
+        for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
             slots = {"person": parts.person(one), "other_person": parts.person(other)}
             if "differ" in template.en:
                 yield from _difference(ask, template, slots, one, other)

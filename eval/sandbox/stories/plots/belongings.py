@@ -10,6 +10,7 @@ from eval.sandbox.stories.plots.moves import (
     go_or_stay,
     greet,
     lay_down,
+    remark,
     settle,
     where_is,
     where_words,
@@ -55,6 +56,7 @@ def errand(director: Director) -> Plot:
         scene.enter(bringer)
         greet(scene, bringer)
         taken = scene.pick_up(bringer, thing)
+        remark(scene, bringer, thing)
         reason = f"{asker.person.description} asked for {thing.thing.name}"
         director.chronicle.brings_about(asked, taken, reason)
         scene.leave(bringer)
@@ -169,6 +171,7 @@ def lent(director: Director) -> Plot:
         scene = yield Wanted(room=first)
         bring_in(scene, one)
         scene.pick_up(one, thing)
+        remark(scene, one, thing)
         bring_in(scene, two)
         asked = scene.say(
             two, chance.choice(("May I have {0}, {1}?", "{1}, can I borrow {0}?")).format(name, one.person.name), one

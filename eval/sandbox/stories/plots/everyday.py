@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, lay_down, settle
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, lay_down, remark, settle
 from eval.sandbox.stories.scene import Scene
 
 _TALK = (
@@ -23,23 +23,36 @@ _CHATS = (
 )
 
 
-def moment(director: Director, *, avoid: str = "") -> Plot:
-    """One scene: somebody comes or is there, and does one to four small things."""
+def moment(director: Director) -> Plot:
+    """One scene: one or two people come and do some small things."""
     chance = director.chance
-    people = director.free_people(1)
-    if not people:
+    people = director.free_people(chance.choice((1, 2, 2))) or director.free_people(1)
+    room = director.room(sought=len(people))
+    if not people or room is None:
         return
-    player = people[0]
-    room = director.room_of(player) or director.room(without=(avoid,), sought=1)
-    if not room or room == avoid:
-        return
-    with director.engaged(player):
+    with director.engaged(*people):
         scene = yield Wanted(room=room)
-        bring_in(scene, player)
-        greet(scene, player)
-        for act in chance.sample(_ACTS, chance.randint(1, 3)):
-            act(director, scene, player)
-        go_or_stay(scene, player)
+        for player in people:
+            bring_in(scene, player)
+            greet(scene, player)
+        acts = chance.sample(_ACTS, chance.randint(1, director.cast.busy))
+        for act in acts:
+            act(director, scene, chance.choice(people))
+        if len(people) > 1 and _talk not in acts and chance.random() < 0.6:
+            _talk(director, scene, people[0])
+        for player in people:
+            go_or_stay(scene, player)
+
+
+def come_by(director: Director, scene: Scene) -> bool:
+    """Somebody comes into a scene that is going on, does a small thing and goes; False where nobody is free."""
+    people = director.free_people(1)
+    for player in people:
+        with director.engaged(player):
+            bring_in(scene, player)
+            scene.chance.choice(_ACTS)(director, scene, player)
+            scene.leave(player)
+    return bool(people)
 
 
 def nothing(room: str) -> Plot:
@@ -101,6 +114,7 @@ def _handle(director: Director, scene: Scene, player: Player) -> None:
         return
     thing = things[0]
     scene.pick_up(player, thing)
+    remark(scene, player, thing)
     if thing.thing.category == "cup":
         for _ in range(scene.chance.randint(1, 3)):
             scene.drink(player)
@@ -112,6 +126,8 @@ def _carry(director: Director, scene: Scene, player: Player) -> None:
     things = _things_here(director, scene)
     if things and scene.state(player).holds is None:
         scene.pick_up(player, things[0])
+        if scene.chance.random() < 0.5:
+            scene.say(player, f"I will take {things[0].thing.name} with me.")
 
 
 def _look_into(director: Director, scene: Scene, player: Player) -> None:

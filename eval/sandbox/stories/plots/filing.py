@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from eval.sandbox.stories.casting import Article, Player, Rule
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, settle, where_is
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, remark, settle, where_is
 from eval.sandbox.stories.scene import Scene
 
-_SAYING = 0.35  #: how often the rule is spoken out loud
+_SAYING = 0.45  #: how often the rule is spoken out loud
 _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
@@ -39,6 +39,7 @@ def filed(director: Director) -> Plot:
         scene = yield Wanted(room=room)
         bring_in(scene, player)
         scene.pick_up(player, thing)
+        remark(scene, player, thing)
         if room == rule.room:
             _file(scene, player, thing, rule)
             go_or_stay(scene, player)

@@ -18,7 +18,7 @@ def bring_in(scene: Scene, player: Player) -> Event | None:
 def greet(scene: Scene, player: Player) -> None:
     """Somebody may greet who else is here."""
     others = scene.others(player)
-    if not others or scene.chance.random() < 0.4:
+    if not others or scene.chance.random() < 0.3:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:
@@ -26,6 +26,18 @@ def greet(scene: Scene, player: Player) -> None:
     else:
         word = scene.chance.choice(("Hello", "Good to see you", "There you are", "Hi"))
         scene.say(player, f"{word}, {other.person.name}.", other)
+
+
+_REMARKS = (
+    "There is {0}.", "So this is {0}.", "{0}, at last.", "Whose is {0}?", "Here we have {0}.", "{0}, always {0}.",
+)  # fmt: skip
+
+
+def remark(scene: Scene, player: Player, article: Article) -> None:
+    """Somebody may say something about a thing."""
+    if scene.chance.random() < 0.45:
+        words = scene.chance.choice(_REMARKS).format(article.thing.name)
+        scene.say(player, words[0].upper() + words[1:])
 
 
 def go_or_stay(scene: Scene, player: Player, *, waits: bool = True) -> None:

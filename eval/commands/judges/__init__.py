@@ -1,0 +1,1 @@
+"""``videoworld eval`` about the judge of open answers: labels for it, and how far it agrees with them."""

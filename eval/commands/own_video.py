@@ -1,0 +1,133 @@
+"""``videoworld compare``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from controller.commands.options import (
+    CallsOption,
+    ExposureOption,
+    ModelOption,
+    MoneyOption,
+    PricesOption,
+    RoundsOption,
+    SecondsOption,
+    TokensOption,
+    WireOption,
+)
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
+
+if TYPE_CHECKING:
+    from eval.report.own.comparing import Compared
+
+_USUAL_LIBRARY = "hand_A"
+_ROUNDS, _CALLS, _TOKENS, _SECONDS = 12, 40, 200_000, 600.0
+
+app = command_app()
+
+
+@app.command(
+    cls=under_headings(
+        {
+            "Systems": ("tools", "exposure", "seeds"),
+            "Model": ("model", "wire", "prices", "judge"),
+            "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
+        }
+    )
+)
+def compare(
+    video: Annotated[Path, typer.Argument(metavar="VIDEO", help="Your video.")],
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS.jsonl", help="Your questions, one JSON object a line; `question` is all that is needed."
+        ),
+    ],
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
+    ] = None,
+    exposure: ExposureOption = None,
+    seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
+    model: ModelOption = None,
+    wire: WireOption = "auto",
+    prices: PricesOption = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
+    ] = None,
+    rounds: RoundsOption = _ROUNDS,
+    calls: CallsOption = _CALLS,
+    max_tokens: TokensOption = _TOKENS,
+    seconds: SecondsOption = _SECONDS,
+    money: MoneyOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask your questions about your video twice: with the sixteen operations alone, and with a tool library beside them.
+
+    Answers that you know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
+    """
+    from eval.report.own.comparing import OwnComparison, compare_own
+    from eval.runs.running.showing import shown
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+
+    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
+    wanted = OwnComparison(
+        video=video,
+        questions=questions,
+        out=out if out is not None else Path("comparisons") / video.stem,
+        store=store,
+        libraries=tools or [_USUAL_LIBRARY],
+        model=model or "rule-based",
+        wire=wire,
+        exposure=exposure,
+        seeds=seeds or [1],
+        judge=judge,
+        prices=prices,
+        budget=budget | ({} if money is None else {"money": money}),
+    )
+    clock = SystemClock()
+    with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
+        compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
+    show(_record(compared), as_json=as_json, text=lambda: _text(compared))
+    _leave(compared, as_json=as_json)
+
+
+def _record(compared: Compared) -> dict[str, Any]:
+    from eval.commands.reporting import record_of
+
+    written = compared.written
+    return compared.outcome.record() | {"report": None if written is None else record_of(written)}
+
+
+def _text(compared: Compared) -> str:
+    from eval.commands.reporting import text_of
+    from eval.runs.running.showing import line_of
+
+    told = line_of(compared.outcome.tally)
+    return (
+        f"{told}\nnot finished: run the same command again"
+        if compared.written is None
+        else f"{told}\n{text_of(compared.written)}"
+    )
+
+
+def _leave(compared: Compared, *, as_json: bool) -> None:
+    """End with the status of how it ended."""
+    ended = compared.outcome.ended
+    if ended.interrupted:
+        raise KeyboardInterrupt
+    if ended.fault is not None:
+        if as_json:
+            raise typer.Exit(1)  # the record tells it
+        raise ended.fault

@@ -1,0 +1,145 @@
+"""Flat against hierarchical on one's own video: a configuration is written, and run, scored and reported like any other.
+
+::
+
+    OUT/questions/       the questions, as a dataset
+    OUT/config.yaml      the configuration
+    OUT/run/             the run; it goes on where it stopped
+    OUT/report.html      the page
+    OUT/tables/, frames/ beside it
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.datasets.items import Item
+from eval.datasets.records import SCHEMA_VERSION, item_record
+from eval.report.own.questions import own_questions
+from eval.report.writing import Choices, Written, write_report
+from eval.runs.running.experiment import Outcome, given, run_experiment
+from eval.runs.scoring import score_run
+from eval.scoring.judging.choosing import judge_of
+from world_api.core.canonical import json_line
+from world_api.core.faults import EvalFault
+from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.ports import Clock
+from world_api.world.disk.files import write_atomically
+
+if TYPE_CHECKING:
+    from eval.runs.running.showing import Shown
+    from world_api.build.builder import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnComparison:
+    """What is compared: a video, questions, and how they are asked. ``budget`` holds the limits that are not the usual ones."""
+
+    video: Path
+    questions: Path
+    out: Path
+    store: Path
+    libraries: Sequence[str]
+    model: str = "rule-based"
+    wire: str = "auto"
+    exposure: str | None = None
+    world: str = "classical"
+    seeds: Sequence[int] = (1,)
+    judge: str | None = None
+    prices: Path | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def video_id(self) -> str:
+        """The id of the video's world."""
+        return video_id_from_file_name(self.video.stem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """How the asking stands, and the page where all was asked."""
+
+    outcome: Outcome
+    written: Written | None
+
+
+def compare_own(
+    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: Shown, building: Progress
+) -> Compared:
+    """Ask, score, write the page; what was asked before is kept.
+
+    Raises:
+        EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
+        VideoWorldError: as building the world names it.
+    """
+    config = write_configuration(wanted)
+    outcome = run_experiment(
+        given(config, out=wanted.out / "run"), clock=clock, environment=environment, shown=shown, building=building
+    )
+    if not outcome.complete:
+        return Compared(outcome=outcome, written=None)
+    judge = judge_of(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
+    score_run(outcome.folder, judge=judge)
+    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
+    return Compared(outcome=outcome, written=written)
+
+
+def write_configuration(wanted: OwnComparison) -> Path:
+    """Write the questions as a dataset, and the configuration; its path.
+
+    Raises:
+        EvalFault: ``no_such_video``; as ``own_questions``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    if not wanted.video.is_file():
+        raise EvalFault("no_such_video", f"there is no video {str(wanted.video)[:200]}", hint="give a video file")
+    items = own_questions(wanted.questions, wanted.video_id)
+    folder = wanted.out / "questions"
+    _write_dataset(folder, wanted, items)
+    path = wanted.out / "config.yaml"
+    # JSON is YAML, and needs no care for what a name may hold.
+    write_atomically(path, (json.dumps(_document(wanted, folder), indent=1, ensure_ascii=False) + "\n").encode())
+    return path
+
+
+def _write_dataset(folder: Path, wanted: OwnComparison, items: Sequence[Item]) -> None:
+    lines = "".join(json_line(item_record(item)) + "\n" for item in items)
+    write_atomically(folder / "questions.jsonl", lines.encode())
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "name": "own",
+        "questions": "questions.jsonl",
+        "videos": {wanted.video_id: {"file": wanted.video.name}},
+    }
+    write_atomically(folder / "dataset.json", (json_line(record) + "\n").encode())
+
+
+def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
+    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries)}
+    document: dict[str, Any] = {
+        "schema_version": 1,
+        "name": f"{wanted.video_id}-flat-against-hier"[:64],
+        "model": wanted.model,
+        "wire": wanted.wire,
+        "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
+        "libraries": [_library(name) for name in wanted.libraries],
+        "arms": ["flat", hier | ({} if wanted.exposure is None else {"exposure": wanted.exposure})],
+        "worlds": [wanted.world],
+        "seeds": list(wanted.seeds),
+        "budgets": {"usual": dict(wanted.budget)},
+        "store": str(wanted.store.resolve()),
+    }
+    if wanted.prices is not None:
+        document["prices"] = str(wanted.prices.resolve())
+    if wanted.judge is not None:
+        document["judge"] = wanted.judge
+    return document
+
+
+def _library(name: str) -> str:
+    """A library's name as it is; a folder by its whole path, since the configuration lies elsewhere."""
+    return str(Path(name).resolve()) if Path(name).is_dir() else name

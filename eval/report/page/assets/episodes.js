@@ -1,0 +1,223 @@
+/* One episode, as a trajectory that can be read. */
+
+async function showEpisode(at) {
+  const place = byId("episode");
+  const item = index.items[index.item[at]];
+  const stored = index.place[at];
+  let record = null;
+  if (stored !== null) {
+    const [episodes, moments] = await Promise.all([block(`e${stored[0]}`), block(`m${stored[0]}`)]);
+    record = { ...episodes[stored[1]], frames: moments[stored[1]] };
+  }
+  if (chosen.open !== String(at)) return; /* another one was opened meanwhile */
+  place.replaceChildren(
+    make("p", { class: "back" }, make("button", { type: "button", class: "quiet", id: "close-episode" }, "← Back to the list")),
+    make("h2", null, markOf(at), " ", item.question),
+    siblingsOf(at),
+    ...question(item),
+    outcome(at, item, record),
+    record === null ? make("p", { class: "note" }, absence(at)) : "",
+    ...(record === null ? [] : [timeline(item, record), frames(item, record), setup(record, at), ...record.rounds.map((one) => round(one, record)), cost(record), source(at)]),
+  );
+  place.hidden = false;
+}
+
+function absence(at) {
+  const reason = valueOf("outcome", at);
+  return index.episode[at] === null ? `There is no episode: ${reason}.` : `Its episode cannot be read (${reason}).`;
+}
+
+function siblingsOf(at) {
+  const same = index.item.map((item, place) => [item, place]).filter(([item]) => item === index.item[at]).map(([, place]) => place);
+  if (same.length < 2) return "";
+  const varying = ["arm", "world", "budget", "seed"].filter((name) => new Set(same.map((place) => valueOf(name, place))).size > 1);
+  const links = same.map((place) =>
+    make("button", { type: "button", class: "chip", "data-sample": place, "aria-current": place === at ? "true" : null },
+      markOf(place), " ", varying.map((name) => (name === "seed" ? `seed ${valueOf(name, place)}` : valueOf(name, place) ?? "–")).join(" · ")));
+  const shown = make("div", { class: "chips" }, links);
+  return same.length <= 8 ? make("div", { class: "siblings" }, make("h3", null, "The same question"), shown)
+    : make("details", { class: "siblings" }, make("summary", null, `The same question in ${same.length} samples`), shown);
+}
+
+function question(item) {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const about = [item.kind, `video ${item.video}`, item.as_of === null ? "" : `as of ${clock(item.as_of)}`].filter(Boolean).join(" · ");
+  const parts = [make("p", { class: "where" }, about)];
+  if (item.options.length) parts.push(make("ol", { class: "options" }, item.options.map((text, place) => make("li", null, `${letters[place]}. ${text}`))));
+  return parts;
+}
+
+function outcome(at, item, record) {
+  const facts = [
+    ["Answer", record?.answer ?? index.answer[at] ?? make("em", null, "none")],
+    ["Reference", item.reference ?? make("em", null, "none given")],
+    ["Score", index.mark[at] === 2 ? "not scored" : [`${index.score[at]}`, scorer(at)]],
+    ["Ended", [valueOf("outcome", at), record?.fault ? ` — ${record.fault[1]}` : ""]],
+    ["Work", `${plural(index.rounds[at], "round")}, ${plural(index.calls[at], "call")}, ${plural(index.inner[at], "operation")} inside tools, ${plural(index.tokens[at], "token")}`],
+  ];
+  if (record !== null && Object.keys(record.slips).length) facts.push(["Slips", Object.entries(record.slips).map(([name, number]) => `${name} ×${number}`).join(", ")]);
+  if (record?.watermark) facts.push(["Note", make("strong", { class: "stamp" }, record.watermark)]);
+  return list(facts);
+}
+
+function scorer(at) {
+  const told = Object.entries(index.details[at]).map(([name, value]) => `${name} ${value}`);
+  return told.length ? make("span", { class: "soft" }, ` (${told.join(", ")})`) : "";
+}
+
+const list = (facts) => make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
+
+/* Where in the video: what is known to show the answer, what the answer rests on, what was looked at. */
+function timeline(item, record) {
+  const seen = record.frames.filter((one) => one.why === "seen").map((one) => [one.time, one.time]);
+  const lanes = [["reference", item.spans], ["cited", record.spans], ["seen", seen]].filter(([, spans]) => spans.length);
+  if (!lanes.length) return "";
+  const end = Math.max(record.duration || 0, ...lanes.flatMap(([, spans]) => spans.map((span) => span[1])), 1);
+  const high = 20 * lanes.length + 22;
+  const parts = lanes.flatMap(([name, spans], row) => {
+    const label = draw("text", { x: 0, y: 20 * row + 14, class: "label" }, name);
+    const bars = spans.map(([start, stop]) => {
+      const title = draw("title", {}, start === stop ? `${name} ${clock(start)}` : `${name} ${clock(start)}-${clock(stop)}`);
+      return draw("rect", { x: 80 + (700 * start) / end, y: 20 * row + 4, width: Math.max(2, (700 * (stop - start)) / end), height: 12, rx: 2, class: `lane ${name}` }, title);
+    });
+    return [draw("line", { x1: 80, x2: 780, y1: 20 * row + 10, y2: 20 * row + 10, class: "grid" }), label, ...bars];
+  });
+  const scale = [0, 0.5, 1].map((share) => draw("text", { x: 80 + 700 * share, y: high - 5, class: "tick", "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" }, clock(end * share)));
+  return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 784 ${high}`, width: 784, height: high, role: "img", "aria-label": "Stretches of the video" }, ...parts, ...scale));
+}
+
+function frames(item, record) {
+  const told = make("h3", null, "Evidence");
+  const spans = record.spans.map(([start, stop, tools]) =>
+    make("li", null, `${clock(start)}–${clock(stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
+  const shown = together(record.frames.filter((one) => one.frame !== null));
+  const pictures = shown.map((one) => picture(one));
+  const missing = record.frames.filter((one) => one.frame === null).length;
+  const why = index.absent[item.video] ?? (index.crowded ? "the page holds only so many" : "none was kept");
+  return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no stretch."),
+    pictures.length ? make("div", { class: "frames" }, pictures) : "",
+    missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${why}.`) : "");
+}
+
+/* One picture for all moments that it shows. */
+function together(moments) {
+  const found = new Map();
+  for (const one of moments) {
+    const known = found.get(one.frame);
+    if (known === undefined) found.set(one.frame, { ...one, why: [one.why] });
+    else {
+      if (!known.why.includes(one.why)) known.why.push(one.why);
+      if (!known.boxes.length) known.boxes = one.boxes;
+    }
+  }
+  return [...found.values()];
+}
+
+const WHY = { cited: "cited", reference: "in the reference", seen: "seen by a tool" };
+function picture(one) {
+  const [video, time, width, height, from] = index.frames[one.frame];
+  const image = make("img", { alt: `${video} at ${clock(time)}`, loading: "lazy" });
+  image.src = `data:image/jpeg;base64,${byId(`f${one.frame}`).textContent}`;
+  const boxes = one.boxes.map(([x1, y1, x2, y2, label]) => {
+    const title = draw("title", {}, label);
+    return draw("rect", { x: x1, y: y1, width: Math.max(1, x2 - x1), height: Math.max(1, y2 - y1), class: "box" }, title);
+  });
+  const over = boxes.length ? draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "over", "aria-hidden": "true" }, ...boxes) : "";
+  const labels = [...new Set(one.boxes.map((box) => box[4]).filter(Boolean))].join(", ");
+  const words = [clock(time), one.why.map((why) => WHY[why]).join(", "), from === "key frame" ? "nearest key frame" : "", labels].filter(Boolean).join(" · ");
+  return make("figure", { class: "frame" }, make("button", { type: "button", class: "picture", title: "Enlarge" }, image, over), make("figcaption", null, words));
+}
+
+function setup(record, at) {
+  const facts = [
+    ["System", `${record.system} (${record.offered})`],
+    record.library ? ["Library", [record.library[0], " ", make("code", null, record.library[1].slice(0, 12))]] : null,
+    record.settings.length ? ["Settings", record.settings.map(([name, value]) => `${name} ${value}`).join(", ")] : null,
+    ["Model", [record.model, `, prompts in ${record.prompts[0]} `, make("code", null, record.prompts[1].slice(0, 12))]],
+    ["World", [valueOf("world", at), " ", make("code", null, record.world.slice(0, 12))]],
+    ["Budget", Object.entries(record.budget).map(([name, value]) => `${amount(value)} ${name}`).join(", ")],
+  ].filter(Boolean);
+  return make("details", { class: "setup" }, make("summary", null, "Set-up, prompts and tools"), list(facts),
+    later("What the model was told", record.told, told), later("Tools on offer", record.tools, declared));
+}
+
+/* What is unpacked when it is opened. */
+function later(words, number, show) {
+  if (number === null || number === undefined) return make("p", { class: "soft" }, `${words}: left out, since the page is large.`);
+  const place = make("div", null);
+  const node = make("details", { class: "later" }, make("summary", null, words), place);
+  node.addEventListener("toggle", async () => {
+    if (node.open && !place.hasChildNodes()) place.replaceChildren(show(await pooled(number)));
+  });
+  return node;
+}
+
+const json = (value) => make("pre", null, JSON.stringify(value, null, 1));
+const told = (messages) => make("div", null, messages.map((one) => make("div", null, make("h4", null, one.role), make("pre", null, typeof one.content === "string" ? one.content : JSON.stringify(one.content, null, 1)))));
+const declared = (tools) => make("dl", { class: "facts" }, tools.map(([name, about]) => make("div", null, make("dt", null, make("code", null, name)), make("dd", null, about))));
+
+function round(one, record) {
+  const [sent = 0, written = 0, cached = 0, estimated = 0] = one.tokens || [];
+  const about = one.number === 0 ? ["before the model was asked"] : [
+    `${estimated ? "~" : ""}${amount(sent)} tokens in${cached ? ` (${amount(cached)} cached)` : ""}, ${amount(written)} out`,
+    one.bare ? "no tools offered" : "", one.kept ? "kept from an earlier request" : "", one.folded ? plural(one.folded, "result") + " folded" : "",
+  ];
+  const calls = one.calls || [];
+  return make("section", { class: "round" },
+    make("h3", null, one.number === 0 ? "Given" : `Round ${one.number}`, make("span", { class: "where" }, about.filter(Boolean).join(" · "))),
+    one.thought ? make("blockquote", { class: "thought" }, one.thought) : "",
+    one.says ? make("blockquote", null, one.says) : "",
+    (one.problems || []).map((problem) => make("p", { class: "slip" }, `slip: ${problem}`)),
+    calls.length ? make("ul", { class: "calls" }, calls.map((call) => make("li", null, callOf(call, record)))) : "");
+}
+
+function callOf(call, record) {
+  const inside = call.inside || [];
+  return [
+    make("p", { class: "call" }, make("code", { class: "name" }, call.tool), make("code", { class: "given" }, `(${call.given || ""})`)),
+    (call.slips || []).map((slip) => make("p", { class: "slip" }, `slip: ${slip}`)),
+    inside.length ? make("details", { class: "inside", open: inside.length <= 12 }, make("summary", null, plural(inside.length + (call.more || 0), "operation") + " inside"), tree(inside), call.more ? make("p", { class: "soft" }, `and ${amount(call.more)} more`) : "") : "",
+    call.short ? make("p", { class: call.failed ? "came failed" : "came" }, `→ ${call.short}`) : call.tool === "submit_answer" ? make("p", { class: "came" }, "→ the answer above") : "",
+    call.made_of ? make("p", { class: "soft" }, `made of: ${call.made_of}`) : "",
+    call.spent ? make("p", { class: "soft" }, `spent: ${call.spent}`) : "",
+    call.arguments !== undefined ? later("Arguments", call.arguments, json) : "",
+    call.whole !== undefined ? later("Whole result", call.whole, json) : call.short ? make("p", { class: "soft" }, "The whole result was left out, since the page is large.") : "",
+  ];
+}
+
+/* Operations inside a tool: one hangs below the last of those whose results it was made from. */
+function tree(inside) {
+  const root = make("ul", { class: "tree" });
+  const nodes = new Map();
+  for (const [number, name, ended, size, given, from] of inside) {
+    const found = size === null ? "" : `${size} found`;
+    const came = ended === "ok" ? found || "done" : `${found} ${ended}`.trim();
+    const node = make("li", null, make("span", { class: "number" }, number ?? "–"), " ", make("code", { class: "name" }, name), " ", make("span", { class: ended === "ok" || ended === "cached" ? "came" : "came failed" }, came), given ? make("code", { class: "given" }, ` (${given})`) : "");
+    const parent = from.length ? nodes.get(Math.max(...from)) : undefined;
+    const depth = parent ? parent.depth + 1 : 0;
+    if (parent && depth < 6) {
+      if (!parent.list) { parent.list = make("ul", null); parent.node.append(parent.list); }
+      parent.list.append(node);
+    } else root.append(node);
+    if (number !== null) nodes.set(number, { node, list: null, depth });
+  }
+  return root;
+}
+
+function cost(record) {
+  const rows = [];
+  for (const way of ["logical", "physical"]) {
+    for (const [part, account] of Object.entries(record.cost[way])) {
+      if (!account.requests && part !== "total") continue;
+      const money = account.money === null ? "–" : `${account.money_is_least ? "at least " : ""}$${account.money.toFixed(4)}`;
+      rows.push(make("tr", null, [way, part, amount(account.requests), `${account.estimated ? "~" : ""}${amount(account.prompt)}`, amount(account.completion), money].map((cell, place) => make("td", { class: place > 1 ? "figure" : "" }, cell))));
+    }
+  }
+  const heads = ["", "", "requests", "tokens in", "tokens out", "money"].map((head, place) => make("th", { scope: "col", class: place > 1 ? "figure" : "" }, head));
+  return make("div", { class: "cost" }, make("h3", null, "Cost"), make("div", { class: "wide" }, make("table", null, make("thead", null, make("tr", null, heads)), make("tbody", null, rows))));
+}
+
+function source(at) {
+  const cell = index.cell.values[index.cell.codes[at]];
+  return make("p", { class: "soft" }, "In the run: ", make("code", null, `videoworld show RUN/episodes/${cell}/recordings/${index.episode[at]}.jsonl --full`));
+}

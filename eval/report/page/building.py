@@ -1,0 +1,143 @@
+"""From what is known of a run to one file of HTML.
+
+The page trusts nothing: every text is escaped by the template, data lies in blocks that hold no markup, scripts and styles are
+named by their hashes in the page's own policy, and nothing may be fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from markupsafe import Markup
+
+from eval.tables.table import Table
+
+_SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """A name with its values; ``is_code`` sets hashes and ids apart."""
+
+    name: str
+    values: Sequence[str]
+    is_code: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactGroup:
+    """Facts that belong together, and a sentence before them."""
+
+    title: str
+    facts: Sequence[Fact]
+    lead: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Drawings with what is said below them."""
+
+    drawings: Sequence[Markup]
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageColumn:
+    """The head of a column; ``place`` is a class: ``figure`` stands to the right."""
+
+    title: str
+    about: str
+    place: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCell:
+    """A cell in words; ``set`` numbers the samples behind it, None where there are none; ``why`` says why it is blank."""
+
+    text: str
+    interval: str
+    why: str
+    words: str
+    place: str
+    set: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A table with its figures."""
+
+    anchor: str
+    title: str
+    note: str
+    figure: Figure | None
+    columns: Sequence[PageColumn]
+    rows: Sequence[Sequence[PageCell]]
+    footer: str
+    remarks: str  #: why cells are blank, and what their signs mean
+    watermark: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """All that stands on the page as it is; the rest lies in its blocks."""
+
+    title: str
+    about: Sequence[FactGroup]
+    notes: Sequence[str]
+    sections: Sequence[Section]
+    without_rows: Sequence[Table]
+    watermark: str | None
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Packed data under the id by which the script finds it."""
+
+    id: str
+    text: str
+
+
+def html_of(page: Page, blocks: Iterable[Block]) -> str:
+    """The file's text."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    style, script = _asset("report.css"), "".join(map(_asset, _SCRIPTS))
+    return environment.from_string(_asset("report.html.jinja")).render(
+        page=page,
+        blocks=blocks,
+        policy=policy(style=style, script=script),
+        style=Markup(style),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704 - a file of this package
+    )
+
+
+def policy(*, style: str, script: str) -> str:
+    """What the page allows itself: its own style and script, pictures that it holds, and nothing else."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_source_hash(script)}'",
+            f"style-src '{_source_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _source_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")

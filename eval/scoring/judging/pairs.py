@@ -1,0 +1,120 @@
+"""Answers that people labelled, to measure a judge by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from world_api.core.canonical import parse_json
+from world_api.core.faults import EvalFault
+from world_api.world.disk.files import open_regular
+
+SCHEMA_VERSION = 1
+_MOST_BYTES = 64 * 1024 * 1024
+_NEEDED: Mapping[str, type] = {"id": str, "question": str, "accepted": list, "answer": str, "right": bool}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPair:
+    """An answer, the accepted ones, and whether a person calls it right.
+
+    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...), ``arm`` whose answer it is, where answers
+    of a run were labelled.
+    """
+
+    id: str
+    question: str
+    accepted: tuple[str, ...]
+    answer: str
+    right: bool
+    category: str = ""
+    language: str = ""
+    arm: str = ""
+
+
+def shipped_pairs() -> tuple[LabelledPair, ...]:
+    """The pairs that come with the product, English and Chinese, written for it."""
+    text = files("eval.scoring.judging").joinpath("labelled", "pairs.json").read_text(encoding="utf-8")
+    return _read(text, "pairs.json")
+
+
+def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
+    """Labelled pairs of the user's, in the format of docs/scoring.md; whose answers they are is read from the file beside it.
+
+    Raises:
+        EvalFault: ``bad_pairs``.
+    """
+    pairs = _read(_text(file), file.name)
+    beside = arms_beside(file)
+    if not beside.exists():
+        return pairs
+    try:
+        arms = parse_json(_text(beside))
+    except ValueError as error:
+        raise _bad(beside.name, f"it is no JSON: {str(error)[:80]}") from None
+    if not isinstance(arms, dict) or not all(isinstance(arm, str) for arm in arms.values()):
+        raise _bad(beside.name, "it does not say by id whose answers they are")
+    return tuple(replace(pair, arm=arms.get(pair.id, pair.arm)) for pair in pairs)
+
+
+def arms_beside(file: Path) -> Path:
+    """The file that says, by id, whose answers a file of pairs holds: kept apart from who labels them."""
+    return file.with_name(f"{file.stem}.arms.json")
+
+
+def _text(file: Path) -> str:
+    try:
+        with open_regular(file) as opened:
+            raw = opened.read(_MOST_BYTES + 1)
+        if len(raw) > _MOST_BYTES:
+            raise _bad(file.name, "it is too large")
+        return raw.decode()
+    except (OSError, ValueError) as error:
+        raise _bad(file.name, f"it cannot be read ({type(error).__name__})") from None
+
+
+def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
+    try:
+        whole = parse_json(text)
+    except ValueError as error:
+        raise _bad(name, f"it is no JSON: {str(error)[:80]}") from None
+    if not isinstance(whole, dict) or whole.get("schema_version") != SCHEMA_VERSION:
+        raise _bad(name, f"its schema_version is not {SCHEMA_VERSION}")
+    records = whole.get("pairs")
+    if not isinstance(records, list) or not records:
+        raise _bad(name, "it holds no pairs")
+    return tuple(_pair(record, place, name) for place, record in enumerate(records))
+
+
+def _pair(record: Any, place: int, name: str) -> LabelledPair:
+    if not isinstance(record, dict):
+        raise _bad(name, f"pair {place} is no object")
+    if record.get("right", False) is None:
+        raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
+    wrong = [key for key, kind in _NEEDED.items() if not isinstance(record.get(key), kind)]
+    accepted = record.get("accepted")
+    if isinstance(accepted, list) and not (accepted and all(isinstance(one, str) for one in accepted)):
+        wrong.append("accepted")
+    others = {key: record.get(key, "") for key in ("category", "language", "arm")}
+    wrong += [key for key, value in others.items() if not isinstance(value, str)]
+    if wrong:
+        raise _bad(name, f"pair {place} has no {wrong[0]!r}, or not as it should be")
+    return LabelledPair(
+        id=record["id"],
+        question=record["question"],
+        accepted=tuple(record["accepted"]),
+        answer=record["answer"],
+        right=record["right"],
+        **others,
+    )
+
+
+def _bad(name: str, why: str) -> EvalFault:
+    return EvalFault(
+        "bad_pairs",
+        f"{name} holds no labelled pairs: {why}",
+        hint='give {"schema_version": 1, "pairs": [{"id", "question", "accepted": [..], "answer", "right": true}, ...]}',
+    )

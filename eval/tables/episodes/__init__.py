@@ -1,0 +1,1 @@
+"""What an episode and a library say, as figures."""

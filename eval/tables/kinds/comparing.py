@@ -1,0 +1,203 @@
+"""Paired comparisons: every arm against the baseline, the one that was named before, and what abstraction may claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from eval.statistics.significance import holm, mcnemar, sign_flip
+from eval.tables.arms import filtered
+from eval.tables.kinds.main import PLACE, place_cells
+from eval.tables.measuring import POINTS, Values, correct, count, interval, mean, money, score, tokens, word
+from eval.tables.pairing import Pairs, concerns, pairs_of
+from eval.tables.rows import SampleRow
+from eval.tables.study import Setting, Study, grouped, keys, libraries_are_real, setting_of, videos
+from eval.tables.table import Cell, Column, Row, Table, blank
+from world_api.core.faults import EvalFault
+
+_FIGURES = (
+    Column(key="pairs", title="pairs", kind="count", about="questions and seeds that both have"),
+    Column(key="unpaired", title="unpaired", kind="count", about="samples without a partner, left out", aside=True),
+    Column(key="videos", title="videos", kind="count"),
+    Column(key="accuracy", title="accuracy", kind="share", about="of the arm, on the pairs"),
+    Column(key="accuracy_against", title="of the other", kind="share", about="accuracy of the other, on the pairs"),
+    Column(key="difference", title="difference", kind="points"),
+    Column(key="only_arm", title="only arm right", kind="count", aside=True),
+    Column(key="only_against", title="only other right", kind="count", aside=True),
+    Column(key="p_clustered", title="p, clustered", kind="p", about="sign flips of whole videos"),
+    Column(key="p_mcnemar", title="p, McNemar", kind="p", about="exact, as if questions were independent", aside=True),
+    Column(key="p_holm", title="p, Holm", kind="p", about="the clustered p, adjusted over this table"),
+    Column(key="score_difference", title="score", kind="points", aside=True),
+    Column(key="tokens_difference", title="tokens", kind="change", about="logical, a sample"),
+    Column(key="money_difference", title="USD", kind="change", about="logical, a sample", aside=True),
+    Column(key="concerns", title="also differs", about="what differs beside what is studied"),
+)
+COLUMNS = (*PLACE, Column(key="against", title="against"), Column(key="domain", title="domain"), *_FIGURES)
+
+_NOTE = "Differences are the arm less the other on the same question, world, budget and seed; intervals (95 %) over videos. "
+_FAMILY = "Holm's adjustment is over all rows of this table. "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """One comparison: samples of an arm against samples of another, in one setting."""
+
+    setting: Setting
+    arm: str
+    against: str
+    pairs: Pairs
+    domain: str = "all"
+
+    def key(self) -> str:
+        """A name within a family."""
+        return "\n".join((self.setting.dataset, self.setting.world, self.setting.budget, self.arm, self.domain))
+
+
+def baseline_of(rows: Sequence[SampleRow], preferred: str | None = None) -> str | None:
+    """The arm that others are compared with: the one preferred, else one of the system ``flat``, the plainest first."""
+    arms = {row.arm: row for row in rows}
+    if preferred is not None and preferred in arms:
+        return preferred
+    flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
+    return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
+
+
+def contrasts(study: Study, *, by_domain: bool = False) -> list[Contrast]:
+    """Every arm against the baseline, in each setting; with ``by_domain`` in each task domain by itself."""
+    found = []
+    for setting, rows in grouped(study.rows, setting_of).items():
+        baseline = baseline_of(rows, study.baseline)
+        arms = grouped(rows, lambda row: row.arm)
+        for arm, own in arms.items():
+            if baseline is None or arm == baseline:
+                continue
+            for domain, one, other in _parts(own, arms[baseline], by_domain=by_domain):
+                pairs = pairs_of(one, other)
+                found.append(Contrast(setting=setting, arm=arm, against=baseline, pairs=pairs, domain=domain))
+    return found
+
+
+def _parts(
+    one: Sequence[SampleRow], other: Sequence[SampleRow], *, by_domain: bool
+) -> Iterator[tuple[str, Sequence[SampleRow], Sequence[SampleRow]]]:
+    if not by_domain:
+        yield "all", one, other
+        return
+    theirs = grouped(other, lambda row: row.domain)
+    for domain, own in grouped(one, lambda row: row.domain).items():
+        if domain is not None:
+            yield domain, own, theirs.get(domain, [])
+
+
+def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
+    """Every arm against the baseline, the primary contrast left aside: that one has a table of its own."""
+    primary = primary_contrast(study)
+    found = [item for item in contrasts(study, by_domain=by_domain) if not _same(item, primary)]
+    name, title = ("comparisons_by_domain", "by task domain") if by_domain else ("comparisons", "paired")
+    note = (
+        _NOTE
+        + _FAMILY
+        + "These comparisons are secondary; the primary one stands by itself. Only `concerns` that are empty "
+    )
+    note += "leave a single difference between the two." if found else "there is no arm to compare with a baseline."
+    return comparison_table(study, name, f"Arms against the baseline, {title}", found, note=note)
+
+
+def comparison_table(study: Study, name: str, title: str, found: Sequence[Contrast], *, note: str) -> Table:
+    """Contrasts as one family."""
+    values = {item.key(): _values(item.pairs) for item in found}
+    raw = {key: clustered_p(held, study.seed) for key, held in values.items()}
+    adjusted = holm({key: p for key, p in raw.items() if p is not None})
+    rows = [
+        Row(
+            cells=tuple(_cells(item, values[item.key()], adjusted.get(item.key()), study.seed)),
+            samples=keys(item.pairs.rows),
+        )
+        for item in found
+    ]
+    about = [row for item in found for row in item.pairs.rows]
+    return study.table(name, title, COLUMNS, rows, of=_once(about), note=note)
+
+
+def _once(rows: Iterable[SampleRow]) -> list[SampleRow]:
+    return list({row.sample: row for row in rows}.values())
+
+
+def _values(pairs: Pairs) -> Values:
+    return pairs.differences(correct)
+
+
+def clustered_p(values: Values, seed: int) -> float | None:
+    """The p value of sign flips over videos; None where there are fewer than two."""
+    if len(set(values.clusters)) < 2:
+        return None
+    return sign_flip(values.numbers, values.clusters, seed=seed)
+
+
+def _cells(item: Contrast, values: Values, p: float | None, seed: int) -> Iterator[Cell]:
+    pairs = item.pairs
+    yield from place_cells(item.setting, item.arm)
+    yield Cell(value=item.against)
+    yield Cell(value=item.domain)
+    yield from figures(pairs, values, p, seed)
+
+
+def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterator[Cell]:
+    """The figures of a comparison, from the number of pairs on."""
+    one, other = [pair[0] for pair in pairs.pairs], [pair[1] for pair in pairs.pairs]
+    test = mcnemar([row.correct for row in one], [row.correct for row in other])
+    raw = clustered_p(values, seed)
+    single = "one video" if pairs.pairs else "no pairs"
+    yield count(len(pairs.pairs))
+    yield count(pairs.left + pairs.right)
+    yield count(len(videos(one)))
+    yield replace(mean(one, correct), samples=keys(one))
+    yield replace(mean(other, correct), samples=keys(other))
+    yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=len(set(values.libraries)) > 1)
+    yield count(test.only_first, [row for pair in pairs.better for row in pair])
+    yield count(test.only_second, [row for pair in pairs.worse for row in pair])
+    yield Cell(value=raw) if raw is not None else blank(single)
+    yield Cell(value=test.p) if pairs.pairs else blank("no pairs")
+    yield Cell(value=p) if p is not None else blank(single)
+    yield interval(pairs.differences(score), seed=seed, within=POINTS, why="no pairs")
+    yield interval(pairs.differences(tokens), seed=seed, why="no pair with episodes")
+    yield interval(pairs.differences(money), seed=seed, why="no price is known")
+    yield word("; ".join(concerns(pairs)))
+
+
+def primary_contrast(study: Study) -> Contrast | None:
+    """The contrast that the run named before; None where it named none, or nothing of it is there yet."""
+    named = study.primary
+    if not named:
+        return None
+    filters = [f"{key}={named[key]}" for key in ("world", "budget", "domain") if named.get(key)]
+    try:
+        rows = filtered(study.rows, filters)
+    except EvalFault:
+        return None
+    one, other = ([row for row in rows if row.arm_name == named.get(key)] for key in ("arm", "against"))
+    if named.get("library"):
+        one = [row for row in one if row.library == named["library"]]
+    elif any(libraries_are_real(row) for row in one):
+        one = [row for row in one if libraries_are_real(row)]
+    if not one or not other:
+        return None
+    settings = setting_of(one[0])
+    domain = str(named.get("domain") or "all")
+    return Contrast(setting=settings, arm=one[0].arm, against=other[0].arm, pairs=pairs_of(one, other), domain=domain)
+
+
+def primary_table(study: Study) -> Table:
+    """The one contrast that was named before anything was run."""
+    found = primary_contrast(study)
+    told = ", ".join(f"{key} {value}" for key, value in (study.primary or {}).items() if value)
+    if found is None:
+        note = f"The primary contrast ({told}) has no pairs yet." if told else "The run names no primary contrast."
+        return study.table("primary", "Primary contrast", COLUMNS, (), of=(), note=note)
+    note = _NOTE + f"Named before the run: {told}. Being the only one of its family its p value is not adjusted. "
+    note += "Where it names no library, all real ones of the arm are in it, as draws that are crossed with videos and seeds."
+    return comparison_table(study, "primary", "Primary contrast", [found], note=note)
+
+
+def _same(one: Contrast, other: Contrast | None) -> bool:
+    return other is not None and one.key() == other.key() and one.against == other.against

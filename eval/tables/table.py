@@ -1,0 +1,178 @@
+"""A table as plain data: what the report renders, what LaTeX and CSV are written from.
+
+A cell knows its interval, how many samples and videos are behind it, and which; one that cannot be computed is blank and says
+why. Shares and differences of shares lie between -1 and 1 here; whoever writes them out makes percent of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+
+#: share: 0 to 1, shown in percent; points: a difference of shares, shown in percent points, with its sign; number: any quantity;
+#: change: a difference of quantities, with its sign; count: a whole number; tokens: a mean, shown whole; money: USD.
+Kind = Literal["text", "share", "points", "number", "change", "count", "tokens", "money", "seconds", "p", "yes_no"]
+Value = str | float | int | bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` says in a sentence what stands in it.
+
+    One that stands ``aside`` is left out where there is little room, as on paper and in a terminal.
+    """
+
+    key: str
+    title: str
+    kind: Kind = "text"
+    about: str = ""
+    aside: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {"key": self.key, "title": self.title, "kind": self.kind, "about": self.about, "aside": self.aside}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One figure or word. ``value`` None is blank, and ``why`` says why; it is never 0 for want of anything better.
+
+    ``low`` and ``high`` are the ends of the interval. ``n`` counts what the figure is a mean or share of, ``clusters`` the videos.
+    ``mark`` is a remark that changes how it is read (``at least``, ``estimated``). ``samples`` are the keys of the samples that it
+    comes from, where these are not those of its row.
+    """
+
+    value: Value = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+    why: str = ""
+    mark: str = ""
+    samples: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Cells in the order of the columns; ``samples`` are behind all of them that do not name their own."""
+
+    cells: tuple[Cell, ...]
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table with what must be read beside it.
+
+    ``name`` is stable and names files. ``note`` says what the figures are and what they may be taken for. ``n`` and ``clusters``
+    count the samples and videos of the whole table, ``left_out`` what is not in it, by reason. ``watermark`` must be shown.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+    watermark: str | None = None
+    n: int = 0
+    clusters: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        keys = [column.key for column in self.columns]
+        if len(set(keys)) < len(keys) or any(len(row.cells) != len(keys) for row in self.rows):
+            raise ValueError(f"table {self.name}: its rows do not fit its columns")
+
+    def place(self, key: str) -> int:
+        """Where a column stands.
+
+        Raises:
+            KeyError: there is none of that key.
+        """
+        for place, column in enumerate(self.columns):
+            if column.key == key:
+                return place
+        raise KeyError(key)
+
+    def cell(self, row: int, key: str) -> Cell:
+        """A cell by the number of its row and the key of its column."""
+        return self.rows[row].cells[self.place(key)]
+
+    def samples(self, row: int, key: str) -> tuple[str, ...]:
+        """The keys of the samples behind a cell."""
+        own = self.cell(row, key).samples
+        return self.rows[row].samples if own is None else own
+
+    def column(self, key: str) -> list[Value]:
+        """All values of a column."""
+        place = self.place(key)
+        return [row.cells[place].value for row in self.rows]
+
+    @property
+    def footer(self) -> str:
+        """What must be read with the figures: how many samples and videos, what is left out, the watermark."""
+        said = [f"{self.n:,} samples of {self.clusters:,} videos"]
+        said += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
+        return "; ".join(said) + "."
+
+    def record(self, index: Mapping[str, int] | None = None) -> dict[str, Any]:
+        """The wire form; with an ``index`` of the samples, those behind each cell are in it as ranges (``0-39,80``)."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "name": self.name,
+            "title": self.title,
+            "note": self.note,
+            "watermark": self.watermark,
+            "n": self.n,
+            "clusters": self.clusters,
+            "left_out": dict(self.left_out),
+            "columns": [column.record() for column in self.columns],
+            "rows": [_row_record(row, index) for row in self.rows],
+        }
+
+
+def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
+    """Samples by their places in the run, as text: ``0-39,80``. Those that the index does not know are left out."""
+    places = sorted({index[sample] for sample in samples if sample in index})
+    found: list[list[int]] = []
+    for place in places:
+        if found and found[-1][1] == place - 1:
+            found[-1][1] = place
+        else:
+            found.append([place, place])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
+def from_ranges(text: str, samples: Sequence[str]) -> tuple[str, ...]:
+    """The samples that ``ranges`` wrote."""
+    chosen: list[str] = []
+    for part in text.split(",") if text else []:
+        first, _, last = part.partition("-")
+        chosen += samples[int(first) : int(last or first) + 1]
+    return tuple(chosen)
+
+
+def blank(why: str) -> Cell:
+    """A cell for a figure that cannot be computed."""
+    return Cell(why=why)
+
+
+def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"cells": [_cell_record(cell, index) for cell in row.cells]}
+    return record if index is None else {**record, "samples": ranges(row.samples, index)}
+
+
+def _cell_record(cell: Cell, index: Mapping[str, int] | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"value": cell.value}
+    for key in ("low", "high", "n", "clusters"):
+        if getattr(cell, key) is not None:
+            record[key] = getattr(cell, key)
+    for key in ("why", "mark"):
+        if getattr(cell, key):
+            record[key] = getattr(cell, key)
+    if index is not None and cell.samples is not None:
+        record["samples"] = ranges(cell.samples, index)
+    return record

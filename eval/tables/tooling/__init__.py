@@ -1,0 +1,1 @@
+"""The tables of tool libraries: their use, their funnel, their making, their draws."""

@@ -1,0 +1,157 @@
+"""Which tools of a library help on development questions: those that raise accuracy or lower cost.
+
+The evidence is of two kinds. *Left out*: the library less the same library without the tool, paired; this tells what the tool
+brings. *Use*: on the questions where the tool was called, the library less the baseline, paired; this is weaker, since whoever calls a
+tool chooses the questions, and calls of several tools in one episode cannot be told apart. A tool that was never called has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eval.tables.kinds.comparing import baseline_of
+from eval.tables.measuring import POINTS, correct, interval, tokens
+from eval.tables.pairing import Pairs, pairs_of
+from eval.tables.rows import SampleRow
+from eval.tables.study import Study, grouped, setting_of
+from eval.tables.table import Cell
+from eval.tables.tooling.tools import left_out_pairs, library_uses
+from world_api.core.faults import EvalFault
+
+By = Literal["left_out", "use", "nothing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What is known of one tool: the paired difference in accuracy, and the tokens that it saves a question."""
+
+    tool: str
+    by: By
+    pairs: int
+    accuracy: Cell
+    saved: Cell
+    enters: bool
+    why: str
+
+    def record(self) -> dict[str, Any]:
+        """The wire form, for the manifest of the selected library."""
+        return {
+            "tool": self.tool,
+            "by": self.by,
+            "pairs": self.pairs,
+            "videos": self.accuracy.clusters or 0,
+            "accuracy": _ends(self.accuracy),
+            "tokens_saved": _ends(self.saved),
+            "enters": self.enters,
+            "why": self.why,
+        }
+
+    def line(self, *, sign: str, width: int) -> str:
+        """The evidence on one line, for people."""
+        gain, saved = self.accuracy.value, self.saved.value
+        told = f"accuracy {100 * gain:+.1f} points" if isinstance(gain, float) else "accuracy unknown"
+        told += f", {saved:,.0f} tokens saved" if isinstance(saved, float) else ""
+        by = {"left_out": "leaving it out", "use": "its use", "nothing": "nothing"}[self.by]
+        return f"{sign}  {self.tool:{width}}  {told}, {self.pairs} pairs, by {by}: {self.why}"
+
+
+def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
+    """The samples of ``hier`` with a library, by its name in the run or its hash.
+
+    Raises:
+        EvalFault: ``unknown_library``, ``several_arms``.
+    """
+    from tool_induction.language.diagnostics import did_you_mean
+
+    known = {row.library: row.library_hash for row in study.rows if row.system == "hier" and row.library}
+    rows = [row for row in study.rows if row.system == "hier" and library in (row.library, row.library_hash)]
+    if not rows:
+        hint = did_you_mean(library, [name for name in known if name]) or "it has: " + (
+            ", ".join(map(str, known)) or "none"
+        )
+        raise EvalFault("unknown_library", f"no arm of hier has a library {library[:80]!r} in this run", hint=hint)
+    chosen = [row for row in rows if arm in (None, row.arm_name, row.arm)]
+    arms = sorted({row.arm for row in chosen})
+    if len(arms) != 1:
+        named = sorted({row.arm for row in rows})
+        raise EvalFault("several_arms", f"arms with this library: {', '.join(named)}", hint="choose one with --arm")
+    return chosen
+
+
+def evidence_of(study: Study, own: Sequence[SampleRow], *, sure: bool = False) -> list[Evidence]:
+    """What is known of every tool that the arm was offered; ``sure``: an interval must lie above zero, not its middle alone."""
+    left_out = _left_out(study, own)
+    against = _baseline_pairs(study, own)
+    found = []
+    for tool in dict.fromkeys(name for row in own for name in row.offered):
+        if tool in left_out:
+            found.append(_judged(tool, "left_out", left_out[tool], study.seed, sure=sure))
+            continue
+        called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
+        pairs = Pairs(pairs=tuple(pair for pair in against.pairs if pair[0].sample in called))
+        found.append(_judged(tool, "use" if pairs.pairs else "nothing", pairs, study.seed, sure=sure))
+    return found
+
+
+def _left_out(study: Study, own: Sequence[SampleRow]) -> dict[str, Pairs]:
+    arm = own[0].arm
+    found: dict[str, list[tuple[SampleRow, SampleRow]]] = {}
+    for _, tool, one, other in left_out_pairs(study):
+        if one[0].arm == arm:
+            found.setdefault(tool, []).extend(pairs_of(one, other).pairs)
+    return {tool: Pairs(pairs=tuple(pairs)) for tool, pairs in found.items()}
+
+
+def _baseline_pairs(study: Study, own: Sequence[SampleRow]) -> Pairs:
+    pairs: list[tuple[SampleRow, SampleRow]] = []
+    everyone = grouped(study.rows, setting_of)
+    for setting, rows in grouped(own, setting_of).items():
+        within = everyone[setting]
+        baseline = baseline_of(within, study.baseline)
+        pairs += pairs_of(rows, [row for row in within if row.arm == baseline]).pairs
+    return Pairs(pairs=tuple(pairs))
+
+
+def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:
+    accuracy = interval(
+        pairs.differences(correct), seed=seed, within=POINTS, why="never called, or not beside a baseline"
+    )
+    swapped = Pairs(pairs=tuple((other, one) for one, other in pairs.pairs))
+    saved = interval(swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    enters, why = _verdict(accuracy, saved, sure=sure)
+    return Evidence(
+        tool=tool,
+        by=by,
+        pairs=len(pairs.pairs),
+        accuracy=accuracy,
+        saved=saved,
+        enters=enters,
+        why=accuracy.why or why,
+    )
+
+
+def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
+    gain = _bound(accuracy, sure=sure)
+    middle = _bound(accuracy, sure=False)
+    less = _bound(saved, sure=sure)
+    if gain is not None and gain > 0:
+        return True, "it raises accuracy"
+    if middle is not None and middle >= 0 and less is not None and less > 0:
+        return True, "it lowers cost at no loss of accuracy"
+    if middle is None:
+        return False, "nothing is known of it"
+    return False, "it neither raises accuracy nor lowers cost" + (", as far as is sure" if sure else "")
+
+
+def _bound(cell: Cell, *, sure: bool) -> float | None:
+    """What must lie above zero: the lower end where one has to be sure, else the estimate."""
+    if sure:
+        return cell.low
+    return float(cell.value) if isinstance(cell.value, int | float) else None
+
+
+def _ends(cell: Cell) -> Mapping[str, float | None]:
+    value = float(cell.value) if isinstance(cell.value, int | float) else None
+    return {"estimate": value, "low": cell.low, "high": cell.high}

@@ -1,0 +1,188 @@
+"""The report in a real browser: it loads without a complaint, asks nothing of anybody, and every click leads to episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eval.report.writing import Choices, Written, write_report
+from eval.runs.places import RunFolder
+from eval.runs.scoring import score_run
+from tests.support.browser import Browser, Tab
+from tests.support.reports import hostile_questions, index_of, places_of
+from tests.support.runs import CONFIGURATION, prepare, run_here
+from world_api.core.canonical import json_line
+
+pytestmark = pytest.mark.xdist_group("browser")  # one browser, whichever worker has it
+
+LINES = "#episode-list .line"
+
+
+@pytest.fixture
+def tab(browser: Browser, written: Written) -> Iterator[Tab]:
+    """The report, just opened; at the end nothing may have gone wrong or been fetched."""
+    opened = browser.open(written.page)
+    yield opened
+    assert opened.complaints() == []
+    assert set(opened.requests()) - {written.page.resolve().as_uri()} == {
+        address for address in opened.requests() if address.startswith("data:image/jpeg;base64,")
+    }
+    opened.close()
+
+
+def shows(tab: Tab, view: str) -> None:
+    tab.wait_for(f"document.body.dataset.view === {view!r}")
+
+
+def test_it_opens_on_what_was_run_and_says_that_it_is_plumbing(tab: Tab) -> None:
+    assert tab.text("#overview h2") == "What was run"
+    assert "plumbing, not a result" in tab.text("p.watermark")
+    assert tab.count("#results") == tab.count("#browse") == 0
+
+
+def test_filters_change_the_list_and_the_count(tab: Tab) -> None:
+    tab.click("nav a[href='#episodes']")
+    shows(tab, "episodes")
+    everything = tab.count(LINES)
+    assert tab.text("#episode-count").startswith(f"{everything} of {everything} episodes")
+    tab.choose("#by-arm", "blind")
+    assert 0 < tab.count(LINES) < everything
+    assert all("blind" in where for where in tab.run(f"[...document.querySelectorAll('{LINES} .where')].map((one) => one.innerText)"))
+    of_arm = tab.count(LINES)
+    tab.choose("#mark", "right")
+    right = tab.count(LINES)
+    tab.choose("#mark", "wrong")
+    assert right + tab.count(LINES) == of_arm
+    tab.choose("#mark", "all")
+    tab.choose("#words", "how many PEOPLE")
+    assert 0 < tab.count(LINES) < of_arm
+    tab.choose("#words", "nobody ever asked this")
+    assert tab.count(LINES) == 0
+    tab.click("#filter-form button[type=reset]")
+    tab.wait_for(f"document.querySelectorAll('{LINES}').length === {everything}")
+
+
+def test_the_address_keeps_what_was_chosen(tab: Tab, browser: Browser, written: Written) -> None:
+    tab.click("nav a[href='#episodes']")
+    shows(tab, "episodes")
+    tab.choose("#by-seed", "2")
+    address, count = tab.run("location.hash"), tab.count(LINES)
+    other = browser.open(written.page, fragment=address)
+    assert other.count(LINES) == count
+    assert other.run("document.querySelector('#by-seed').selectedOptions[0].text") == "2"
+    other.close()
+
+
+def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -> None:
+    tab.run("location.hash = '#episodes?arm=hier%40hand_A&words=first+look'")
+    tab.wait_for(f"document.querySelectorAll('{LINES}').length > 0")
+    tab.click(LINES)
+    tab.wait_for("document.querySelector('#episode h2') !== null")
+    assert "first look" in tab.text("#episode h2")
+    assert tab.count("#episode .round") >= 2
+    assert "locate_first_appearance" in tab.text("#episode .calls")
+    assert tab.count("#episode .tree li") > 1
+    tab.wait_for("[...document.querySelectorAll('#episode .frame img')].some((one) => one.complete && one.naturalWidth > 100)")
+    assert "cited" in tab.text("#episode .frames")
+    assert "22.0" in tab.text("#episode dl.facts")  # the reference
+    tab.click("#episode .calls .later:last-of-type summary")
+    tab.wait_for("document.querySelector('#episode .calls .later[open] pre') !== null")
+    assert tab.run("JSON.parse(document.querySelector('#episode .calls .later[open] pre').textContent) !== null")
+
+
+def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: Written) -> None:
+    tab.run("location.hash = '#episodes?arm=flat&words=first+look&open=0'")
+    tab.wait_for("document.querySelector('#episode .over .box') !== null")
+    box, frame = (
+        tab.run(f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector('{one}').getBoundingClientRect())")
+        for one in ("#episode .over .box", "#episode .frame:has(.box) img")
+    )
+    assert frame[0] <= box[0] < box[0] + box[2] <= frame[0] + frame[2] + 2
+    assert frame[1] <= box[1] < box[1] + box[3] <= frame[1] + frame[3] + 2
+
+
+@pytest.mark.parametrize("kind", ["a mark of a chart", "a cell of a table", "a key on a mark"])
+def test_a_figure_lists_the_episodes_behind_it(tab: Tab, written: Written, kind: str) -> None:
+    tab.click("nav a[href='#results']")
+    shows(tab, "results")
+    selector = "#table-main td button[data-set]" if kind == "a cell of a table" else "#results svg g[data-set]"
+    number = int(tab.run(f"document.querySelector({selector!r}).dataset.set"))
+    if kind == "a key on a mark":
+        tab.run(f"document.querySelector({selector!r}).focus()")
+        for way in ("keyDown", "keyUp"):
+            tab.send("Input.dispatchKeyEvent", type=way, key="Enter", code="Enter", windowsVirtualKeyCode=13)
+    else:
+        tab.click(selector)
+    shows(tab, "episodes")
+    behind = places_of(index_of(written.page)["sets"][number])
+    assert tab.run(f"[...document.querySelectorAll('{LINES}')].map((one) => Number(one.dataset.sample))") == behind[:150]
+    assert "behind" in tab.text("#chosen")
+
+
+def test_questions_stand_side_by_side_and_lead_to_their_episodes(tab: Tab) -> None:
+    tab.click("nav a[href='#questions']")
+    shows(tab, "questions")
+    rows = tab.count("#question-table tbody tr")
+    assert rows == 10
+    tab.click("#differing")
+    assert 0 < tab.count("#question-table tbody tr") < rows
+    tab.click("#question-table tbody button.cell")
+    shows(tab, "episodes")
+    assert tab.count(LINES) == 2  # both seeds
+    assert "question" in tab.text("#chosen")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [360, 800, 1600])
+def test_no_view_is_wider_than_the_screen(browser: Browser, written: Written, width: int, dark: bool) -> None:
+    tab = browser.open(written.page, width=width, height=700, dark=dark)
+    for address in ("#overview", "#results", "#questions", "#episodes", "#episodes?open=3"):
+        tab.run(f"location.hash = {address!r}")
+        tab.wait_for("document.querySelector('#episode h2') !== null" if "open" in address else "true")
+        assert tab.run("document.documentElement.scrollWidth") <= width, address
+    assert tab.complaints() == []
+    tab.close()
+
+
+def test_light_and_dark_can_be_switched(tab: Tab) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = tab.run(colour)
+    tab.click("#theme")
+    assert tab.run(colour) != before
+    tab.click("#theme")
+    assert tab.run(colour) == before
+
+
+def test_text_from_videos_and_models_cannot_run(browser: Browser, tmp_path: Path) -> None:
+    config = prepare(tmp_path, configuration=CONFIGURATION.replace("[1, 2]", "[1]"), videos=("made",))
+    lines = [{"schema_version": 1, "video": "made", **line} for line in hostile_questions()]
+    (tmp_path / "films" / "questions.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
+    run = run_here(config).folder.root
+    score_run(RunFolder(run))
+    tab = browser.open(write_report(run, choices=Choices(most_frames=0)).page)
+    for address in ("#results", "#questions", "#episodes?open=0", "#episodes?open=2&words=%3Cscript%3E"):
+        tab.run(f"location.hash = {address!r}")
+        tab.wait_for("document.querySelector('#episode h2') !== null" if "open" in address else "true")
+        tab.run("document.querySelectorAll('#episode details').forEach((one) => { one.open = true; })")
+    assert "<script>window.owned" in tab.text("#episode h2")
+    assert tab.run("typeof window.owned") == "undefined"
+    assert tab.run("document.querySelectorAll('img[src=x], svg[onload], body style').length") == 0
+    assert tab.complaints() == []
+    tab.close()
+
+
+def test_the_page_lets_nothing_be_fetched_and_no_text_become_a_script(tab_alone: Tab) -> None:
+    fetched = tab_alone.run("fetch('https://example.org/').then(() => 'came', () => 'refused')")
+    assert fetched == "refused"
+    refused = "(() => { try { document.body.innerHTML = '<img src=x onerror=1>'; return 'taken'; } catch { return 'refused'; } })()"
+    assert tab_alone.run(refused) == "refused"
+
+
+@pytest.fixture
+def tab_alone(browser: Browser, written: Written) -> Iterator[Tab]:
+    """The report for a test that makes it complain."""
+    opened = browser.open(written.page)
+    yield opened
+    opened.close()

@@ -1,0 +1,187 @@
+"""The page of a run: the same bytes for the same run, whole in one file, with every figure's episodes behind it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import cv2
+import numpy as np
+import pytest
+
+from controller.summary import WATERMARK
+from eval.report.writing import Choices, Written, write_report
+from eval.runs.places import RunFolder
+from eval.runs.scoring import score_run
+from tests.support.numbered_film import number_in
+from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
+from tests.support.runs import CONFIGURATION, made_run, prepare, run_here
+from world_api.core.canonical import json_line
+
+
+def page_of(written: Written) -> str:
+    return written.page.read_text(encoding="utf-8")
+
+
+def test_two_reports_of_a_run_have_the_same_bytes(finished: Path, written: Written, tmp_path: Path) -> None:
+    again = write_report(finished, tmp_path)
+    assert again.page.read_bytes() == written.page.read_bytes()
+    tables = sorted(path.name for path in (written.page.parent / "tables").iterdir())
+    assert len(tables) == 2 * written.tables > 0
+    for name in tables:
+        assert (tmp_path / "tables" / name).read_bytes() == (written.page.parent / "tables" / name).read_bytes()
+
+
+def test_an_episode_that_was_deleted_and_asked_again_gives_the_same_report(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    before = write_report(run, tmp_path / "before").page.read_bytes()
+    journal = next(path for path in sorted((run / "episodes").iterdir()) if path.name.startswith("hier"))
+    lines = (journal / "episodes.jsonl").read_bytes().splitlines(keepends=True)
+    (journal / "episodes.jsonl").write_bytes(b"".join(lines[:1] + lines[2:]))
+    assert run_here(run).complete
+    score_run(RunFolder(run))
+    assert write_report(run, tmp_path / "after").page.read_bytes() == before
+
+
+def test_every_figure_of_a_table_has_as_many_episodes_behind_it_as_it_says(written: Written) -> None:
+    index, page = index_of(written.page), page_of(written)
+    found = 0
+    for number, words in re.findall(r'<button type="button" class="cell" data-set="(\d+)" data-words="([^"]*)"', page):
+        places = places_of(index["sets"][int(number)])
+        assert all(0 <= place < len(index["item"]) for place in places)
+        told = re.search(r"Accuracy and cost of every arm: .*, accuracy .*; n = ([\d,]+)", words)
+        if told:
+            found += 1
+            assert len(places) == int(told[1].replace(",", ""))
+            assert len({index["dimensions"][0]["codes"][place] for place in places}) == 1  # one arm
+    assert found > 0
+
+
+def test_every_sample_of_the_run_is_on_the_page_with_its_answer_and_its_trajectory(
+    finished: Path, written: Written
+) -> None:
+    index, blocks = index_of(written.page), blocks_of(written.page)
+    lines = RunFolder(finished).samples.read_text().count("\n")
+    assert len(index["item"]) == len(index["answer"]) == written.episodes == lines
+    for block, at in index["place"][:5]:
+        record = unpacked(blocks[f"e{block}"])[at]
+        assert record["rounds"]
+        assert record["watermark"] == WATERMARK
+
+
+def test_the_pictures_are_the_frames_of_the_moments_that_are_told(written: Written) -> None:
+    index, blocks = index_of(written.page), blocks_of(written.page)
+    assert written.pictures == len(index["frames"]) > 0
+    for number, (_, time, width, height, source) in enumerate(index["frames"]):
+        data = np.frombuffer(base64.b64decode(blocks[f"f{number}"]), np.uint8)
+        assert number_in(cv2.imdecode(data, cv2.IMREAD_COLOR)) == min(int(time * 10 + 1e-6), 599)
+        assert (width, height, source) == (640, 360, "video")
+
+
+def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Written) -> None:
+    index, blocks = index_of(written.page), blocks_of(written.page)
+    moments = [moment for block, at in index["place"] for moment in unpacked(blocks[f"m{block}"])[at]]
+    boxed = [moment for moment in moments if moment["boxes"] and moment["frame"] is not None]
+    assert boxed
+    for moment in boxed:
+        assert abs(index["frames"][moment["frame"]][1] - moment["time"]) < 0.051
+        assert all(len(box) == 5 for box in moment["boxes"])
+
+
+def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Written) -> None:
+    shutil.copytree(written.page.parent / "frames", own_run / "report" / "frames")
+    (own_run / "local.json").unlink()
+    again = write_report(own_run)
+    assert again.pictures == written.pictures
+    assert again.page.read_bytes() == written.page.read_bytes()
+
+
+def test_without_worlds_the_page_says_that_pictures_are_missing(own_run: Path) -> None:
+    (own_run / "local.json").unlink()
+    told = write_report(own_run)
+    assert told.pictures == 0
+    assert "its world is not on this machine" in page_of(told)
+
+
+def test_a_page_holds_no_more_pictures_than_asked_for_and_says_so(own_run: Path) -> None:
+    told = write_report(own_run, choices=Choices(most_frames=3))
+    assert told.pictures == 3
+    assert "The page holds 3 pictures at most" in page_of(told)
+
+
+def test_a_page_that_would_grow_too_large_tells_results_in_a_line_and_says_so(own_run: Path) -> None:
+    told = write_report(own_run, choices=Choices(most_bytes=0, most_frames=0))
+    assert "told in a line only" in page_of(told)
+    assert told.bytes < write_report(own_run, choices=Choices(most_frames=0)).bytes
+
+
+def test_an_episode_that_cannot_be_read_costs_the_others_nothing(own_run: Path) -> None:
+    journal = sorted((own_run / "episodes").iterdir())[0] / "episodes.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(lines[0].replace(b'"outcome":"', b'"outcome":"x') + b"".join(lines[1:]))
+    told = write_report(own_run, choices=Choices(most_frames=0))
+    assert told.damaged == 1
+    assert told.episodes == len(index_of(told.page)["item"]) - 1
+    assert "1 episode cannot be read (recording_damaged)" in page_of(told)
+
+
+def test_a_run_that_is_not_finished_says_how_much_is_missing(own_run: Path) -> None:
+    samples = RunFolder(own_run).samples
+    lines = samples.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(b"".join(lines[:-7]))
+    assert "The run is not finished: 7 samples still to be asked." in page_of(write_report(own_run))
+
+
+def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) -> None:
+    page = page_of(written)
+    assert f'<p class="watermark" role="note">{WATERMARK}</p>' in page
+    articles = re.findall(r"<article id=.*?</article>", page, re.DOTALL)
+    assert len(articles) > 5
+    assert all(WATERMARK in re.sub(r"<table>.*?</table>", "", article, flags=re.DOTALL) for article in articles)
+    assert all(WATERMARK in figure for figure in re.findall(r"<figcaption>.*?</figcaption>", page, re.DOTALL))
+
+
+def test_the_policy_allows_this_page_alone(written: Written) -> None:
+    page = page_of(written)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    for kind, tag in (("script", r"<script>(.*?)</script>"), ("style", r"<style>(.*?)</style>")):
+        text = re.findall(tag, page, re.DOTALL)
+        assert len(text) == 1
+        digest = base64.b64encode(hashlib.sha256(text[0].encode()).digest()).decode()
+        assert f"{kind}-src &#39;sha256-{digest}&#39;" in policy[1]
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert not re.search(r"""(src|href)=["'](?!#)""", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+
+
+def test_charts_are_well_formed_and_tell_what_they_show(written: Written) -> None:
+    drawings = re.findall(r"<svg .*?</svg>", page_of(written), re.DOTALL)
+    assert len(drawings) >= 3
+    for drawing in drawings:
+        root = ElementTree.fromstring(drawing)  # noqa: S314 - written a moment ago by this program
+        assert root.find("title") is not None
+        assert root.find("desc") is not None
+        assert all(mark.find("title") is not None for mark in root.iter("g") if mark.get("class") == "mark open")
+
+
+@pytest.fixture
+def hostile_run(tmp_path: Path) -> Path:
+    """A run in which questions, options and references are markup."""
+    config = prepare(tmp_path, configuration=CONFIGURATION.replace("[1, 2]", "[1]"), videos=("made",))
+    lines = [{"schema_version": 1, "video": "made", **line} for line in hostile_questions()]
+    (tmp_path / "films" / "questions.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
+    outcome = run_here(config)
+    score_run(outcome.folder)
+    return outcome.folder.root
+
+
+def test_hostile_text_stays_text(hostile_run: Path) -> None:
+    written = write_report(hostile_run, choices=Choices(most_frames=0))
+    page = page_of(written)
+    assert len(re.findall(r"<script", page)) == len(re.findall(r"</script", page)) == len(blocks_of(written.page)) + 1
+    assert "window.owned" not in page
+    assert "window.owned" in str(index_of(written.page)["items"])
