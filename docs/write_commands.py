@@ -12,6 +12,10 @@ PAGE = Path(__file__).with_name("commands.md")
 GROUPS = {
     "tools": ("check", "run", "language", "review", "fork", "diff", "schemas"),
     "session": ("list", "commit", "drop"),
+    "sandbox": ("make", "check"),
+    "eval": (
+        "check", "run", "score", "compare", "diff", "transfer", "select", "report", "bundle", "export", "judge", "label",
+    ),
 }
 _HEAD = """# Commands
 

@@ -33,7 +33,7 @@ from world_api.world.disk.files import not_writable, open_regular
 
 _BLOCK = 1 << 20
 _MOST_HEAD = 200
-_SLACK = 1 << 20  #: a part of so few bytes is no bomb, however well it packs
+_SLACK = 64 * 2**20  #: so few bytes are no bomb, however well they pack
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
@@ -134,14 +134,15 @@ def _contents(archive: zipfile.ZipFile) -> Contents:
         raise damaged(f"the archive has no {CONTENTS}")
     if len(set(names)) < len(names):
         raise refused("a part is in the archive twice")
-    for entry in entries:
-        if entry.file_size > entry.compress_size * MOST_TIMES + _SLACK:
-            raise refused(f"{entry.filename[:80]!r} would unpack to {entry.file_size:,} bytes")
     with archive.open(CONTENTS) as part:
         data = part.read(MOST_CONTENTS_BYTES + 1)
     if len(data) > MOST_CONTENTS_BYTES:
         raise refused(f"{CONTENTS} is too large")
     contents = read_contents(data)
+    packed = sum(entry.compress_size for entry in entries)
+    whole = sum(part.bytes for part in contents.parts.values())
+    if whole > packed * MOST_TIMES + _SLACK:
+        raise refused(f"its {packed:,} bytes would unpack to {whole:,}")
     unlike = sorted(set(names) - {CONTENTS} ^ set(contents.parts))
     if unlike:
         raise damaged(f"{unlike[0][:80]!r} is {'not in the archive' if unlike[0] in contents.parts else 'in no list'}")
