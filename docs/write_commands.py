@@ -14,7 +14,18 @@ GROUPS = {
     "session": ("list", "commit", "drop"),
     "sandbox": ("make", "check"),
     "eval": (
-        "check", "run", "score", "compare", "diff", "transfer", "select", "report", "bundle", "export", "judge", "label",
+        "check",
+        "run",
+        "score",
+        "compare",
+        "diff",
+        "transfer",
+        "select",
+        "report",
+        "bundle",
+        "export",
+        "judge",
+        "label",
     ),
 }
 _HEAD = """# Commands
