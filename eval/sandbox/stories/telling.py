@@ -112,7 +112,12 @@ class _Telling:
         self._card("THE END", "drawn by video-world-api")
         learn(director)
         film = Film(title=f"Sandbox {self._seed}", frame_rate=FRAME_RATE, parts=tuple(self._parts))
-        extras = {"theme": self._cast.theme, "split": self._split, "minutes": self._minutes, "version": STORY_VERSION}
+        extras = {
+            "theme": self._cast.theme,
+            "split": self._split,
+            "minutes": float(self._minutes),
+            "version": STORY_VERSION,
+        }
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )
