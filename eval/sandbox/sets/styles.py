@@ -41,7 +41,7 @@ _WALLS = (
     _Wall(tone="#b2dfa6", lower="#86bd78", accent="#c97398", floors=("wood", "tiles")),
     _Wall(tone="#cdb6ef", lower="#a68ad6", accent="#d0a03c", floors=("carpet", "wood")),
     _Wall(tone="#f8cc9c", lower="#e0a05f", accent="#5b93b8", floors=("tiles", "carpet")),
-    _Wall(tone="#a2ddd6", lower="#6cb9b0", accent="#d07a62", floors=("clay", "wood")),
+    _Wall(tone="#8ed6cc", lower="#6cb9b0", accent="#d07a62", floors=("clay", "wood")),
     _Wall(tone="#cdec8f", lower="#a3c95c", accent="#b07ac0", floors=("clay", "tiles")),
 )
 _FLOORS: dict[str, tuple[FloorKind, str]] = {
