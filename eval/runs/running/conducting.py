@@ -89,13 +89,15 @@ class Conductor:
             KeyboardInterrupt: the second one; the first waits for what is under way.
             StoreFault: what came could not be noted.
         """
+        fault: VideoWorldError | None = self._overspent()
+        if fault is not None:
+            return Ended(fault=fault)
         waiting = iter(samples)
         threads = [
             threading.Thread(target=self._work, args=(hand, waiting), name=f"asking-{number}", daemon=True)
             for number, hand in enumerate(self._hands)
         ]
         began = self._clock.monotonic()
-        fault: VideoWorldError | None = None
         interrupted = False
         for thread in threads:
             thread.start()
@@ -142,7 +144,14 @@ class Conductor:
                 found.append(self._came.get(timeout=left))
             except queue.Empty:
                 break
+            if self._limits.money is not None or self._is_urgent(found[-1]):
+                break
         return found
+
+    @staticmethod
+    def _is_urgent(came: _Came) -> bool:
+        """Whether the run may have to stop at once."""
+        return came.asked is None or came.asked.failed in SET_UP
 
     def _take(self, came: Sequence[_Came]) -> VideoWorldError | None:
         """Note what came; the fault for which the run cannot go on, if any."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _EVERY_LINE = 10.0  #: seconds between the lines of a log
+_EVERY_ARMS = 60.0  #: between those that tell of every arm
 _EVERY_RECORD = 2.0
 
 
@@ -37,7 +38,7 @@ class Lines:
         self._clock = clock
         self._as_json = as_json
         self._every = _EVERY_RECORD if as_json else _EVERY_LINE
-        self._told = clock.monotonic()
+        self._told = self._told_arms = clock.monotonic()
         self._last = -1
 
     def update(self, tally: Tally) -> None:
@@ -46,8 +47,10 @@ class Lines:
         ended = tally.done >= tally.planned
         if self._last != tally.done and (ended or now - self._told >= self._every):
             self._told, self._last = now, tally.done
-            text = json_line({"progress": tally.record()}) if self._as_json else "  " + line_of(tally)
-            sys.stderr.write(text + "\n")
+            arms = ended or now - self._told_arms >= _EVERY_ARMS
+            self._told_arms = now if arms else self._told_arms
+            text = "  " + (line_of(tally) if arms else head_of(tally))
+            sys.stderr.write((json_line({"progress": tally.record()}) if self._as_json else text) + "\n")
 
     def say(self, text: str) -> None:
         """A line of its own."""

@@ -8,6 +8,8 @@ from typing import Any
 from eval.runs.cells import Cell
 from eval.runs.lines import Cost
 
+_FEWEST = 10  #: samples before which a pace says nothing: those that ask are still getting ready
+
 
 @dataclass
 class ArmTally:
@@ -51,8 +53,8 @@ class Tally:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take, at the pace so far."""
-        if not self.asked:
+        """Seconds that the rest will take, at the pace so far; None while that cannot be told yet."""
+        if self.asked < _FEWEST:
             return None
         return self.seconds / self.asked * (self.planned - self.done)
 

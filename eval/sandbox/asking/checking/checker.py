@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eval.datasets.items import Item
 from eval.sandbox.asking.checking.locating import LOCATING
@@ -32,19 +33,21 @@ def check_items(items: Sequence[Item], facts: FilmFacts) -> list[Problem]:
     anew from the facts, by counting frames and going through the events, and of the options exactly one must be right.
     """
     lexicons = {language: Lexicon(facts, language) for language in ("en", "zh")}
-    domains: dict[str, Domain] = {}
     problems = []
     for item in items:
         try:
-            name = item.domain or ""
-            domain = domains.setdefault(name, domains.get(name) or load_domain(name))
-            _check(item, facts, domain, lexicons)
+            _check(item, facts, _domain(item.domain or ""), lexicons)
         except Unclear as why:
             problems.append(Problem(item=item.id, message=str(why)))
     names = [item.id for item in items]
     return problems + [
         Problem(item=name, message="its id stands twice") for name in set(names) if names.count(name) > 1
     ]
+
+
+@lru_cache(maxsize=8)
+def _domain(name: str) -> Domain:
+    return load_domain(name)
 
 
 def _check(item: Item, facts: FilmFacts, domain: Domain, lexicons: Mapping[str, Lexicon]) -> None:

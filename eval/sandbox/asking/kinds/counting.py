@@ -73,10 +73,10 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
     phrases = {item.verb_phrase: item for item in ask.known.deeds}
     for template in ask.templates("occurrence_count"):
         for phrase, event in ask.some(phrases.items()):
-            times = {person: _times(ask, person, phrase) for person in ask.known.people}
-            if max((len(found) for found in times.values() if found is not None), default=0) < _OFTEN:
+            times = [(person, _times(ask, person, phrase)) for person in ask.known.people]
+            if max((len(found) for _, found in times if found is not None), default=0) < _OFTEN:
                 continue
-            for person, found in times.items():
+            for person, found in times:
                 if found is not None and len(found) <= MOST_COUNTED:
                     slots = {**named(person), "action": parts.deed(event)}
                     yield count(template, len(found), slots, _cut(found))
