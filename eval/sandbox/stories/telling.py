@@ -24,7 +24,7 @@ from tool_induction.domains.domain import SplitName
 STORY_VERSION = 1  #: counts up when the same seed no longer tells the same story
 SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
-_CARD = 3.0  #: seconds of a card
+_CARD = 5.0  #: seconds of a card: time to read it
 _CHAPTER = 600.0  #: seconds of film after which a card tells the time
 _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
 _LONG = 7.0  #: seconds of an empty room that are filled with something
