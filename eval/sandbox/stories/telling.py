@@ -24,7 +24,7 @@ from tool_induction.domains.domain import SplitName
 STORY_VERSION = 1  #: counts up when the same seed no longer tells the same story
 SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
-_CARD = 3.0  #: seconds of a card
+_CARD = 5.0  #: seconds of a card: time to read it
 _CHAPTER = 600.0  #: seconds of film after which a card tells the time
 _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
 _LONG = 7.0  #: seconds of an empty room that are filled with something
@@ -112,7 +112,12 @@ class _Telling:
         self._card("THE END", "drawn by video-world-api")
         learn(director)
         film = Film(title=f"Sandbox {self._seed}", frame_rate=FRAME_RATE, parts=tuple(self._parts))
-        extras = {"theme": self._cast.theme, "split": self._split, "minutes": self._minutes, "version": STORY_VERSION}
+        extras = {
+            "theme": self._cast.theme,
+            "split": self._split,
+            "minutes": float(self._minutes),
+            "version": STORY_VERSION,
+        }
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )

@@ -33,7 +33,8 @@ SEED = 8
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("films") / "made" / "here"
     result = CliRunner().invoke(
-        app, ["make", "--seed", str(SEED), "--minutes", "1", "--split", "test", "--out", str(folder), "--json"]
+        app,
+        ["make", "--seed", str(SEED), "--minutes", "1", "--split", "test", "--out", str(folder), "--tones", "--json"],
     )
     assert result.exit_code == 0, result.output
     return folder
@@ -121,7 +122,19 @@ def test_the_folder_is_a_dataset_of_its_films(folder: Path, files: FilmFiles) ->
 def test_a_film_that_is_there_is_not_made_again(folder: Path, files: FilmFiles) -> None:
     before = {path: path.stat().st_mtime_ns for path in files.all()}
     questions = (folder / "questions.jsonl").read_bytes()
-    arguments = ["make", "--seed", str(SEED), "--minutes", "1", "--split", "test", "--out", str(folder), "--json"]
+    arguments = [
+        "make",
+        "--seed",
+        str(SEED),
+        "--minutes",
+        "1",
+        "--split",
+        "test",
+        "--out",
+        str(folder),
+        "--tones",
+        "--json",
+    ]
     result = CliRunner().invoke(app, arguments)
     assert json.loads(result.stdout)["films"][0]["made"] is False
     assert {path: path.stat().st_mtime_ns for path in files.all()} == before
