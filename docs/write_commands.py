@@ -12,7 +12,7 @@ PAGE = Path(__file__).with_name("commands.md")
 GROUPS = {
     "tools": ("check", "run", "language", "review", "fork", "diff", "schemas"),
     "session": ("list", "commit", "drop"),
-    "sandbox": ("make", "check"),
+    "sandbox": ("make", "check", "prior"),
     "eval": (
         "check",
         "run",

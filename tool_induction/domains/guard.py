@@ -6,6 +6,7 @@ left aside; the words around the placeholders count.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -157,6 +158,7 @@ class _Guard:
         return claimed if claimed is not None and (own or not fitting) else next(iter(own or fitting), None)
 
 
+@functools.lru_cache(maxsize=4096)
 def _pattern(wording: str) -> re.Pattern[str]:
     return re.compile(".+?".join(re.escape(part) for part in normal(wording).split(_SLOT)))
 
