@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.showing.lines import plural
 from eval.report.page.building import Fact, FactGroup
+from eval.runs.cells import Arm
 from eval.runs.reading import Run
 from world_api.core.canonical import canonical, content_hash
 
@@ -80,7 +81,7 @@ def _questions(run: Run) -> Iterator[Fact]:
 
 
 def _arms(run: Run) -> Iterator[Fact]:
-    arms = {cell.arm.name: cell.arm for cell in run.cells.values()}
+    arms = {_name_of(cell.arm): cell.arm for cell in run.cells.values()}
     for name, arm in arms.items():
         told = [f"system {arm.system}"]
         if arm.library is not None:
@@ -88,6 +89,11 @@ def _arms(run: Run) -> Iterator[Fact]:
         told += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
         told += [f"with {group}" for group in arm.groups]
         yield Fact(name=name, values=told)
+
+
+def _name_of(arm: Arm) -> str:
+    """As tables name it: an arm with two libraries is two."""
+    return arm.name if arm.library is None else f"{arm.name}@{arm.library}"
 
 
 def _libraries(run: Run) -> Iterator[Fact]:

@@ -87,6 +87,16 @@ def test_every_mark_says_what_it_is_and_has_samples_behind_it(tables: dict[str, 
     assert any(one.get("data-set") is not None for one in found)
 
 
+def test_a_mark_has_the_samples_behind_it_that_its_cell_has(tables: dict[str, Table], sets: Sets) -> None:
+    table = tables["transfer_difference"]
+    columns = [column.key for column in table.columns if column.key.startswith("domain:")]
+    places = [(row, key) for row in range(len(table.rows)) for key in columns if table.cell(row, key).value is not None]
+    cells = {sets.number(table.samples(row, key)) for row, key in places}
+    drawn = {int(number) for one in marks(table, sets) if (number := one.get("data-set")) is not None}
+    assert drawn == cells
+    assert len(drawn) > 2
+
+
 def test_the_curve_is_drawn_against_tokens_and_against_money(tables: dict[str, Table], sets: Sets) -> None:
     figure = figure_of(tables["curve"], sets)
     assert figure is not None

@@ -187,6 +187,9 @@ def test_the_page_lets_nothing_be_fetched_and_no_text_become_a_script(tab_alone:
     assert fetched == "refused"
     refused = "(() => { try { document.body.innerHTML = '<img src=x onerror=1>'; return 'taken'; } catch { return 'refused'; } })()"
     assert tab_alone.run(refused) == "refused"
+    complaints = " ".join(tab_alone.complaints())
+    assert "connect-src" in complaints or "default-src" in complaints  # refused by the page, not by a missing network
+    assert "TrustedHTML" in complaints
 
 
 @pytest.fixture

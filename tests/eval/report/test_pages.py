@@ -17,6 +17,7 @@ from controller.summary import WATERMARK
 from eval.report.writing import Choices, Written, write_report
 from eval.runs.bundling.packing import pack
 from eval.runs.places import RunFolder
+from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
@@ -152,6 +153,17 @@ def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) ->
     assert len(articles) > 5
     assert all(WATERMARK in re.sub(r"<table>.*?</table>", "", article, flags=re.DOTALL) for article in articles)
     assert all(WATERMARK in figure for figure in re.findall(r"<figcaption>.*?</figcaption>", page, re.DOTALL))
+
+
+def test_the_page_says_what_was_run(finished: Path, written: Written) -> None:
+    overview = page_of(written).partition('<section id="results"')[0]
+    manifest = read_run(finished).manifest
+    for name in ("hier@hand_A", "hier@placebo_hand_A", "flat_again", "blind"):  # an arm with two libraries is two
+        assert f"<dt>{name}</dt>" in overview
+    hashes = [record.hash for record in (*manifest.libraries.values(), *manifest.datasets.values())]
+    hashes += [value for made in manifest.worlds.values() for value in made.values()]
+    assert all(value[:12] in overview for value in [*hashes, manifest.prompts, manifest.loop])
+    assert "arm hier, against flat, budget usual, world classical" in overview
 
 
 def test_the_policy_allows_this_page_alone(written: Written) -> None:
