@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eval.commands.perceived import check
+from eval.sandbox.perceived.command import check
 from tool_induction.domains.domain import SplitName
 from world_api.exposure.cli import JsonOption, command_app, note, show
 

@@ -22,6 +22,9 @@ _FINE = 3  #: figures are drawn three times larger, then reduced
 _SEEN = 0.3  #: the part of a thing that must be in the frame for it to count as seen
 _LIGHT = (-5, -7)  #: where the light comes from, in fine pixels
 
+_TURNS = np.linspace(0, 2 * math.pi, 24, endpoint=False)
+_RIM = np.stack([np.cos(_TURNS), np.sin(_TURNS)], axis=1)  #: a circle of radius 1
+
 
 class Sheet:
     """Where one figure is drawn large, part by part, before it is reduced into the frame."""
@@ -35,9 +38,7 @@ class Sheet:
 
     def hull(self, circles: Sequence[tuple[Point, float]], colour: Colour, *, flat: bool = False) -> None:
         """Paint the convex hull of some circles (centre and radius in units of height)."""
-        turns = np.linspace(0, 2 * math.pi, 24, endpoint=False)
-        rim = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-        points = np.concatenate([np.asarray([self._place(centre)]) + rim * self._length(r) for centre, r in circles])
+        points = np.concatenate([np.asarray([self._place(centre)]) + _RIM * self._length(r) for centre, r in circles])
         self._fill(cv2.convexHull(points.astype(np.float32))[:, 0, :], colour, flat)
 
     def polygon(self, points: Sequence[Point], colour: Colour, *, flat: bool = False) -> None:

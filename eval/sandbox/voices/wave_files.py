@@ -52,4 +52,4 @@ def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.
         return samples
     count = round(len(samples) * wanted / rate)
     times = np.arange(count) * (rate / wanted)
-    return np.interp(times, np.arange(len(samples)), samples).astype(np.float32)
+    return np.asarray(np.interp(times, np.arange(len(samples)), samples), np.float32)
