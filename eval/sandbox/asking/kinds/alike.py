@@ -25,7 +25,7 @@ def alike(
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
         is_other = event is not right and event not in anchors and not says_the_same(event, right)
-        if is_other and event.kind == right.kind and _shares(event, anchors) == _shares(right, anchors):
+        if is_other and shape(event) == shape(right) and _shares(event, anchors) == _shares(right, anchors):
             tiers[event.place != right.place].append(say(event))
     return [tier[:_MOST_TAKEN] for tier in tiers]
 
@@ -35,6 +35,14 @@ def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
+
+
+def shape(event: Event) -> tuple[str, bool, bool, bool]:
+    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named.
+
+    Who comes in with a thing does so at other times than who comes in without.
+    """
+    return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:

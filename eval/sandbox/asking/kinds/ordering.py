@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, yes_or_no
-from eval.sandbox.asking.kinds.alike import RIGHT, alike, as_rare, neighbour, related, says_the_same
+from eval.sandbox.asking.kinds.alike import RIGHT, alike, as_rare, neighbour, related, says_the_same, shape
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
@@ -43,7 +43,7 @@ def _unrelated_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
     told = ask.known.told
     for event in ask.some(told):
         others = [item for item in told if not related(event, item) and _apart(event, item)]
-        for other in ask.some((item for item in others if item.kind == event.kind), 1):
+        for other in ask.some((item for item in others if shape(item) == shape(event)), 1):
             yield (event, other) if ask.chance.random() < 0.5 else (other, event)
 
 
@@ -63,12 +63,12 @@ def sequence_order(ask: Asker) -> Iterator[Draft]:
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
     """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
-    by_kind: dict[str, list[Event]] = {}
+    by_shape: dict[tuple[str, bool, bool, bool], list[Event]] = {}
     for event in ask.known.told:
-        by_kind.setdefault(event.kind, []).append(event)
-    for _ in range(ask.most // 2 if by_kind else 0):
+        by_shape.setdefault(shape(event), []).append(event)
+    for _ in range(ask.most // 2 if by_shape else 0):
         chosen: list[Event] = []
-        for event in ask.some(by_kind[ask.chance.choice(sorted(by_kind))]):
+        for event in ask.some(by_shape[ask.chance.choice(sorted(by_shape))]):
             if all(not related(event, item) and _apart(event, item) for item in chosen):
                 chosen.append(event)
         length = ask.chance.choice(lengths)
