@@ -14,6 +14,7 @@ from world_api.core.lexicon import content_words
 
 #: A choice has four options where there are as many.
 _OPTIONS = 4
+_PAIR = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +125,8 @@ def _as_likely(
     count = min(_OPTIONS, len(in_order) + 1)
     if count < fewest:
         return []
+    if count == fewest == _PAIR:  # the question names both
+        return in_order
     mine = _shared(asked, right)
     nearness = {part: _shared(asked, part) - mine for part in in_order}
     same = [part for part in in_order if nearness[part] == 0][: count - 1]
@@ -131,9 +134,11 @@ def _as_likely(
         return same
     above = [part for part in in_order if nearness[part] > 0]
     below = [part for part in in_order if nearness[part] < 0]
+    if not above or not below:
+        return []
     rest = fewest - 1 - len(same)
     nearer = chance.randrange(rest + 1)  # so many of the options shall be nearer than the right one
-    if len(above) < nearer or len(below) < rest - nearer or not above:
+    if len(above) < nearer or len(below) < rest - nearer:
         return []
     return same + above[:nearer] + below[: rest - nearer]
 
