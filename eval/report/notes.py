@@ -21,7 +21,7 @@ def notes_of(
         yield f"The run is not finished: {plural(open_samples, 'sample')} still to be asked."
     unscored = sum(sample.sample not in run.scores for sample in run.samples)
     if unscored:
-        yield f"{plural(unscored, 'sample')} without a score: not in this report."
+        yield f"{plural(unscored, 'sample')} without a score: not in this report; `videoworld eval score RUN` scores them."
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:

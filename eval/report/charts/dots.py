@@ -25,11 +25,12 @@ class _Form:
     line: float
     ticks: int
     letters: int  #: of a label
+    head: int  #: letters of the head of a group
     above: bool
 
 
-_BROAD = _Form(width=760, left=300, right=20, line=24, ticks=8, letters=46, above=False)
-_NARROW = _Form(width=300, left=16, right=16, line=42, ticks=4, letters=42, above=True)
+_BROAD = _Form(width=760, left=300, right=20, line=24, ticks=8, letters=38, head=90, above=False)
+_NARROW = _Form(width=300, left=16, right=16, line=42, ticks=4, letters=38, head=36, above=True)
 
 
 def dot_chart(
@@ -62,7 +63,7 @@ def dot_chart(
     y, last = 14.0, ""
     for one in dots:
         if one.group and one.group != last:
-            parts.append(text(shortened(one.group, 2 * form.letters), 8, y + 17, kind="head"))
+            parts.append(text(shortened(one.group, form.head), 8, y + 17, kind="head"))
             y += _HEAD
         last = one.group
         parts.append(_line(one, x, y, form))

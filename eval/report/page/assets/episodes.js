@@ -10,6 +10,7 @@ async function showEpisode(at) {
     record = { ...episodes[stored[1]], frames: moments[stored[1]] };
   }
   if (chosen.open !== String(at)) return; /* another one was opened meanwhile */
+  place.dataset.at = at;
   place.replaceChildren(
     make("p", { class: "back" }, make("button", { type: "button", class: "quiet", id: "close-episode" }, "← Back to the list")),
     make("h2", null, markOf(at), " ", cutAt(item.question, HEAD)),
@@ -46,7 +47,7 @@ function question(item) {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const about = [item.kind, `video ${item.video}`, item.as_of === null ? "" : `as of ${clock(item.as_of)}`].filter(Boolean).join(" · ");
   const parts = [make("p", { class: "where" }, about)];
-  if (item.question.length > HEAD) parts.push(make("details", null, make("summary", null, "The whole question"), make("pre", null, item.question)));
+  if (item.question.length > HEAD) parts.push(make("details", { class: "whole" }, make("summary", null, "The whole question"), make("pre", null, item.question)));
   if (item.options.length) parts.push(make("ol", { class: "options" }, item.options.map((text, place) => make("li", null, `${letters[place]}. ${text}`))));
   return parts;
 }
