@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from tests.eval.runs.test_running import FEW, drop_lines, samples
 from tests.support.runs import made_run, prepare, run_here
+from tool_induction.library import Origin, freeze_library, load_library
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
 
@@ -137,3 +139,42 @@ def test_a_lost_file_of_samples_reads_each_journal_once(tmp_path: Path, monkeypa
     assert len(scans) == len(read_run(run).cells)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
+
+
+def with_own_library(folder: Path) -> Path:
+    """A configuration with a library that lies beside it, and a control arm of it."""
+    library = load_library("hand_A")
+    origin = Origin(how="brought", date="2026-01-01", domain="A_locate_count")
+    freeze_library(library.tools, folder / "mine", name="mine", origin=origin)
+    text = FEW.format(arm="hier", model="rule-based").replace("[films]", "[{path: films, limit: 2}]")
+    return prepare(folder, configuration=text + "libraries: [mine, {arm: placebo, of: mine}]\n", videos=["made"])
+
+
+@pytest.mark.parametrize("by_folder", [True, False])
+def test_a_run_goes_on_with_its_copy_of_a_library_that_is_gone(tmp_path: Path, by_folder: bool) -> None:
+    config = with_own_library(tmp_path)
+    run = run_here(config).folder.root
+    shutil.rmtree(tmp_path / "mine")
+    drop_lines(run / "samples.jsonl", 0)
+    shutil.rmtree(run / "episodes" / next(name for name in read_run(run).cells if name.startswith("hier.mine")))
+    outcome = run_here(run if by_folder else config)
+    assert (outcome.complete, outcome.asked) == (True, 2)
+
+
+def test_a_library_that_became_another_one_is_refused_by_its_configuration_and_not_used_by_its_run(
+    tmp_path: Path,
+) -> None:
+    config = with_own_library(tmp_path)
+    run = run_here(config).folder.root
+    shutil.rmtree(tmp_path / "mine")
+    origin = Origin(how="brought", date="2026-01-01", domain="A_locate_count")
+    freeze_library(load_library("hand_B").tools, tmp_path / "mine", name="mine", origin=origin)
+    assert run_here(run).complete
+    with pytest.raises(EvalFault, match=r"library|made of") as caught:
+        run_here(config)
+    assert caught.value.code == "run_changed"
+    changed = run / "libraries" / "mine"
+    shutil.rmtree(changed)
+    shutil.copytree(tmp_path / "mine", changed)
+    with pytest.raises(EvalFault, match="the library mine"):
+        run_here(run)
