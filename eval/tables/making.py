@@ -175,6 +175,7 @@ def _row(
         details=score.details,
         outcome=seen.outcome if seen is not None else "failed",
         reason=seen.reason if seen is not None else fault,
+        settings=seen.settings if seen is not None else cell.arm.settings,
         plumbing=run.manifest.rule_based or (seen is not None and seen.model == RULE_BASED),
         **held,
     )
@@ -200,7 +201,6 @@ def _figures(seen: _Seen | None) -> dict[str, Any]:
         "tools": own.tools,
         "offered": own.offered,
         "value": seen.value,
-        "settings": seen.settings,
         "world_hash": seen.world_hash,
         "evidence_iou": seen.evidence_iou,
     }

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.budgets import curve_table, matched_table
+from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
 from eval.tables.labels import Labels
 from eval.tables.rows import SampleRow
+from eval.tables.spending.matched import along_table, matched_table
 from eval.tables.study import Study
 from eval.tables.table import Cell
 from eval.tables.tooling.draws import Incomplete, components, draws_tables
