@@ -64,7 +64,10 @@ class Judge(_Part):
 
 
 class Figure(_Part):
-    """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget, and where it is told."""
+    """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget.
+
+    ``source`` is where it is told.
+    """
 
     system: str
     model: str

@@ -23,7 +23,7 @@ def notes_of(
         yield f"{plural(run.unscored, 'sample')} without a score: not in this report."
     unknown = sum(not run.has_answer(sample) for sample in run.samples)
     if unknown:
-        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: in no figure, and not shown."
+        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: shown, and in no figure."
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:
