@@ -90,13 +90,15 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            content = file.read()
+            content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise EvalFault(
             "no_such_run",
             f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
             hint="give the folder that `videoworld eval run` made",
         ) from None
+    if len(content) > _MOST_BYTES:
+        raise damaged(f"{path.name} has more than {_MOST_BYTES:,} bytes")
     try:
         record = parse_json(content.decode())
     except ValueError:
@@ -125,5 +127,6 @@ def _cell(record: Any) -> Cell:
 
 #: Cells name folders, also those of a run that somebody else made.
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
+_MOST_BYTES = 256 * 2**20
 _ADAPTER = TypeAdapter(Manifest)
 _CELL = TypeAdapter(Cell)
