@@ -21,13 +21,19 @@ from world_api.world.disk.files import open_regular, write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRecord:
-    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there."""
+    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there.
+
+    ``missing_questions`` were picked and are not asked, since their videos are missing; ``left_out`` are entries of the dataset's
+    own file that cannot be asked at all, by reason.
+    """
 
     hash: str
     protocol: Mapping[str, Any] = field(default_factory=dict)
     items: int = 0
     missing: tuple[str, ...] = ()
     missing_hash: str = ""
+    missing_questions: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault, EvalFault
 
 NOT_FINISHED, NOT_SCORED = "not run yet", "not scored"
+MISSING, UNUSABLE = "questions of missing videos", "entries of datasets that cannot be asked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,14 @@ def read_rows(run: Run) -> RunRows:
             by_cell.setdefault(line.cell, []).append(line)
     rows = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
     left_out = {NOT_FINISHED: max(0, run.planned - len(run.samples)), NOT_SCORED: len(run.samples) - scored}
-    return RunRows(rows=tuple(rows), left_out=left_out, libraries=libraries)
+    return RunRows(rows=tuple(rows), left_out=left_out | _not_asked(run), libraries=libraries)
+
+
+def _not_asked(run: Run) -> dict[str, int]:
+    """What never became a sample: questions, not samples, are counted."""
+    records = run.manifest.datasets.values()
+    missing = sum(record.missing_questions for record in records)
+    return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
