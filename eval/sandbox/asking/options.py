@@ -81,7 +81,12 @@ def _choice(draft: Draft, text: str, words: Wording, chance: random.Random, deck
     if draft.is_fixed:
         options = [words.answer(True), words.answer(False)]
         return _lettered(text, options, right)
-    wrong = _as_likely(text, right, [_distinct(tier, right) for tier in tiers], chance, fewest=draft.fewest)
+    distinct = [_distinct(tier, right) for tier in tiers]
+    if draft.is_crossed:
+        wrong = [part for tier in distinct for part in tier]
+        wrong = wrong if len(wrong) == _OPTIONS - 1 else []
+    else:
+        wrong = _as_likely(text, right, distinct, chance, fewest=draft.fewest)
     if not wrong:
         return None
     options = chance.sample(wrong, len(wrong))
