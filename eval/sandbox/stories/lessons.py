@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from eval.sandbox.facts import Event
 from eval.sandbox.script import with_article
 from eval.sandbox.stories.casting import Rule
@@ -28,9 +30,27 @@ def rules_are_shown(director: Director) -> bool:
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether enough that can be seen has been brought about by now."""
-    seen = {event.id for event in director.chronicle.events if event.kind != "says"}
+    """Whether enough has been brought about by now that is seen, and seen once only.
+
+    Who gives a thing to somebody who asked for it does not count: the deed itself names its reason.
+    """
+    times = Counter(event.clause for event in director.chronicle.events)
+    seen = {
+        event.id
+        for event in director.chronicle.events
+        if event.kind not in {"says", "gives"} and times[event.clause] == 1
+    }
     return sum(cause.effect in seen for cause in director.chronicle.causes) >= _ENOUGH
+
+
+def containers_are_shown(director: Director) -> bool:
+    """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
+    opened = {
+        (event.place, event.target)
+        for event in director.chronicle.events
+        if event.kind == "opens" and not event.target.endswith("door")
+    }
+    return len(opened) > _ENOUGH
 
 
 def _following(director: Director, rule: Rule) -> list[Event]:

@@ -13,9 +13,9 @@ from eval.sandbox.stories.casting import Cast, cast_story
 from eval.sandbox.stories.chronicle import FRAME_RATE, on_frame
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
-from eval.sandbox.stories.lessons import causes_are_shown, learn, rules_are_shown
+from eval.sandbox.stories.lessons import causes_are_shown, containers_are_shown, learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, uncovered
+from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, sought, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
 from eval.sandbox.stories.scene import Scene
@@ -31,6 +31,7 @@ _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seem
 _LONG = 7.0  #: seconds of an empty room that are filled with something
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
+_LEARNING = 2.0  #: minutes of film from which on it is seen to that rules can be learned
 _TRIES = 12
 
 #: How often each plot begins, and the seconds it takes at least.
@@ -48,11 +49,12 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (relieved, 2.5, 8.0),
     (told_number, 1.5, 15.0),
     (uncovered, 1.0, 10.0),
+    (sought, 0.7, 20.0),
 )
 
 
 #: What brings about something that can be seen.
-_CAUSING = (errand, outing, appointment, called)
+_CAUSING = (errand, outing, appointment, called, noticed)
 
 #: What happens more often in films of a theme.
 _LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
@@ -101,7 +103,9 @@ class _Telling:
         self._parts: list[Shot | Card] = []
         self._scene: Scene | None = None
         self._left_at: dict[str, float] = {}
-        self._rules_shown = self._causes_shown = False
+        is_brief = minutes < _LEARNING
+        self._rules_shown = self._containers_shown = is_brief
+        self._causes_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
 
@@ -213,6 +217,7 @@ class _Telling:
         """A new plot, if one can begin now in a room that can come at once."""
         self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         self._causes_shown = self._causes_shown or causes_are_shown(self._director)
+        self._containers_shown = self._containers_shown or containers_are_shown(self._director)
         for _ in range(_TRIES):
             fitting = [item for item in _PLOTS if item[2] < self._director.left]
             if not fitting:
@@ -234,4 +239,6 @@ class _Telling:
         leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
         if not self._causes_shown and plot in _CAUSING:
             leaning *= 3.0
+        if plot is sought and not self._containers_shown:
+            leaning *= 4.0
         return leaning * 4.0 if plot in (filed, consulted) and not self._rules_shown else leaning
