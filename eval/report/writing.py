@@ -31,7 +31,7 @@ from eval.report.sections import section_of
 from eval.runs.reading import Run, read_run
 from eval.tables.every import tables_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study, study_of
+from eval.tables.study import study_of
 from eval.tables.table import Table
 from eval.tables.writing.files import write_tables
 from world_api.version import project_version
@@ -75,23 +75,19 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
     It is written into ``out``, else into the run's own folder, else beside the bundle.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``, ``ambiguous_pairs``.
+        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder)
     study = study_of(run)
-    tables = tables_of(_with_reference(run, study)) if study.rows else []
+    rows = (*study.rows, *study.unknown)  # what nobody knows the answer of is shown, and is in no table
+    tables = tables_of(study) if rows else []
     beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only
     place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
-    written = _write_page(run, study.rows, tables, place, chosen, worlds_of(run, chosen.store))
+    written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store))
     write_tables(tables, place / TABLES)
     return written
-
-
-def _with_reference(run: Run, study: Study) -> Study:
-    """The study without questions that nobody knows the answer of: they are shown, and are neither right nor wrong."""
-    return study.with_rows(row for row in study.rows if run.items[row.dataset, row.item].answer is not None)
 
 
 def _write_page(
