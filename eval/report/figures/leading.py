@@ -24,7 +24,7 @@ def lead_of(tables: Sequence[Table], sets: Sets, primary: frozenset[tuple[str, s
     return Lead(
         lines=list(_lines(contrast, sets)),
         note=_NOTE if contrast.rows else contrast.note,
-        figure=_figure(arms, sets, primary),
+        figure=_figure(arms, sets, primary, of_one_domain=_domain(contrast) != "all"),
         anchor="table-primary" if contrast.rows else None,
         watermark=arms.watermark,
     )
@@ -49,7 +49,12 @@ def _lines(contrast: Table, sets: Sets) -> Iterator[LeadLine]:
         yield LeadLine(words=f"{names} ({', '.join(about)})", cell=cell, after=f"{told}{remark}.")
 
 
-def _figure(arms: Table, sets: Sets, primary: frozenset[tuple[str, str, str]]) -> Figure | None:
+def _domain(contrast: Table) -> str:
+    """The task domain of the contrast; ``all`` where it is of every one."""
+    return str(contrast.cell(0, "domain").value) if contrast.rows else "all"
+
+
+def _figure(arms: Table, sets: Sets, primary: frozenset[tuple[str, str, str]], *, of_one_domain: bool) -> Figure | None:
     """Accuracy by arm, in the world and budget of the contrast where one was named."""
     lines = [Line(table=arms, number=number, sets=sets, primary=primary) for number in range(len(arms.rows))]
     settings = {(world, budget) for _, world, budget in primary}
@@ -59,6 +64,7 @@ def _figure(arms: Table, sets: Sets, primary: frozenset[tuple[str, str, str]]) -
         return None
     about = "Accuracy of every arm, with 95 % intervals over videos."
     about += " In the world and the budget of the contrast, whose arms are in the other colour." if settings else ""
+    about += " Here over the questions of all domains." if of_one_domain else ""
     about += f" The first {_MOST} of {len(dots)}." if len(dots) > _MOST else ""
     return dots_figure(dots[:_MOST], name="chart-lead", title="Accuracy by arm", about=about, axis="accuracy, %")
 

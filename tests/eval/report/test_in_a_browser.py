@@ -93,6 +93,7 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
     )
     assert "cited" in tab.text("#episode .frames")
     assert "22.0" in tab.text("#episode dl.facts")  # the reference
+    assert "1 (iou 1" in " ".join(tab.text("#episode dl.facts").split())
     tab.click("#episode .calls .later:last-of-type summary")
     tab.wait_for("document.querySelector('#episode .calls .later[open] pre') !== null")
     assert tab.run("JSON.parse(document.querySelector('#episode .calls .later[open] pre').textContent) !== null")

@@ -185,6 +185,14 @@ def test_a_run_without_a_named_contrast_begins_with_its_arms_and_says_so(tmp_pat
     assert "#table-primary" not in lead
 
 
+def test_where_the_contrast_is_of_one_domain_its_chart_says_that_it_is_of_all(tmp_path: Path) -> None:
+    of_one = CONFIGURATION.replace("world: classical}", "world: classical, domain: A_locate_count}")
+    run = made_run(tmp_path, configuration=of_one.replace("[1, 2]", "[1]"), videos=("made",))
+    lead = page_of(write_report(run, choices=Choices(most_frames=0))).partition("What was run</h2>")[0]
+    assert "(films, classical, usual, A_locate_count)" in lead
+    assert "over the questions of all domains" in lead
+
+
 def test_the_page_says_what_was_run(finished: Path, written: Written) -> None:
     overview = page_of(written).partition('<section id="results"')[0]
     manifest = read_run(finished).manifest

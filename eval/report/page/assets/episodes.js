@@ -56,7 +56,7 @@ function outcome(at, item, record) {
   const facts = [
     ["Answer", record?.answer ?? index.answer[at] ?? make("em", null, "none")],
     ["Reference", item.reference ?? make("em", null, "none given")],
-    ["Score", index.mark[at] === 2 ? "not scored" : [`${index.score[at]}`, scorer(at)]],
+    ["Score", index.mark[at] === 2 ? "not scored" : [`${index.score[at]} `, scorer(at)]],
     ["Ended", [valueOf("outcome", at), record?.fault ? ` — ${record.fault[1]}` : ""]],
     ["Work", `${plural(index.rounds[at], "round")}, ${plural(index.calls[at], "call")}, ${plural(index.inner[at], "operation")} inside tools, ${plural(index.tokens[at], "token")}`],
   ];
@@ -67,7 +67,7 @@ function outcome(at, item, record) {
 
 function scorer(at) {
   const told = Object.entries(index.details[at]).map(([name, value]) => `${name} ${value}`);
-  return told.length ? make("span", { class: "soft" }, ` (${told.join(", ")})`) : "";
+  return told.length ? make("span", { class: "soft" }, `(${told.join(", ")})`) : "";
 }
 
 const list = (facts) => make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
