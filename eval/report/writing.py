@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.summary import WATERMARK
+from eval.report.figures.leading import lead_of
 from eval.report.frames.choosing import FrameKey, choose
 from eval.report.frames.pictures import Gallery, Worlds, pictures_of
 from eval.report.frames.shelf import Shelf
+from eval.report.frames.worlds import worlds_of
 from eval.report.gathering import frame_blocks, gather
 from eval.report.notes import notes_of
 from eval.report.overview import overview_of
@@ -26,7 +28,6 @@ from eval.report.page.blocks import Pool, packed
 from eval.report.page.building import Block, Page, html_of
 from eval.report.page.index import Sets, index_of
 from eval.report.sections import section_of
-from eval.report.worlds import worlds_of
 from eval.runs.reading import Run, read_run
 from eval.tables.every import tables_of
 from eval.tables.rows import SampleRow
@@ -102,6 +103,7 @@ def _write_page(
     primary = _named_before(tables)
     page = Page(
         title=f"Report: {run.manifest.name or 'a run'}",
+        lead=lead_of(tables, sets, primary),
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
         sections=[section_of(table, sets, primary) for table in _ordered(tables) if table.rows],

@@ -22,6 +22,7 @@ from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault, EvalFault
 
 NOT_FINISHED, NOT_SCORED, NO_ANSWER = "not run yet", "not scored", "no reference answer"
+MISSING, UNUSABLE = "questions of missing videos", "entries of datasets that cannot be asked"
 
 _NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": NO_ANSWER})
 
@@ -72,7 +73,15 @@ def read_rows(run: Run) -> RunRows:
         NOT_SCORED: len(asked) - len(scored),
         NO_ANSWER: len(run.samples) - len(asked),
     }
+    left_out |= _not_asked(run)
     return RunRows(rows=tuple(rows), unknown=tuple(unknown), left_out=left_out, libraries=libraries)
+
+
+def _not_asked(run: Run) -> dict[str, int]:
+    """What never became a sample: questions, not samples, are counted."""
+    records = run.manifest.datasets.values()
+    missing = sum(record.missing_questions for record in records)
+    return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:

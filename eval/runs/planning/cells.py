@@ -44,7 +44,6 @@ def cells_of(
     document = configuration.document
     _check_names(configuration)
     arms = [arm for place, part in enumerate(document.arms) for arm in _arms(configuration, place, part, libraries)]
-    _check_primary(configuration, arms, picked)
     cells = []
     for arm, one, world, budget, seed in product(arms, picked, document.worlds, document.budgets, document.seeds):
         limits = workshop.budget(budget)
@@ -76,7 +75,22 @@ def cells_of(
                 configuration=content_hash(decides),
             )
         )
+    _refuse_alike(configuration, cells)
     return cells
+
+
+def _refuse_alike(configuration: Configuration, cells: Sequence[Cell]) -> None:
+    """Refuse cells that share an id: their episodes would lie in one folder, and nobody could read the run."""
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id.casefold() in seen:
+            names = [arm.name for arm in configuration.document.arms]
+            raise configuration.bad(
+                ("arms", names.index(cell.arm.name)),
+                f"two cells of the run would be called {cell.id}",
+                hint="give the arm another name",
+            )
+        seen.add(cell.id.casefold())
 
 
 def _arms(
@@ -151,43 +165,3 @@ def _check_names(configuration: Configuration) -> None:
             profiles_of(world)
         except EvalFault as fault:
             raise configuration.bad(("worlds", place), fault.message, hint=fault.hint) from None
-    primary = document.primary
-    if primary is None:
-        return
-    for key, value, names in (
-        ("arm", primary.arm, [arm.name for arm in document.arms]),
-        ("against", primary.against, [arm.name for arm in document.arms]),
-        ("budget", primary.budget, list(document.budgets)),
-        ("world", primary.world, document.worlds),
-    ):
-        if value not in names:
-            near = closest(value, names)
-            raise configuration.bad(
-                ("primary", key),
-                f"no {'arm' if key == 'against' else key} is named {value!r}",
-                hint=f"did you mean {near!r}?" if near else "they are: " + ", ".join(names),
-            )
-
-
-def _check_primary(configuration: Configuration, arms: Sequence[Arm], picked: Sequence[Picked]) -> None:
-    """Refuse a primary contrast that no table could make: of a dataset that is not there, or against one of many libraries."""
-    primary = configuration.document.primary
-    if primary is None:
-        return
-    datasets = [one.name for one in picked]
-    if primary.dataset is not None and primary.dataset not in datasets:
-        near = closest(primary.dataset, datasets)
-        raise configuration.bad(
-            ("primary", "dataset"),
-            f"no dataset is named {primary.dataset!r}",
-            hint=f"did you mean {near!r}?" if near else "they are: " + ", ".join(datasets),
-        )
-    own, other = ({arm.library for arm in arms if arm.name == name} for name in (primary.arm, primary.against))
-    if primary.library is not None:
-        own = {primary.library}
-    if len(other) > 1 and not own & other:
-        raise configuration.bad(
-            ("primary", "against"),
-            f"{primary.against!r} has {len(other)} libraries, and none of {primary.arm!r}: it cannot be told which one is meant",
-            hint="give both arms the same libraries, or the arm to compare with a single one",
-        )
