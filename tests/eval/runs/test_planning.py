@@ -191,3 +191,35 @@ def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned
     few, more = spread(items, 3), spread(items, 4)
     assert {item.domain for item in few} == {"A_locate_count", "B_order_cause", "C_summary_multihop"}
     assert set(map(id, few)) < set(map(id, more))
+
+
+PRIMARY = "primary: {{arm: hier, against: {against}, budget: usual, world: classical{more}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("arms", "more", "said"),
+    [
+        (
+            "{name: hints, system: hints, libraries: [hand_B, hand_C]}",
+            "",
+            "'hints' has 2 libraries, and none of 'hier'",
+        ),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", "", None),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", ", library: hand_A", None),
+        ("{name: hints, system: hints, libraries: [hand_B]}", "", None),
+        ("hints", ", dataset: flims", "no dataset is named 'flims'"),
+        ("hints", ", dataset: films", None),
+    ],
+)
+def test_a_primary_contrast_that_no_table_could_make_is_refused(
+    planned: Planned, arms: str, more: str, said: str | None
+) -> None:
+    text = f"libraries: [hand_A, hand_B, hand_C]\narms: [{{name: hier, system: hier, libraries: [hand_A]}}, {arms}]\n"
+    text += PRIMARY.format(against="hints", more=more)
+    if said is None:
+        assert planned(text).cells
+        return
+    fault = refused(planned, text)
+    assert fault.code == "bad_configuration"
+    assert said in fault.message
+    assert fault.hint
