@@ -68,7 +68,7 @@ def _dot(line: Line) -> Dot:
         group=line.place(PLACE),
         label=line.word("arm"),
         at=line.estimate("accuracy"),
-        words=f"{line.word('arm')}, {line.place(PLACE)}: accuracy {line.shown('accuracy')} %",
+        words=f"{', '.join(filter(None, (line.word('arm'), line.place(PLACE))))}: accuracy {line.shown('accuracy')} %",
         samples=line.samples("accuracy"),
         marked=line.is_primary,
     )
