@@ -24,7 +24,7 @@ from eval.runs.reading import Run
 from eval.scoring.score import Score
 from eval.tables.making import read_rows
 from world_api.core.canonical import canonical, content_hash
-from world_api.core.faults import VideoWorldError
+from world_api.core.faults import EvalFault, VideoWorldError
 
 Lines = Mapping[str, list[SampleLine]]
 Scores = Mapping[str, Score]
@@ -83,11 +83,14 @@ def lines_by_cell(run: Run) -> Lines:
 
 def scores_of(run: Run) -> Scores:
     """The scores of a run's samples as its tables have them; none of a run of which nothing is scored."""
-    if not run.scores:
+    try:
+        rows = read_rows(run).rows
+    except EvalFault as fault:
+        if fault.code != "not_scored":
+            raise
         return {}
     return {
-        row.sample: Score(correct=row.correct, score=row.score, scorer=row.scorer, details=row.details)
-        for row in read_rows(run).rows
+        row.sample: Score(correct=row.correct, score=row.score, scorer=row.scorer, details=row.details) for row in rows
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 WIDTH, HEIGHT = 640, 360
+CARD = "A card: "  #: how the caption of a card begins
 
 RoomKind = Literal[
     "office", "kitchen", "library", "corridor", "meeting room", "workshop", "entrance hall", "living room"

@@ -8,6 +8,7 @@ from typing import Any
 
 from eval.sandbox.perceived.people import Drawn, owners, step_of
 from eval.sandbox.perceived.scores import Agreement, moments_agree, plain, stretches_iou
+from eval.sandbox.script import CARD
 from world_api.build.truth import TrueScreenText, TrueSpeech, Truth
 from world_api.core.spans import TimeSpan
 from world_api.world.screen_texts import ScreenText
@@ -41,7 +42,10 @@ class PersonPerceived:
 
 @dataclass(frozen=True, kw_only=True)
 class Perceived:
-    """One world against its truth. ``strangers`` are entities called persons that are nobody; ``unread`` texts not found."""
+    """One world against its truth. ``strangers`` are entities called persons that are nobody; ``unread`` texts not found.
+
+    ``texts_in_rooms`` are signs, clocks and notices; ``texts`` those and what cards say.
+    """
 
     video: str
     duration: float
@@ -50,6 +54,7 @@ class Perceived:
     people: tuple[PersonPerceived, ...]
     strangers: int
     texts: Agreement
+    texts_in_rooms: Agreement
     unread: tuple[str, ...]
     speech: Agreement
     things: Agreement
@@ -58,6 +63,17 @@ class Perceived:
     def presence(self) -> float:
         """The mean over people."""
         return _mean([person.presence for person in self.people])
+
+    @property
+    def visit_iou(self) -> float:
+        """The mean over all visits of all people, each by its best single entity."""
+        visits = sum(person.visits for person in self.people)
+        return sum(person.visit_iou * person.visits for person in self.people) / visits if visits else 0.0
+
+    @property
+    def returns(self) -> Agreement:
+        """Of all people."""
+        return sum((person.returns for person in self.people), Agreement(right=0, found=0, true=0))
 
     @property
     def weakest(self) -> PersonPerceived | None:
@@ -72,7 +88,11 @@ class Perceived:
             "shot_cuts_f1": round(self.shot_cuts.f1, 3),
             "presence_iou": round(self.presence, 3),
             "weakest_presence_iou": round(self.weakest.presence, 3) if self.weakest else None,
+            "visit_iou": round(self.visit_iou, 3),
             "text_recall": round(self.texts.recall, 3),
+            "text_in_rooms_recall": round(self.texts_in_rooms.recall, 3),
+            "text_precision": round(self.texts.precision, 3),
+            "returns_recall": round(self.returns.recall, 3),
             "speech_recall": round(self.speech.recall, 3),
         }
 
@@ -86,6 +106,8 @@ def measure(view: View, truth: Truth) -> Perceived:
     named = [track for track in tracks if track.category == "person"]
     whose = owners(named, people)
     texts, unread = _texts(view.screen_texts, truth.screen_text)
+    cards = {scene.start for scene in truth.scenes if scene.caption.startswith(CARD)}
+    in_rooms, _ = _texts(view.screen_texts, [text for text in truth.screen_text if text.start not in cards])
     return Perceived(
         video=view.video_id,
         duration=view.duration,
@@ -94,6 +116,7 @@ def measure(view: View, truth: Truth) -> Perceived:
         people=tuple(_person(one, named, whose, view) for one in people),
         strangers=sum(owner is None for owner in whose.values()),
         texts=texts,
+        texts_in_rooms=in_rooms,
         unread=unread,
         speech=_speech(view, truth.speech),
         things=_things(things, tracks),

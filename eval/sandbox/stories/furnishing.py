@@ -7,7 +7,7 @@ from eval.sandbox.stories.casting import Article, Rule
 from eval.sandbox.stories.director import Director
 from eval.sandbox.stories.state import kept_on
 
-_BROUGHT = 0.75  #: how often a labelled thing is brought by somebody, while there are hands free
+_BROUGHT = 0.5  #: how often a labelled thing is brought by somebody, while there are hands free
 _KEPT = 0.15  #: how often any other thing is inside something at first
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from eval.sandbox.facts import FilmFacts
-from eval.sandbox.script import Actor, Card, Film, Prop, Shot
+from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot
 from eval.sandbox.stories.casting import Cast, cast_story
 from eval.sandbox.stories.chronicle import FRAME_RATE, on_frame
 from eval.sandbox.stories.director import Director, Plot, Wanted
@@ -40,8 +40,8 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (misplaced, 2.0, 70.0),
     (lent, 2.0, 40.0),
     (outing, 1.5, 30.0),
-    (filed, 4.0, 15.0),
-    (consulted, 3.0, 35.0),
+    (filed, 3.0, 15.0),
+    (consulted, 3.0, 25.0),
     (appointment, 2.5, 60.0),
     (called, 1.5, 30.0),
     (noticed, 1.0, 60.0),
@@ -140,7 +140,7 @@ class _Telling:
 
     def _card(self, title: str, subtitle: str) -> None:
         self._end_scene()
-        card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"A card: {title.capitalize()}.")
+        card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"{CARD}{title.capitalize()}.")
         self._parts.append(card)
         self._director.time += _CARD
 

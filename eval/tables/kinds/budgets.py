@@ -63,7 +63,7 @@ class Point:
     @property
     def is_known(self) -> bool:
         """Whether it is known where it lies."""
-        return bool(self.rows) and 0 < self.tokens < math.inf
+        return bool(self.rows) and self.tokens < math.inf
 
     @property
     def name(self) -> str:

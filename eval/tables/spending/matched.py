@@ -48,7 +48,7 @@ def matched_table(study: Study) -> Table:
 
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
     """Every point of an arm, votes left aside, and the points of the baseline in its world, the cheapest first."""
-    points = [point for point in points_of(study) if point.is_known]
+    points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
     baseline = baseline_of(study.rows, study.baseline)
     theirs: dict[tuple[str, str], list[Point]] = {}
     for point in sorted(points, key=lambda point: point.tokens):

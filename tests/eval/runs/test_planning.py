@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eval.datasets.items import Dataset, LeftOut
+from eval.runs.configuration.document import DatasetPart
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.planning.questions import Picked, spread
@@ -180,10 +182,12 @@ def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, 
 def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
     reasons = ["its answer is not published"] * 5 + ["two options"] * 2 + [f"option {n} is blank" for n in range(30)]
     entries = tuple(LeftOut(where=str(place), reason=reason) for place, reason in enumerate(reasons))
-    counts = Picked(name="x", dataset=Dataset(name="x", items=(), videos={}, left_out=entries), items=()).left_out
+    dataset = Dataset(name="x", items=(), videos={}, left_out=entries)
+    counts = Picked(name="x", part=DatasetPart(path="x"), dataset=dataset, items=()).left_out
     assert (counts["its answer is not published"], counts["two options"]) == (5, 2)
     assert (len(counts), sum(counts.values()), counts["other reasons"]) == (21, 37, 12)
-    assert Picked(name="x", dataset=Dataset(name="x", items=(), videos={}), items=()).left_out == {}
+    whole = replace(dataset, left_out=())
+    assert Picked(name="x", part=DatasetPart(path="x"), dataset=whole, items=()).left_out == {}
 
 
 def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned: Planned) -> None:
@@ -191,3 +195,35 @@ def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned
     few, more = spread(items, 3), spread(items, 4)
     assert {item.domain for item in few} == {"A_locate_count", "B_order_cause", "C_summary_multihop"}
     assert set(map(id, few)) < set(map(id, more))
+
+
+PRIMARY = "primary: {{arm: hier, against: {against}, budget: usual, world: classical{more}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("arms", "more", "said"),
+    [
+        (
+            "{name: hints, system: hints, libraries: [hand_B, hand_C]}",
+            "",
+            "'hints' has 2 libraries, and none of 'hier'",
+        ),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", "", None),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", ", library: hand_A", None),
+        ("{name: hints, system: hints, libraries: [hand_B]}", "", None),
+        ("hints", ", dataset: flims", "no dataset is named 'flims'"),
+        ("hints", ", dataset: films", None),
+    ],
+)
+def test_a_primary_contrast_that_no_table_could_make_is_refused(
+    planned: Planned, arms: str, more: str, said: str | None
+) -> None:
+    text = f"libraries: [hand_A, hand_B, hand_C]\narms: [{{name: hier, system: hier, libraries: [hand_A]}}, {arms}]\n"
+    text += PRIMARY.format(against="hints", more=more)
+    if said is None:
+        assert planned(text).cells
+        return
+    fault = refused(planned, text)
+    assert fault.code == "bad_configuration"
+    assert said in fault.message
+    assert fault.hint

@@ -14,7 +14,7 @@ from eval.sandbox.facts import Event
 #: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
 RIGHT = 20.0
 _MOST_TAKEN = 40
-_MOST_SETS = 2000
+DRAWN = "drawn"
 
 _Item = TypeVar("_Item")
 Shape: TypeAlias = tuple[str, bool, bool, bool]
@@ -101,19 +101,16 @@ def exchangeable(
 
     In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and who of the set is
     asked about is drawn blindly: so its rank among them (the earliest, the longest) tells nothing. The first size that any
-    set has is taken; no item is asked about twice.
+    set has is taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}
     for size in sizes:
         every = (row for row in combinations(range(len(some)), size) if all(pairs[two] for two in combinations(row, 2)))
-        sets = ask.some(every, _MOST_SETS)
+        sets = ask.some(every)
         if not sets:
             continue
-        asked = set[int]()
         for row in sets:
             drawn = ask.chance.choice(row)
-            if drawn not in asked:
-                asked.add(drawn)
-                yield some[drawn], [some[place] for place in row if place != drawn]
+            yield some[drawn], [some[place] for place in row if place != drawn]
         return

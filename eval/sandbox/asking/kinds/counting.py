@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, count, yes_or_no
-from eval.sandbox.asking.kinds.alike import exchangeable
+from eval.sandbox.asking.kinds.alike import DRAWN, exchangeable
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import parts
@@ -100,7 +100,7 @@ def visible_duration(ask: Asker) -> Iterator[Draft]:
         for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
             options = [parts.seconds(item) for item in wrong]
             spans = ask.known.stretches(subject.id)[:_MOST_SPANS]
-            yield choice(template, named(subject), spans, right=parts.seconds(right), wrong=[options])
+            yield choice(template, named(subject), spans, right=parts.seconds(right), wrong=[options], bucket=DRAWN)
 
 
 def _differ(one: tuple[Person | Thing, float], other: tuple[Person | Thing, float]) -> bool:

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, interval
-from eval.sandbox.asking.kinds.alike import exchangeable
+from eval.sandbox.asking.kinds.alike import DRAWN, exchangeable
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
 from eval.sandbox.facts import Person, Thing
@@ -42,7 +42,9 @@ def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
         times = [_times(item, ask.known.stretches(item.id), place) for item in clear]
         for right, wrong in _ranges(ask, times):
             slots, stretch = named(right.subject), ask.known.stretches(right.subject.id)[place]
-            yield choice(template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]])
+            yield choice(
+                template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def words_time(ask: Asker) -> Iterator[Draft]:
         for right, wrong in _ranges(ask, moments):
             words, span = right.subject
             slots = {"words": parts.quoted(words)}
-            yield choice(template, slots, [span], right=right.says, wrong=[[item.says for item in wrong]])
+            yield choice(template, slots, [span], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN)
 
 
 def _said_once(ask: Asker) -> list[tuple[str, TimeSpan]]:

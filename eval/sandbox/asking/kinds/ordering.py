@@ -171,9 +171,9 @@ def between(ask: Asker) -> Iterator[Draft]:
                 elif deeds := [item for item in own if ask.known.is_deed(item)]:
                     yield _one_deed(ask, template, asked, ask.chance.choice(deeds), [event, other], also=deeds)
         rooms = {place.id: place for _, (_, place) in went}  # others are never right: they would be told by that
-        for asked, (entered, place) in went:
+        for said, (entered, place) in went:
             wrong = [parts.place(item) for item in rooms.values() if item is not place]
-            yield choice(template, asked, [span_of(entered)], right=parts.place(place), wrong=[wrong])
+            yield choice(template, said, [span_of(entered)], right=parts.place(place), wrong=[wrong])
 
 
 def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:

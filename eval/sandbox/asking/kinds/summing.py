@@ -23,7 +23,7 @@ from world_api.core.spans import TimeSpan
 _ROW = 3
 _OPTIONS = 4
 _MOST_WRONG = 12
-_TRIES = 12
+_TRIES = 60
 _CLEARLY_MORE = 1.5
 _LOOKED_AT = 120  #: deeds, of a long film
 _COMING_AND_GOING = ("enters", "leaves")
@@ -123,12 +123,21 @@ def person_summary(ask: Asker) -> Iterator[Draft]:
         for person in ask.some(ask.known.people):
             if "everything" in template.en and not _ROW <= len(ask.known.deeds_of(person.id)) <= _ROW + 1:
                 continue  # no row of that length is everything
-            others = [_own(ask, other) for other in ask.some(ask.known.people) if other is not person]
-            rows = _matched(ask, [_own(ask, person), *others])
-            if rows:
-                spans = [span_of(item) for item in rows[0]]
-                wrong = [[_deeds(row) for row in rows[1:]]]
-                yield choice(template, named(person), spans, right=_deeds(rows[0]), wrong=wrong)
+            right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *_but(ask, person))]
+            if right:
+                spans = [span_of(item) for item in right]
+                rows = [[_deeds(row) for row in wrong if row]]
+                yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
+
+
+def _but(ask: Asker, person: Person) -> list[Person]:
+    return [item for item in ask.some(ask.known.people) if item is not person]
+
+
+def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
+    """Some of the events in their order, no two of the same words; none where there are too few."""
+    distinct = list({item.clause: item for item in events}.values())
+    return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start) if len(distinct) >= _ROW else []
 
 
 def _own(ask: Asker, person: Person) -> list[Event]:

@@ -10,6 +10,7 @@ from eval.sandbox.stories.scene import Scene
 from eval.sandbox.stories.words import capital
 
 _SAYING = 0.45  #: how often the rule is spoken out loud
+_THERE = 0.5  #: how often a thing is looked at in the room where it is kept
 _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
@@ -45,7 +46,7 @@ def _file(scene: Scene, player: Player, thing: Article, rule: Rule) -> None:
 
 
 def consulted(director: Director) -> Plot:
-    """A labelled thing is taken out of its place, looked at in another room, perhaps handed on, and put away again."""
+    """A labelled thing is taken out of its place, looked at there or in another room, perhaps handed on, and put away again."""
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
@@ -63,6 +64,12 @@ def consulted(director: Director) -> Plot:
         if chance.random() < 0.5:
             words = chance.choice(_NEEDING).format(thing.thing.name)
             scene.say(one, words[0].upper() + words[1:])
+        if chance.random() < _THERE:
+            settle(scene, one)
+            scene.pause(chance.uniform(1.0, 3.0))
+            _file(scene, one, thing, rule)
+            go_or_stay(scene, one)
+            return
         scene.leave(one)
         if reading is None:
             return

@@ -16,6 +16,7 @@ from eval.sandbox.encode import write_mp4
 from eval.sandbox.perceived import Perceived, measure
 from eval.sandbox.perceived.checking import table_of
 from eval.sandbox.perceived.people import Drawn, owner_of, step_of
+from eval.sandbox.perceived.scores import Agreement
 from eval.sandbox.render import frames
 from eval.sandbox.script import Actor, Card, Carry, Film, Gesture, Look, Performance, Prop, Resting, Room, Shot, Walk
 from eval.sandbox.sets import plan_of
@@ -143,6 +144,26 @@ def test_the_command_prints_a_table_and_the_same_as_json(folder: Path, perceived
     record = json.loads(CliRunner().invoke(app, ["check", str(folder), "--json"]).stdout)
     assert record["films"][0]["presence_iou"] == pytest.approx(perceived.presence, abs=1e-3)
     assert record["films"][0]["scene_cuts_f1"] == 1.0
+
+
+def test_presence_is_of_all_entities_together_and_a_visit_of_one(perceived: Perceived) -> None:
+    one, other = perceived.people
+    in_pieces = replace(one, presence=1.0, visits=3, visit_iou=0.5, returns=Agreement(right=1, found=2, true=2))
+    whole = replace(other, presence=1.0, visits=1, visit_iou=1.0, returns=Agreement(right=0, found=0, true=1))
+    film = replace(perceived, people=(in_pieces, whole))
+    assert (film.presence, film.visit_iou) == (1.0, 0.625)
+    assert film.record()["visit_iou"] == 0.625
+    head, row, *_ = table_of([film, film]).splitlines()
+    assert row.split()[3:5] == ["1.00", "0.62"]
+    assert head.split()[-1] == "returns"
+    assert "2/6" in table_of([film, film])  # of both films
+
+
+def test_what_cards_say_is_told_apart_from_what_is_read_in_rooms(view: View, truth: Truth) -> None:
+    scenes = tuple(scene.model_copy(update={"caption": "A card: The end."}) for scene in truth.scenes)
+    found = measure(view, truth.model_copy(update={"scenes": scenes}))
+    assert found.texts.true == len(truth.screen_text) > found.texts_in_rooms.true == 0
+    assert 0 < found.texts.precision <= 1
 
 
 def test_a_folder_without_films_is_a_named_fault(tmp_path: Path) -> None:
