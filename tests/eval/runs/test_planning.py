@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Dataset, LeftOut
+from eval.runs.configuration.document import DatasetPart
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.planning.questions import Picked, spread
@@ -180,7 +181,8 @@ def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, 
 def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
     reasons = ["its answer is not published"] * 5 + ["two options"] * 2 + [f"option {n} is blank" for n in range(30)]
     entries = tuple(LeftOut(where=str(place), reason=reason) for place, reason in enumerate(reasons))
-    counts = Picked(name="x", dataset=Dataset(name="x", items=(), videos={}, left_out=entries), items=()).left_out
+    dataset = Dataset(name="x", items=(), videos={}, left_out=entries)
+    counts = Picked(name="x", part=DatasetPart(path="x"), dataset=dataset, items=()).left_out
     assert (counts["its answer is not published"], counts["two options"]) == (5, 2)
     assert (len(counts), sum(counts.values()), counts["other reasons"]) == (21, 37, 12)
     assert Picked(name="x", dataset=Dataset(name="x", items=(), videos={}), items=()).left_out == {}
