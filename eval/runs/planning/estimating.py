@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
 from collections import Counter
@@ -11,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs.cells import Cell
+from eval.runs.configuration.document import ConfigurationDocument
 from eval.runs.places import RunFolder
+from eval.runs.planning.materials import material_of
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.planning.spending import Expected, expected_of, pilot_of
 from eval.runs.running.experiment import Given, at_once
 from eval.runs.running.showing import duration
 from eval.runs.running.standing import standing_of
 from eval.runs.running.tally import label_of
+from eval.runs.running.workshop import store_of
 from eval.statistics.power import Power, power
 from world_api.core.ports import Clock
 
@@ -48,6 +52,7 @@ class Estimate:
     parallel: int
     primary: str | None
     power: Power | None
+    without: tuple[str, ...] = ()  #: what costs as well, and is in no figure
     cell_ids: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -57,9 +62,14 @@ class Estimate:
 
     @property
     def money(self) -> float | None:
-        """USD, of those whose price is known."""
+        """USD, where the price of every arm is known of which anything is left."""
         known = [arm.money for arm in self.arms if arm.money is not None]
-        return sum(known) if known else None
+        return sum(known) if known and not self.unpriced else None
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The arms whose price is not known."""
+        return tuple(arm.label for arm in self.arms if arm.money is None and arm.left)
 
     @property
     def seconds(self) -> float | None:
@@ -79,6 +89,8 @@ class Estimate:
             "arms": [asdict(arm) for arm in self.arms],
             "tokens": self.tokens,
             "money": self.money,
+            "not_priced": list(self.unpriced),
+            "not_estimated": list(self.without),
             "seconds": self.seconds,
             "parallel": self.parallel,
             "primary": self.primary,
@@ -102,9 +114,10 @@ class Estimate:
             lines.append(f"  {arm.label:{width}}  {arm.left:6,} to ask  {arm.tokens:12,} tokens{money}  {arm.basis}")
         lines.append(
             f"in all about {self.tokens:,} tokens, "
-            + ("money not known (no `prices`)" if self.money is None else f"{self.money:.2f} USD")
+            + self._money_told()
             + (f", {duration(self.seconds)} at {self.parallel} at once" if self.seconds is not None else "")
         )
+        lines += [f"not in these figures: {what}" for what in self.without]
         if self.primary is None:
             lines.append("no primary contrast is named; `primary:` names one before anything is asked")
         else:
@@ -112,6 +125,22 @@ class Estimate:
             lines.append("power: " + (self.power.text if self.power is not None else "no question is asked in both"))
         lines.append("nothing was asked")
         return "\n".join(lines)
+
+    def _money_told(self) -> str:
+        if self.money is not None:
+            return f"{self.money:.2f} USD"
+        known = sum(arm.money for arm in self.arms if arm.money is not None)
+        return f"{known:.2f} USD and what {', '.join(self.unpriced)} take" if known else "money not known (no `prices`)"
+
+
+def _without(document: ConfigurationDocument) -> tuple[str, ...]:
+    """What of a configuration costs beside the answering model."""
+    parts = (
+        (document.judge, "the judge of open answers"),
+        (document.tool_judge, "the judge steps of tools"),
+        (document.perception, "the model that looks at frames"),
+    )
+    return tuple(what for part, what in parts if part is not None)
 
 
 def estimate(
@@ -143,7 +172,12 @@ def estimate(
         first.setdefault(label, cell)
         count = sum(cell.sample_key(item.id) not in finished for item in plan.items[cell.dataset])
         left[label] += count
-        one = expected_of(cell, workshop.budget(cell.budget), costs, price=workshop.prices.of(workshop.model.name))
+        budget = workshop.budget(cell.budget)
+        material = functools.partial(
+            material_of, cell, budget, store=store_of(what.configuration), items=plan.items[cell.dataset]
+        )
+        price = workshop.prices.of(workshop.model.name)
+        one = expected_of(cell, budget, costs, price=price, material=material)
         by_label.setdefault(label, []).append(one.times(count))
     return Estimate(
         name=what.configuration.document.name or what.configuration.name,
@@ -154,6 +188,7 @@ def estimate(
         missing=plan.missing,
         arms=tuple(_arm(label, left[label], by_label[label]) for label in first),
         parallel=at_once(what.configuration),
+        without=_without(what.configuration.document),
         primary=_primary(plan),
         power=_power(plan, effect),
         cell_ids=tuple(cell.id for cell in plan.cells),

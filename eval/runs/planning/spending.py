@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
 from eval.runs.cells import Cell
+from eval.runs.planning.materials import Material
 from eval.runs.reading import read_run
 from eval.runs.running.tally import label_of
 from world_api.backends.chat.prices import Price
@@ -16,12 +17,11 @@ from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault, EvalFault
 
-#: What is assumed where no pilot tells: tokens of the first request with the declarations of the tools and without, what each
+#: What is assumed where no pilot tells: tokens of the first request with the declarations of the tools, what each
 #: round adds to the next request, what a reply has; rounds of those that act with tools; seconds of a round.
-_FIRST, _FIRST_BARE, _ROUND_ADDS, _REPLY = 9_000, 1_500, 2_000, 250
+_FIRST, _ROUND_ADDS, _REPLY = 9_000, 2_000, 250
 _ROUNDS = 5
 _SECONDS_A_ROUND = 4.0
-_WITHOUT_TOOLS = frozenset({"blind", "socratic", "direct"})
 _MOST_LOOKED_AT = 50  #: episodes of a pilot's cell
 
 
@@ -98,27 +98,27 @@ def pilot_of(folder: Path, *, needed: bool) -> Pilot:
     return Pilot(model=run.manifest.model, means={label: _mean(parts) for label, parts in found.items()})
 
 
-def expected_of(cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None) -> Expected:
-    """What one sample of a cell is likely to take."""
+def expected_of(
+    cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None, material: Callable[[], Material | None]
+) -> Expected:
+    """What one sample of a cell is likely to take. ``material`` tells what a system without tools sends."""
     known = pilot.of(cell)
     if known is not None:
         money = known.money if known.money is not None else _money(price, known.prompt, known.completion)
         return replace(known, money=money)
     if cell.model == RULE_BASED:
         return Expected(prompt=0, completion=0, money=None, seconds=0.05, basis="the rule-based model counts no tokens")
-    if cell.arm.system in _WITHOUT_TOOLS:
-        rounds, prompt = 1, float(_FIRST_BARE)
-    else:
-        rounds = max(1, min(_ROUNDS, budget.rounds))
-        prompt = float(sum(_FIRST + _ROUND_ADDS * number for number in range(rounds)))
-    prompt = min(prompt, float(budget.tokens))
+    told = material()
+    rounds = 1 if told is not None else max(1, min(_ROUNDS, budget.rounds))
+    acting = sum(_FIRST + _ROUND_ADDS * number for number in range(rounds))
+    prompt = min(float(told.tokens if told is not None else acting), float(budget.tokens))
     completion = float(_REPLY * rounds)
     return Expected(
         prompt=prompt,
         completion=completion,
         money=_money(price, prompt, completion),
         seconds=rounds * _SECONDS_A_ROUND,
-        basis=f"assumed: {rounds} rounds" if rounds > 1 else "assumed: 1 request",
+        basis=told.basis if told is not None else f"assumed: {rounds} rounds",
     )
 
 
