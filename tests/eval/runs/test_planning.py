@@ -197,7 +197,7 @@ def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned
     assert set(map(id, few)) < set(map(id, more))
 
 
-PRIMARY = "primary: {{arm: hier, against: {against}, budget: usual, world: classical{more}}}\n"
+CONTRAST = "primary: {{arm: hier, against: {against}, budget: usual, world: classical{more}}}\n"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ PRIMARY = "primary: {{arm: hier, against: {against}, budget: usual, world: class
         (
             "{name: hints, system: hints, libraries: [hand_B, hand_C]}",
             "",
-            "'hints' has 2 libraries, and none of 'hier'",
+            "'hints' has 2 libraries, and which of them 'hier' is compared with is not said",
         ),
         ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", "", None),
         ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", ", library: hand_A", None),
@@ -219,7 +219,7 @@ def test_a_primary_contrast_that_no_table_could_make_is_refused(
     planned: Planned, arms: str, more: str, said: str | None
 ) -> None:
     text = f"libraries: [hand_A, hand_B, hand_C]\narms: [{{name: hier, system: hier, libraries: [hand_A]}}, {arms}]\n"
-    text += PRIMARY.format(against="hints", more=more)
+    text += CONTRAST.format(against="hints", more=more)
     if said is None:
         assert planned(text).cells
         return
