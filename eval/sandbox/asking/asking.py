@@ -101,7 +101,7 @@ def _item(ask: Asker, draft: Draft, said: Worded, language: str) -> Item:
         video_id=facts.film,
         question=said.question,
         answer=said.answer,
-        spans=draft.spans,
+        spans=tuple(dict.fromkeys(draft.spans)),
         domain=ask.domain.name,
         content=content_of(facts),
         template=draft.template.id,
