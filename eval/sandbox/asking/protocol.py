@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.sandbox.asking.asking import CHINESE_SHARE
 
-ASKING_VERSION = 1  #: counts up when the same facts no longer give the same questions
+ASKING_VERSION = 2  #: counts up when the same facts no longer give the same questions
 
 PROTOCOL: Mapping[str, Any] = {
     "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},

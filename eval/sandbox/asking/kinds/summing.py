@@ -220,6 +220,6 @@ def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
         if not (ask.known.times_of(one.id, item.verb_phrase) and ask.known.times_of(other.id, item.verb_phrase))
     ]
     spans: list[TimeSpan] = [span_of(ask.known.times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
-    wrong = [item for item in as_rare(ask, right, not_both) if item.kind == right.kind]
+    wrong = [item for item in as_rare(ask, right, not_both) if shape(item) == shape(right)]
     tiers = [[parts.both(item) for item in wrong]]
     yield choice(template, slots, spans, right=parts.both(right), wrong=tiers)

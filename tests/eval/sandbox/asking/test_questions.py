@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -12,10 +15,14 @@ import pytest
 from eval.datasets.items import Item
 from eval.sandbox.asking import CHINESE_SHARE, questions_of
 from eval.sandbox.asking.checking import check_items
+from eval.sandbox.asking.drafts import Asker
 from eval.sandbox.asking.kinds import MAKERS
+from eval.sandbox.asking.kinds.alike import exchangeable
+from eval.sandbox.asking.known import Known
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains import Asked, leaks, load_domain
 from tool_induction.domains.domain import SplitName
+from world_api.core.lexicon import content_words
 
 SPLITS: tuple[SplitName, ...] = ("induction", "development", "test")
 SEEDS = range(9100, 9106)
@@ -88,6 +95,52 @@ def test_yes_and_no_and_the_places_of_right_options_come_equally_often(questions
         assert whole > 100
         for number in shares.values():
             assert abs(number / whole - 1 / len(shares)) < 4 * (0.25 / whole) ** 0.5
+
+
+def test_all_options_share_the_same_of_the_questions_words(questions: Any) -> None:
+    # In the others the options are two things crossed, each of which stands in two, or the two that the question names.
+    crossed = {"comparison", "followed_thing", "pair_order"}
+    seen = 0
+    for item in every(questions, seeds=range(9200, 9210)):
+        if item.question.kind != "choice" or len(item.question.options) < 3 or item.labels["type"] in crossed:
+            continue
+        asked = set(content_words(item.question.text))
+        shared = {frozenset(asked & set(content_words(option))) for option in item.question.options}
+        assert len(shared) == 1, item
+        seen += 1
+    assert seen > 200
+
+
+def test_who_is_drawn_out_of_a_set_has_any_rank() -> None:
+    ranks: Counter[int] = Counter()
+    nothing = Known(FilmFacts(
+        film="sandbox-test-9999", seed=1, duration=60.0, people=(), things=(), places=(), scenes=(), visits=(), events=(),
+    ))  # fmt: skip
+    for seed in range(40):
+        chance = random.Random(seed)
+        ask = Asker(known=nothing, domain=load_domain("A_locate_count"), split="test", chance=chance, most=20)
+        times = [chance.uniform(0, 60) ** 2 for _ in range(7)]  # the early ones lie close together
+        for drawn, others in exchangeable(ask, times, lambda one, two: abs(one - two) >= 60.0):
+            assert all(abs(one - two) >= 60.0 for one, two in combinations([drawn, *others], 2))
+            ranks[sum(other < drawn for other in others)] += len(others) == 3
+    whole = sum(ranks.values())
+    assert whole > 300
+    assert all(abs(ranks[rank] / whole - 0.25) < 4 * (0.25 * 0.75 / whole) ** 0.5 for rank in range(4))
+
+
+@pytest.mark.parametrize("kind", ["first_appearance", "last_appearance", "visible_duration"])
+def test_the_right_number_is_the_least_as_often_as_any_other(questions: Any, kind: str) -> None:
+    ranks: Counter[tuple[int, int]] = Counter()
+    for seed in range(9200, 9260):
+        for item in questions(seed, 3, "development"):
+            if item.labels["type"] == kind and item.question.kind == "choice":
+                numbers = [int(re.findall(r"\d+", option)[0]) for option in item.question.options]
+                right = numbers[item.question.letters.index(item.answer)]
+                ranks[len(numbers), sum(number < right for number in numbers)] += 1
+    for size in (3, 4):
+        found = [ranks[size, rank] for rank in range(size)]
+        share = 4 * (sum(found) / size * (1 - 1 / size)) ** 0.5
+        assert all(abs(number - sum(found) / size) <= share for number in found), found
 
 
 def test_numbers_are_spread(questions: Any) -> None:
