@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eval.runs.places import SCHEMA_VERSION
 from eval.scoring.score import Score
@@ -16,6 +16,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.world.disk.files import open_regular
 
 Kind = TypeVar("Kind")
+MOST_LINE_BYTES = 32 * 2**20  #: more than any question, score or sample; a file of others may be one endless line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,11 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleLine:
-    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none."""
+    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none.
+
+    ``checksum`` is that of the episode's record, so that a score is told from one of another episode. ``failed``: it came to
+    no answer. ``held``: the set-up failed, so that the sample is not finished and only its cost is told.
+    """
 
     sample: str
     cell: str
@@ -36,6 +41,9 @@ class SampleLine:
     episode: str | None
     fault: Mapping[str, str] | None = None
     cost: Cost = field(default_factory=Cost)
+    checksum: str = ""
+    failed: bool = False
+    held: bool = False
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -44,20 +52,30 @@ class SampleLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreLine:
-    """The score of a sample."""
+    """The score of a sample, and the ``checksum`` of the episode that was scored: one that is asked again has none yet."""
 
     sample: str
     correct: bool
-    score: float
+    score: Annotated[float, Field(ge=0, le=1)]
     scorer: str
     details: Mapping[str, Any] = field(default_factory=dict)
+    checksum: str = ""
 
     @classmethod
-    def of(cls, sample: str, score: Score) -> ScoreLine:
+    def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
         """The line of a score."""
         return cls(
-            sample=sample, correct=score.correct, score=score.score, scorer=score.scorer, details=dict(score.details)
+            sample=sample.sample,
+            correct=score.correct,
+            score=score.score,
+            scorer=score.scorer,
+            details=dict(score.details),
+            checksum=sample.checksum,
         )
+
+    def is_of(self, sample: SampleLine | None) -> bool:
+        """Whether it is the score of this sample's episode, and of no other that the sample had once."""
+        return sample is not None and (self.sample, self.checksum) == (sample.sample, sample.checksum)
 
     def as_score(self) -> Score:
         """What a scorer said."""
@@ -81,7 +99,7 @@ class ItemLine:
 
 
 class LineFile(Generic[Kind]):
-    """A file of lines of one kind. A last line without its end was never one."""
+    """A file of lines of one kind, strictly read. A last line without its end was never one."""
 
     def __init__(self, path: Path, kind: type[Kind]) -> None:
         self._path = path
@@ -97,7 +115,11 @@ class LineFile(Generic[Kind]):
             return
         try:
             with open_regular(self._path) as file:
-                for number, data in enumerate(file, start=1):
+                number = 0
+                while data := file.readline(MOST_LINE_BYTES + 1):
+                    number += 1
+                    if len(data) > MOST_LINE_BYTES:
+                        raise damaged(f"line {number} of {self._path.name} has more than {MOST_LINE_BYTES:,} bytes")
                     if data.endswith(b"\n"):
                         yield self._read(data, number)
         except OSError as error:
@@ -111,9 +133,8 @@ class LineFile(Generic[Kind]):
         if not isinstance(record, dict):
             raise damaged(f"line {number} of {self._path.name} is not a JSON object")
         check_version(record, f"line {number} of {self._path.name}")
-        record.pop("schema_version")
         try:
-            return self._adapter.validate_python(record)
+            return self._adapter.validate_json(data, strict=True)  # only of JSON is a list strictly a tuple
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise damaged(f"line {number} of {self._path.name} is not whole: {where}") from None

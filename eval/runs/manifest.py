@@ -21,13 +21,24 @@ from world_api.world.disk.files import open_regular, write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRecord:
-    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there."""
+    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there.
+
+    ``picked`` is a hash over the questions that are asked; ``split``, ``limit`` and ``domains`` say how they were picked.
+    ``missing_questions`` were picked and are not asked, since their videos are missing; ``left_out`` are entries of the dataset's
+    own file that cannot be asked at all, by reason.
+    """
 
     hash: str
+    picked: str = ""
+    split: str | None = None
+    limit: int | None = None
+    domains: tuple[str, ...] | None = None
     protocol: Mapping[str, Any] = field(default_factory=dict)
     items: int = 0
     missing: tuple[str, ...] = ()
     missing_hash: str = ""
+    missing_questions: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +54,30 @@ class LibraryRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Samples that were asked by one code on one endpoint: those of ``samples.jsonl`` after the ``first`` so many, until the next.
+
+    Lines that only tell a cost are not counted. ``planned`` is how many samples the run was to have then; ``endpoint`` has no
+    credentials, and ``prices`` is a hash.
+    """
+
+    first: int
+    planned: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    git: str | None = None
+    loop: str = ""
+    endpoint: str | None = None
+    wire: str | None = None
+    cache: bool = False
+    prices: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A whole manifest. ``worlds`` are hashes by video and by how the world was made."""
+    """A whole manifest. ``worlds`` are hashes by video and by how the world was made.
+
+    ``versions``, ``git`` and ``loop`` are those that the run was begun with; ``stretches`` tell those of all its samples.
+    """
 
     versions: Mapping[str, str]
     model: str
@@ -60,6 +93,7 @@ class Manifest:
     worlds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     prompts: str = ""  #: hash over the controller's prompts
     loop: str = ""  #: hash of the code that ran the episodes; noted, and no part of what names a sample
+    stretches: tuple[Stretch, ...] = ()
     overrides: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)  #: what else of the configuration decides an episode
 
@@ -90,13 +124,15 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            content = file.read()
+            content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise EvalFault(
             "no_such_run",
             f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
             hint="give the folder that `videoworld eval run` made",
         ) from None
+    if len(content) > _MOST_BYTES:
+        raise damaged(f"{path.name} has more than {_MOST_BYTES:,} bytes")
     try:
         record = parse_json(content.decode())
     except ValueError:
@@ -125,5 +161,6 @@ def _cell(record: Any) -> Cell:
 
 #: Cells name folders, also those of a run that somebody else made.
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
+_MOST_BYTES = 256 * 2**20
 _ADAPTER = TypeAdapter(Manifest)
 _CELL = TypeAdapter(Cell)

@@ -12,7 +12,7 @@ from controller.records.journal import Damaged, Entry, Journal
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import ItemLine, LineFile, SampleLine, ScoreLine, damaged
-from eval.runs.manifest import Manifest, read_manifest
+from eval.runs.manifest import Manifest, Stretch, read_manifest
 from eval.runs.places import RunFolder
 from eval.scoring.score import Score
 from world_api.core.faults import EpisodeFault
@@ -23,8 +23,8 @@ class Run:
     """A run as it stands on disk.
 
     ``samples`` are the finished ones of the run's cells, in the order of cells and questions; where a sample was asked again,
-    its last line counts. ``scores`` are by sample; a sample that nobody has scored yet has none. Episodes are read from disk
-    when they are asked for; a cell's journal is read once.
+    its last line counts. ``scores`` are by sample; one that nobody has scored since it was asked has none. Episodes are read
+    from disk when they are asked for; a cell's journal is read once.
     """
 
     folder: RunFolder
@@ -44,6 +44,16 @@ class Run:
         return sum(of_dataset.get(cell.dataset, 0) for cell in self.cells.values())
 
     @cached_property
+    def stretches(self) -> tuple[tuple[Stretch, int], ...]:
+        """By which code and endpoint samples were asked, and how many by each; one that was asked again counts each time."""
+        told = self.manifest.stretches
+        if not told:
+            return ()
+        noted = sum(not line.held for line in LineFile(self.folder.samples, SampleLine))
+        ends = [*(one.first for one in told[1:]), noted]
+        return tuple((one, max(0, end - one.first)) for one, end in zip(told, ends, strict=True))
+
+    @cached_property
     def by_key(self) -> Mapping[str, SampleLine]:
         """The finished samples by their keys."""
         return {line.sample: line for line in self.samples}
@@ -51,6 +61,15 @@ class Run:
     def item(self, sample: SampleLine) -> Item:
         """The question of a sample."""
         return self.items[self.cells[sample.cell].dataset, sample.item]
+
+    def has_answer(self, sample: SampleLine) -> bool:
+        """Whether the right answer to a sample's question is known; else it can be neither right nor wrong."""
+        return self.item(sample).answer is not None
+
+    @property
+    def unscored(self) -> int:
+        """How many finished samples have no score, and should."""
+        return sum(line.sample not in self.scores and self.has_answer(line) for line in self.samples)
 
     def entry(self, sample: SampleLine) -> Entry | None:
         """The episode of a sample as its journal holds it; None where the sample has a fault in place of an episode.
@@ -120,13 +139,15 @@ def read_run(path: Path) -> Run:
     last = {
         line.sample: line
         for line in LineFile(folder.samples, SampleLine)
-        if line.cell in cells and (cells[line.cell].dataset, line.item) in items
+        if not line.held and line.cell in cells and (cells[line.cell].dataset, line.item) in items
     }
     for line in last.values():
         if line.sample != cells[line.cell].sample_key(line.item):
             raise damaged(f"a sample of {line.cell} does not have the key of its question {line.item[:80]!r}")
     samples = sorted(last.values(), key=lambda line: (order[line.cell], places[cells[line.cell].dataset, line.item]))
-    scores = {line.sample: line.as_score() for line in LineFile(folder.scores, ScoreLine)}
+    scores = {
+        line.sample: line.as_score() for line in LineFile(folder.scores, ScoreLine) if line.is_of(last.get(line.sample))
+    }
     return Run(folder=folder, manifest=manifest, cells=cells, items=items, samples=tuple(samples), scores=scores)
 
 

@@ -16,6 +16,21 @@ from tool_induction.library import load_library
 from world_api.core.faults import ToolFault
 
 UNPRUNED, LOG = "unpruned", "log.jsonl"
+#: what an induced library's manifest says of files that lie beside it, and not beside what is made of it
+_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
+
+
+def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What a library that is made of another one says of its induction: what that saw, without the files that lie beside it.
+
+    ``{"induction": {...}}``, or nothing where no model was asked for it or for one that it came from.
+    """
+    lineage = manifest.get("lineage")
+    for known in (manifest, *reversed(lineage if isinstance(lineage, list) else [])):
+        found = _induction(known) if isinstance(known, Mapping) else {}
+        if found:
+            return {"induction": {key: value for key, value in found.items() if key not in _BESIDE}}
+    return {}
 
 
 def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:

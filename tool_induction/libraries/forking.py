@@ -10,6 +10,7 @@ from typing import Any
 from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.compiler.decode import decode
 from tool_induction.language.diagnostics import Findings, closest, format_path
+from tool_induction.libraries.beside import carried_induction
 from tool_induction.libraries.differences import ToolChanges, tool_changes
 from tool_induction.library import Origin, ToolLibrary, freeze_library
 from world_api.core.faults import ToolFault
@@ -65,7 +66,7 @@ def fork_library(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Fork:
-    """Freeze an edited copy of a library; the parent stays as it is.
+    """Freeze an edited copy of a library; the parent stays as it is. What an induction saw stays known of the copy.
 
     ``details`` are more that its manifest says; ``may_be_same`` lets edits that change nothing pass, for instance where a selection
     keeps every tool.
@@ -89,6 +90,7 @@ def fork_library(
         details={
             "lineage": [*parent.manifest.get("lineage", ()), ancestor_of(parent)],
             "changes": changes.record(),
+            **carried_induction(parent.manifest),
             **({"by": by} if by else {}),
             **({"note": note} if note else {}),
             **(details or {}),

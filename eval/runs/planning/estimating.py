@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -125,7 +126,12 @@ def estimate(
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made to be looked at, and are not kept.
-        plan, workshop = make_plan(what.configuration, RunFolder(Path(scratch)), clock=clock, environment=environment)
+        folder = RunFolder(Path(scratch))
+        if what.folder.libraries.is_dir():
+            shutil.copytree(what.folder.libraries, folder.libraries)
+        plan, workshop = make_plan(
+            what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
+        )
     known = standing_of(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
     costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
@@ -172,6 +178,7 @@ def _primary(plan: Plan) -> str | None:
     if part is None:
         return None
     where = [f"budget {part.budget}", f"{part.world} worlds"]
+    where += [f"dataset {part.dataset}"] if part.dataset is not None else []
     where += [f"domain {part.domain}"] if part.domain is not None else []
     where += [f"library {part.library}"] if part.library is not None else []
     return f"{part.arm} against {part.against}, {', '.join(where)}"
@@ -184,7 +191,7 @@ def _power(plan: Plan, effect: float) -> Power | None:
         return None
     videos: Counter[tuple[str, str]] = Counter()
     for name, items in plan.items.items():
-        for item in items:
+        for item in items if part.dataset in (None, name) else ():
             if part.domain is None or item.domain == part.domain:
                 videos[name, item.video_id] += 1
     if not videos:

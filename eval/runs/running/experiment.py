@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.records.journal import Journal
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
 from eval.runs.lines import LineFile, ScoreLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
+from eval.runs.provenance import note_stretch, stretch_of
 from eval.runs.running.conducting import Conductor, Ended, Limits, note_samples
 from eval.runs.running.hands import Hand, OwnHand, ProcessHand
 from eval.runs.running.opened import configuration_of
@@ -37,10 +37,11 @@ _FOR_ENDPOINTS = 8  #: questions under way at once, where nobody said how many
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a run is begun with: a configuration, or the folder of a run that goes on."""
+    """What a run is begun with: a configuration, or the folder of a run that goes on as what it was."""
 
     configuration: Configuration
     folder: RunFolder
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ def given(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = Non
             "bad_override", "a run that goes on is what it was begun as", hint="give its configuration to change it"
         )
     folder = RunFolder(path)
-    return Given(configuration=configuration_of(folder), folder=folder)
+    return Given(configuration=configuration_of(folder), folder=folder, goes_on=True)
 
 
 def run_experiment(
@@ -107,14 +108,20 @@ def run_experiment(
     """
     folder = what.folder
     with locked(folder, sleep=time.sleep, clock=clock) as lock:
-        plan, workshop = make_plan(what.configuration, folder, clock=clock, environment=environment)
+        plan, workshop = make_plan(
+            what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
+        )
         limits = _limits(plan, workshop)
-        begin(plan, folder, progress=building, clock=clock)
+        manifest = begin(plan, folder, progress=building, clock=clock)
         standing = standing_of(plan, folder)
         note_samples(folder, standing.adopted)
         tally = _tally(plan, folder, standing)
         _tell(standing, tally, shown.say)
         left = [sample for sample in plan.samples() if sample.key not in standing.finished]
+        if left:
+            price = workshop.prices.of(workshop.model.name)
+            now = stretch_of(plan.manifest({}), plan.configuration.document, price=price, environment=environment)
+            note_stretch(folder, manifest, now, noted=standing.noted, say=shown.say)
         with _hands(plan, workshop, folder, len(left), lock=lock, environment=environment) as hands:
             conductor = Conductor(
                 folder, hands, tally=tally, limits=limits, right=_right(plan), clock=clock, show=shown.update,
@@ -165,33 +172,42 @@ def _hands(
         hands = [OwnHand(workshop) for _ in range(count)]
     try:
         yield hands
-    finally:
+    except BaseException:  # such as a second Ctrl-C: nobody waits for what is under way
         for hand in hands:
-            hand.close()
+            hand.close(at_once=True)
+        raise
+    for hand in hands:
+        hand.close()
 
 
 def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
     """What is finished already, with the scores that are known of it."""
     try:
-        known = {line.sample: line.correct for line in LineFile(folder.scores, ScoreLine)}
+        known = {
+            line.sample: line.correct
+            for line in LineFile(folder.scores, ScoreLine)
+            if line.is_of(standing.finished.get(line.sample))
+        }
     except EvalFault:
         known = {}  # they are made again in the end
-    known |= _adopted_right(plan, folder, standing)
+    known |= _adopted_right(plan, standing)
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in standing.finished.items():
-        tally.add(cells[line.cell], line.cost, correct=known.get(key), failed=line.fault is not None)
+        tally.pay(line.cost)
+        tally.add(cells[line.cell], correct=known.get(key), failed=line.failed)
+    for cost in standing.more:
+        tally.pay(cost)
     return tally
 
 
-def _adopted_right(plan: Plan, folder: RunFolder, standing: Standing) -> dict[str, bool]:
+def _adopted_right(plan: Plan, standing: Standing) -> dict[str, bool]:
     """Which of the adopted are right, as far as one can tell without a judge."""
     right, cells = _right(plan), {cell.id: cell for cell in plan.cells}
     items = {(name, item.id): item for name, items in plan.items.items() for item in items}
     found: dict[str, bool] = {}
     for line in standing.adopted:
-        episode = Journal(folder.journal(line.cell)).find(str(line.episode)).episode
-        correct = right(items[cells[line.cell].dataset, line.item], Asked(value=episode.value, answer=episode.answer))
+        correct = right(items[cells[line.cell].dataset, line.item], standing.answers[line.sample])
         if correct is not None:
             found[line.sample] = correct
     return found
@@ -210,6 +226,8 @@ def _right(plan: Plan) -> Callable[[Item, Asked], bool | None]:
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 
     def right(item: Item, asked: Asked) -> bool | None:
+        if item.answer is None:
+            return None
         try:
             return score_value(item, asked.value, asked.answer, protocol=protocols.get(id(item), {})).correct
         except VideoWorldError:

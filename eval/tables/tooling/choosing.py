@@ -18,8 +18,6 @@ from tool_induction.library import ToolLibrary
 from world_api.core.faults import EvalFault
 
 _SPLIT = "development"
-#: what the manifest of an induced library says of files that lie beside it, and not beside a fork
-_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +84,6 @@ def choose(
         raise refused
     wanted = with_callees(library, entering)
     kept = tuple(tool for tool in library.tools if tool in wanted)
-    induction = library.manifest.get("induction")
-    carried = (
-        {"induction": {key: value for key, value in induction.items() if key not in _BESIDE}}
-        if isinstance(induction, Mapping)
-        else {}
-    )
     fork = fork_library(
         library,
         Edits(keep=kept),
@@ -103,7 +95,6 @@ def choose(
             "arm": "selected",
             "of": {"name": library.name, "content_hash": library.hash},
             "selection": {**details, "tools": [item.record() for item in evidence]},
-            **carried,
         },
         may_be_same=True,
         allow_judge=allow_judge,

@@ -105,6 +105,27 @@ def test_a_video_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captu
     assert "no_such_video" in capsys.readouterr().err
 
 
+def test_a_file_that_is_no_video_is_named_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = write(tmp_path / "q.jsonl", *LINES)
+    with pytest.raises(SystemExit):
+        main(["compare", str(questions), str(questions), "--out", str(tmp_path / "out")])
+    assert "not_a_video" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_video_whose_name_has_another_ending_is_told_which_it_needs(
+    film: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    video = shutil.copy(film, tmp_path / "mine.dat")
+    with pytest.raises(SystemExit):
+        main(["compare", str(video), str(write(tmp_path / "q.jsonl", *LINES)), "--out", str(tmp_path / "out")])
+    told = capsys.readouterr().err
+    assert "no_such_video" in told
+    assert ".mp4" in told
+
+
 def test_a_library_that_is_not_there_is_named(compare: Compare) -> None:
     done = compare("--tools", "no_such_library")
     assert done.status == 1

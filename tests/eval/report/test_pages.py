@@ -19,6 +19,7 @@ from eval.runs.bundling.packing import pack
 from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
+from eval.tables.every import tables_of
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
 from tests.support.runs import CONFIGURATION, made_run, prepare, run_here
@@ -153,6 +154,35 @@ def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) ->
     assert len(articles) > 5
     assert all(WATERMARK in re.sub(r"<table>.*?</table>", "", article, flags=re.DOTALL) for article in articles)
     assert all(WATERMARK in figure for figure in re.findall(r"<figcaption>.*?</figcaption>", page, re.DOTALL))
+
+
+def test_the_page_begins_with_the_contrast_that_was_named_before_and_the_accuracy_of_every_arm(
+    finished: Path, written: Written
+) -> None:
+    lead = page_of(written).partition('id="overview-head">The result')[2].partition("What was run</h2>")[0]
+    tables = {table.name: table for table in tables_of(read_run(finished))}
+    contrast = tables["primary"].cell(0, "difference")
+    assert contrast.low is not None
+    words = re.sub(r"<[^>]*>", "", lead.partition("</p>")[0])
+    assert "hier@hand_A less flat (films, classical, usual)" in words
+    assert f"{100 * float(contrast.value or 0):.1f}" in words
+    assert (
+        f"[{100 * contrast.low:.1f}, {100 * (contrast.high or 0):.1f}] percent points, over 20 pairs on 2 videos"
+        in words
+    )
+    arms = tables["main"]
+    marks = re.findall(r'aria-label="([^":]*): accuracy ([\d.]+)', lead.partition('class="tight"')[0])
+    assert [arm for arm, _ in marks] == arms.column("arm")
+    assert [float(share) for _, share in marks] == [round(100 * share, 1) for share in arms.column("accuracy")]
+
+
+def test_a_run_without_a_named_contrast_begins_with_its_arms_and_says_so(tmp_path: Path) -> None:
+    lines = [line for line in CONFIGURATION.splitlines() if not line.startswith("primary:")]
+    run = made_run(tmp_path, configuration="\n".join(lines).replace("[1, 2]", "[1]"), videos=("made",))
+    lead = page_of(write_report(run, choices=Choices(most_frames=0))).partition("What was run</h2>")[0]
+    assert "The run names no primary contrast." in lead
+    assert "Accuracy by arm" in lead
+    assert "#table-primary" not in lead
 
 
 def test_the_page_says_what_was_run(finished: Path, written: Written) -> None:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eval.datasets.items import Dataset, LeftOut
+from eval.runs.configuration.document import DatasetPart
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
-from eval.runs.planning.questions import spread
+from eval.runs.planning.questions import Picked, spread
 from eval.runs.running.experiment import given
 from tests.support.runs import QUESTIONS, prepare, write_dataset
+from tool_induction.library import Origin, freeze_library, load_library
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import VideoWorldError
 
 Planned = Callable[..., Plan]
+PRIMARY = (
+    "arms: [flat, hier, {{name: hints, system: hier}}]\nlibraries: [hand_A, hand_B]\n"
+    "primary: {{arm: hier, against: hints, budget: usual, world: classical, {more}}}\n"
+)
 
 
 @pytest.fixture
@@ -100,6 +108,10 @@ def test_what_decides_nothing_changes_no_key(planned: Planned, change: str) -> N
         ("arms: [flat]\nworlds: [neural]\n", 4, "'neural'"),
         ("arms: [flat]\nworlds: ['oracle:teleport']\n", 4, "'teleport'"),
         ("arms: [flat]\nprimary: {arm: hier, against: flat, budget: usual, world: classical}\n", 4, "named 'hier'"),
+        (PRIMARY.format(more="domain: A_locate_cuont"), 5, "of the domain 'A_locate_cuont'"),
+        (PRIMARY.format(more="library: nope"), 5, "run with no library 'nope'"),
+        (PRIMARY.format(more="").replace("arm: hier", "arm: hints"), 5, "compared with itself"),
+        (PRIMARY.format(more="").replace("arm: hier", "arm: flat"), 5, "which of them 'flat' is compared"),
         ("arms: [{name: f, system: flat, settings: {split: test}}]\n", 3, "the split is the question's"),
     ],
 )
@@ -129,6 +141,30 @@ def test_questions_of_another_split_are_refused(planned: Planned) -> None:
     assert "films" in fault.message
 
 
+def test_a_primary_contrast_of_two_arms_with_the_same_libraries_is_paired_by_them(planned: Planned) -> None:
+    for more in ("", "library: hand_B", "domain: A_locate_count"):
+        assert planned(PRIMARY.format(more=more)).configuration.document.primary is not None
+
+
+@pytest.mark.parametrize("split", [None, "test"])
+@pytest.mark.parametrize("domain", [None, "my_domain", "A_locate_count"])
+@pytest.mark.parametrize("seen", ["example_worlds", "examples_used"])
+def test_what_an_induction_saw_is_refused_whatever_the_questions_split_and_domain(
+    planned: Planned, tmp_path: Path, split: str | None, domain: str | None, seen: str
+) -> None:
+    asked = {"id": "q", "question": "How many zebras?", "kind": "count", "answer": 1}
+    question = asked | {key: value for key, value in (("split", split), ("domain", domain)) if value is not None}
+    saw = {"example_worlds": ["made"]} if seen == "example_worlds" else {"examples_used": ["how many zebras"]}
+    library = load_library("hand_A")
+    origin = Origin(how="induced", date="2026-01-01", domain="B_order_cause", details={"induction": saw})
+    freeze_library(library.tools, tmp_path / "mine", name="mine", origin=origin)
+    text = "arms: [{{name: {0}, system: {0}}}]\nlibraries: [{{name: mine, path: mine}}]\n"
+    assert planned(text.format("flat"), questions=[question]).count == 1
+    fault = refused(planned, text.format("hier"), questions=[question])
+    assert fault.code == "split_leak"
+    assert "'How many zebras?' of made" in fault.message
+
+
 def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, tmp_path: Path) -> None:
     prepare(tmp_path, configuration="schema_version: 1\ndatasets: [films]\narms: [flat]\n", videos=["made"])
     write_dataset(tmp_path / "films", videos=["made", "gone"])
@@ -136,10 +172,22 @@ def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, 
     plan, _ = make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})
     assert plan.missing == {"films": ("gone",)}
     assert plan.count == len(QUESTIONS)
+    assert plan.manifest({}).datasets["films"].missing_questions == len(QUESTIONS)
     write_dataset(tmp_path / "films", videos=["gone"])
     with pytest.raises(VideoWorldError) as caught:
         make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})
     assert caught.value.code == "nothing_to_ask"
+
+
+def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
+    reasons = ["its answer is not published"] * 5 + ["two options"] * 2 + [f"option {n} is blank" for n in range(30)]
+    entries = tuple(LeftOut(where=str(place), reason=reason) for place, reason in enumerate(reasons))
+    dataset = Dataset(name="x", items=(), videos={}, left_out=entries)
+    counts = Picked(name="x", part=DatasetPart(path="x"), dataset=dataset, items=()).left_out
+    assert (counts["its answer is not published"], counts["two options"]) == (5, 2)
+    assert (len(counts), sum(counts.values()), counts["other reasons"]) == (21, 37, 12)
+    whole = replace(dataset, left_out=())
+    assert Picked(name="x", part=DatasetPart(path="x"), dataset=whole, items=()).left_out == {}
 
 
 def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned: Planned) -> None:
@@ -147,3 +195,35 @@ def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned
     few, more = spread(items, 3), spread(items, 4)
     assert {item.domain for item in few} == {"A_locate_count", "B_order_cause", "C_summary_multihop"}
     assert set(map(id, few)) < set(map(id, more))
+
+
+PRIMARY = "primary: {{arm: hier, against: {against}, budget: usual, world: classical{more}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("arms", "more", "said"),
+    [
+        (
+            "{name: hints, system: hints, libraries: [hand_B, hand_C]}",
+            "",
+            "'hints' has 2 libraries, and none of 'hier'",
+        ),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", "", None),
+        ("{name: hints, system: hints, libraries: [hand_A, hand_B]}", ", library: hand_A", None),
+        ("{name: hints, system: hints, libraries: [hand_B]}", "", None),
+        ("hints", ", dataset: flims", "no dataset is named 'flims'"),
+        ("hints", ", dataset: films", None),
+    ],
+)
+def test_a_primary_contrast_that_no_table_could_make_is_refused(
+    planned: Planned, arms: str, more: str, said: str | None
+) -> None:
+    text = f"libraries: [hand_A, hand_B, hand_C]\narms: [{{name: hier, system: hier, libraries: [hand_A]}}, {arms}]\n"
+    text += PRIMARY.format(against="hints", more=more)
+    if said is None:
+        assert planned(text).cells
+        return
+    fault = refused(planned, text)
+    assert fault.code == "bad_configuration"
+    assert said in fault.message
+    assert fault.hint

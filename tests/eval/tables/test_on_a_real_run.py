@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from controller.summary import WATERMARK
 from eval.runs.reading import read_run
+from eval.scoring.judging.labelling import answer_key
 from eval.tables.every import tables_of
 from eval.tables.kinds.between import compare
-from eval.tables.study import Study, study_of
+from eval.tables.rows import SampleRow
+from eval.tables.study import Study, grouped, study_of
 from eval.tables.table import Table, from_ranges
 from eval.tables.writing.files import write_tables
 from tests.support.runs import made_run
@@ -55,21 +59,64 @@ def test_a_difference_is_seen_where_there_is_one(study: Study) -> None:
     assert table.cell(0, "only_arm").value == 4
 
 
-def test_every_figure_can_be_traced_to_samples_of_the_run(study: Study, tables: dict[str, Table]) -> None:
-    known = {row.sample: row for row in study.rows}
+def test_every_figure_has_samples_of_the_run_behind_it(study: Study, tables: dict[str, Table]) -> None:
+    known = {row.sample for row in study.rows}
+    seen = set()
     for table in tables.values():
         for number in range(len(table.rows)):
             for column in table.columns:
                 behind = table.samples(number, column.key)
-                assert all(sample in known for sample in behind)
+                assert known.issuperset(behind)
                 cell = table.cell(number, column.key)
-                if cell.n is not None and cell.value is not None and table.name != "curve":
-                    assert len(behind) >= cell.n, (table.name, column.key)
-    main = tables["main"]
-    for number in range(len(main.rows)):
-        behind = [known[sample] for sample in main.samples(number, "accuracy")]
-        share = sum(row.correct for row in behind) / len(behind)
-        assert main.cell(number, "accuracy").value == pytest.approx(share)
+                if cell.n is not None and cell.value is not None:
+                    assert len(set(behind)) == len(behind) >= cell.n, (table.name, column.key)
+                    seen.add(table.name)
+    assert {"primary", "main", "by_domain", "comparisons", "transfer", "curve", "tool_use", "costs"} <= seen
+
+
+def _share(rows: Sequence[SampleRow]) -> float:
+    return sum(row.correct for row in rows) / len(rows)
+
+
+def test_accuracies_come_out_again_of_the_samples_behind_them(study: Study, tables: dict[str, Table]) -> None:
+    known = {row.sample: row for row in study.rows}
+    checked: Counter[str] = Counter()
+    for name in ("main", "by_domain", "by_kind", "by_content", "comparisons", "curve", "transfer", "baselines"):
+        table = tables[name]
+        keys = [column.key for column in table.columns if column.key == "accuracy" or column.key.startswith("domain:")]
+        for number, key in product(range(len(table.rows)), keys):
+            cell, behind = table.cell(number, key), [known[sample] for sample in table.samples(number, key)]
+            if cell.value is None:
+                continue
+            if name == "curve" and table.cell(number, "voters").value != 1:
+                voters = grouped(behind, lambda row: row.item)
+                assert [len(rows) for rows in voters.values()] == [table.cell(number, "voters").value] * int(
+                    cell.n or 0
+                )
+                least, most = (
+                    sum(pick(row.correct for row in rows) for rows in voters.values()) for pick in (all, any)
+                )
+                assert least <= float(str(cell.value)) * len(voters) <= most
+            else:
+                assert len(behind) == cell.n
+                assert cell.value == pytest.approx(_share(behind)), (name, key)
+            checked[name] += 1
+    assert all(checked[name] for name in ("main", "by_domain", "comparisons", "curve", "transfer", "baselines"))
+
+
+def test_differences_come_out_again_of_the_samples_behind_them(study: Study, tables: dict[str, Table]) -> None:
+    known = {row.sample: row for row in study.rows}
+    for name in ("primary", "comparisons", "comparisons_by_domain", "transfer_difference"):
+        table, checked = tables[name], 0
+        keys = [column.key for column in table.columns if column.kind == "points" and column.key != "score_difference"]
+        for number, key in product(range(len(table.rows)), keys):
+            arm, found = table.cell(number, "arm").value, table.cell(number, key).value
+            behind = [known[sample] for sample in table.samples(number, key)]
+            if found is not None:
+                one, other = ([row for row in behind if (row.arm == arm) is own] for own in (True, False))
+                assert found == pytest.approx(_share(one) - _share(other)), (name, key)
+                checked += 1
+        assert checked, name
 
 
 def test_a_table_s_samples_survive_as_ranges(study: Study, tables: dict[str, Table]) -> None:
@@ -128,12 +175,20 @@ def test_labels_of_people_are_compared_with_the_scores_of_each_arm(tmp_path: Pat
     run = made_run(tmp_path)
     study = study_of(read_run(run))
     row = next(row for row in study.rows if row.kind == "open" and row.arm == "flat" and row.value is not None)
-    question = read_run(run).items[row.dataset, row.item].question.text
-    pair = {"id": "p", "question": question, "accepted": ["somebody walks"], "answer": row.value, "right": True}
+    item = read_run(run).items[row.dataset, row.item]
+    key = answer_key(item, row.value)
+    pair = {
+        "id": key,
+        "question": item.question.text,
+        "accepted": ["somebody walks"],
+        "answer": row.value,
+        "right": True,
+    }
     record = {"schema_version": 1, "pairs": [pair]}
     (run / "labels.json").write_text(json.dumps(record))
     labelled = study_of(read_run(run)).labels
     assert labelled.right[row.sample] is True
+    assert {one.video for one in study.rows if one.sample in labelled.right} == {row.video}
     table = next(table for table in tables_of(read_run(run)) if table.name == "scorers")
     assert sum(int(str(value)) for value in table.column("labelled")) == len(labelled.right)
     (run / "labels.json").write_text(json.dumps({**record, "pairs": [{**pair, "right": None}]}))

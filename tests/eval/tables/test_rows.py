@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eval.report import overview
+from eval.runs.bundling.packing import pack
+from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
+from eval.runs.scoring import score_run
+from eval.tables.every import tables_of
 from eval.tables.making import read_rows, rows_of
 from eval.tables.rows import SampleRow
 from tests.support.journals import edit_lines
-from tests.support.runs import made_run
+from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
 
@@ -102,6 +108,25 @@ def test_samples_that_are_not_scored_or_not_run_are_counted(run: Path) -> None:
     assert len(read.rows) + sum(read.left_out.values()) == 100
 
 
+def test_a_question_without_a_known_answer_is_in_no_accuracy(run: Path, tmp_path: Path) -> None:
+    before = {row.arm: row for row in read_rows(read_run(run)).rows}
+    lines = [parse_json(line) for line in (run / "items.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["item"]["id"].endswith(("q1", "q3")):
+            line["item"]["answer"] = None
+    (run / "items.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
+    of_old_scores = read_rows(read_run(run))
+    assert score_run(RunFolder(run)).samples == 60
+    read = read_rows(read_run(run))
+    assert {row.item[-2:] for row in read.rows} == {"q2", "q4", "q5"}
+    assert read.rows == of_old_scores.rows
+    assert {why: number for why, number in read.left_out.items() if number} == {"no reference answer": 40}
+    assert {row.arm for row in read.rows} == set(before)
+    assert "no reference answer" in tables_of(read_run(run))[0].footer
+    pack(RunFolder(run), tmp_path / "run.zip")
+    assert read_rows(read_run(tmp_path / "run.zip")).rows == read.rows
+
+
 def test_a_run_without_scores_says_what_to_do(run: Path) -> None:
     (run / "scores.jsonl").unlink()
     with pytest.raises(EvalFault, match="no sample of the run is scored") as caught:
@@ -115,3 +140,25 @@ def test_a_sample_that_never_became_an_episode_is_wrong_for_its_fault(run: Path)
     (run / "samples.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
     row = next(found for found in rows_of(read_run(run)) if found.sample == lines[0]["sample"])
     assert (row.correct, row.outcome, row.reason, row.rounds) == (False, "failed", "session_failed", 0)
+
+
+def test_questions_that_were_never_asked_are_in_what_tables_leave_out(tmp_path: Path) -> None:
+    """Half of the videos are not there, and the file of the dataset held entries that nobody can ask."""
+    config = prepare(tmp_path, configuration=CONFIGURATION.replace("seeds: [1, 2]", "seeds: [1]"))
+    shutil.rmtree(tmp_path / "worlds" / "classical" / "other")
+    outcome = run_here(config)
+    score_run(outcome.folder)
+    manifest = outcome.folder.manifest
+    record = parse_json(manifest.read_text())
+    assert record["datasets"]["films"]["missing_questions"] == len(QUESTIONS)
+    record["datasets"]["films"]["left_out"] = {"its answer is not published": 3, "two options": 1}
+    manifest.write_text(json_line(record))
+    run = read_run(outcome.folder.root)
+    for table in tables_of(run):
+        assert (
+            "left out: 5 questions of missing videos; left out: 4 entries of datasets that cannot be asked"
+            in table.footer
+        )
+    told = [value for fact in overview._questions(run) for value in fact.values]
+    assert any("1 video with 5 questions missing" in value for value in told)
+    assert "left out: 3 of its file: its answer is not published" in told

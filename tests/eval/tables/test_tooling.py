@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eval.datasets.protocols import load_protocol, packaged_protocols
+from eval.runs.manifest import DatasetRecord
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.budgets import curve_table, matched_table
+from eval.tables.kinds.baselines import baselines_table
+from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
 from eval.tables.labels import Labels
@@ -229,23 +232,24 @@ def test_agreement_with_labels_stands_by_arm() -> None:
     assert unlabelled.cell(0, "agreement").why == "no answer of it was labelled"
 
 
-def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
-    rows = [hier_row(f"q{number}", video=f"v{number}", correct=True, spend=spend(tokens=150)) for number in range(6)]
-    for seed in (1, 2):
-        rows += [
-            sample_row(
-                "flat",
-                f"q{number}",
-                video=f"v{number}",
-                seed=seed,
-                value="A",
-                correct=number < 3,
-                spend=spend(tokens=100),
-            )
-            for number in range(6)
-        ]
-    table = matched_table(Study(rows=tuple(rows)))
-    assert (table.cell(0, "against").value, table.cell(0, "tokens_against").value) == ("flat usual, 2 votes", 200.0)
-    assert table.cell(0, "difference").value == pytest.approx(0.5)
-    alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
-    assert "never spends as much" in alone.cell(0, "difference").mark
+@pytest.mark.parametrize(
+    ("protocol", "value", "why"),
+    [
+        ({"chance": 0.25}, 0.25, ""),
+        ({"chance": 0}, 0.0, ""),
+        ({"chance": 25}, None, "25 is no share from 0 to 1"),
+        ({"chance": None, "chance_on": "open answers"}, None, "open answers"),
+    ],
+)
+def test_chance_is_a_share(protocol: dict[str, Any], value: float | None, why: str) -> None:
+    record = DatasetRecord(hash="h", protocol={**protocol, "published": [{"system": "s", "accuracy": 60.2}]})
+    table = baselines_table(Study(rows=(), datasets={"set": record}))
+    assert table.column("kind") == ["chance", "published"]
+    assert (table.cell(0, "accuracy").value, table.cell(0, "accuracy").why) == (value, why)
+    assert table.cell(1, "accuracy").value == pytest.approx(0.602)
+
+
+@pytest.mark.parametrize("name", packaged_protocols())
+def test_every_shipped_protocol_says_what_chance_gives(name: str) -> None:
+    protocol = load_protocol(name)
+    assert (protocol.chance is None) == bool(protocol.chance_on)

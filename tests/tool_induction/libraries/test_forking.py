@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.command_line import Cli
+from tool_induction.domains.guard import Asked, Seen, refuse_leaks
+from tool_induction.domains.loading import load_domain
 from tool_induction.libraries.comparing import compared, comparison_text
 from tool_induction.libraries.forking import Edits, Fork, fork_library
-from tool_induction.library import find_library, load_library
+from tool_induction.library import Origin, find_library, freeze_library, load_library
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"
@@ -58,6 +61,37 @@ def test_a_fork_has_its_own_hash_and_says_what_it_came_from(tmp_path: Path) -> N
     assert (ancestor["name"], ancestor["content_hash"]) == ("hand_A", parent.hash)
     assert ancestor["origin"] == "hand-written"
     assert library.tools["locate_words"].tool.description == words
+
+
+def test_a_fork_and_its_forks_know_what_the_induction_saw(tmp_path: Path, cli: Cli) -> None:
+    induction = {
+        "examples_used": ["Who hid the seven spoons?"],
+        "templates_used": ["t"],
+        "example_worlds": {"film": "0"},
+        "log_sha256": "0",
+        "files": {"report.html": "0"},
+        "unpruned_hash": "0",
+    }
+    origin = Origin(how="induced", date=DATE, domain="A_locate_count", details={"induction": induction})
+    freeze_library(load_library("hand_A").tools, tmp_path / "induced", name="induced", origin=origin)
+    seen = Seen.by(load_library(tmp_path / "induced").manifest)
+    assert (seen.videos, len(seen.questions), seen.templates) == ({"film"}, 1, {"t"})
+    for parent, child, tool in (("induced", "first", "locate_words"), ("first", "second", "list_things_in_view")):
+        made = cli("tools", "fork", str(tmp_path / parent), "--drop", tool, "--out", str(tmp_path / child), store=None)
+        assert made.status == 0, made.err
+        assert Seen.by(load_library(tmp_path / child).manifest) == seen
+        assert cli("tools", "check", str(tmp_path / child), store=None).status == 0
+    placebo = cli("tools", "arm", "placebo", str(tmp_path / "second"), "--out", str(tmp_path / "arm"), store=None)
+    assert placebo.status == 0, placebo.err
+    assert Seen.by(load_library(tmp_path / "arm").manifest) == seen
+    with pytest.raises(ToolFault, match="were tried on this video"):
+        asked = [Asked(video_id="film", question="Why?")]
+        refuse_leaks(load_domain("A_locate_count"), "test", asked, library=load_library(tmp_path / "second").manifest)
+
+
+def test_a_fork_of_what_no_model_made_tells_of_no_induction(tmp_path: Path) -> None:
+    fork("hand_A", tmp_path / "mine", Edits(drop=("locate_words",)))
+    assert "induction" not in load_library(tmp_path / "mine").manifest
 
 
 def test_the_parent_stays_as_it_was(tmp_path: Path) -> None:

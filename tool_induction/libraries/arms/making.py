@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from tool_induction.compiler.compiling import CompiledTool, compile_document
 from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.placebo import placebo_of
+from tool_induction.libraries.beside import carried_induction
 from tool_induction.libraries.forking import ancestor_of
 from tool_induction.library import Origin, ToolLibrary, freeze_library
 from world_api.core.faults import ToolFault
@@ -25,8 +26,6 @@ _OF_THE_FREEZE = frozenset(
         "key_hashes", "lineage", "arm", "of", "seed", "groups",
     }
 )  # fmt: skip
-#: what the manifest of an induced library says of files that lie beside it, and not beside an arm
-_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 def make_arm(
@@ -70,10 +69,8 @@ def make_arm(
         details |= {"seed": seed, "composites": [item.record() for item in drawn]}
     else:
         details |= {
-            key: {name: item for name, item in value.items() if name not in _BESIDE} if key == "induction" else value
-            for key, value in library.manifest.items()
-            if key not in _OF_THE_FREEZE
-        }
+            key: value for key, value in library.manifest.items() if key not in _OF_THE_FREEZE
+        } | carried_induction(library.manifest)
     if kind == "placebo":
         tools, how = (
             compile_document(placebo_of(library.tools), allow_judge=allow_judge, groups=groups).require(),

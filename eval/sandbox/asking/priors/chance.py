@@ -35,6 +35,9 @@ class Constant:
         for item in items:
             groups.setdefault(group_of(item), []).append(item)
         self._durations = durations
+        self._numbers = {
+            name: {item.answer for item in group} for name, group in groups.items() if group[0].question.kind == "count"
+        }
         self._guesses = {name: _best(group, durations) for name, group in groups.items()}
 
     def guess(self, item: Item) -> Any:
@@ -47,6 +50,11 @@ class Constant:
         if found is not None:
             return found
         return {"choice": "A", "order": list(item.question.letters), "count": 1}.get(item.question.kind, "")
+
+    def drawn(self, item: Item) -> float | None:
+        """How often a blind draw among the numbers is right that the template's questions have; None for what is no number."""
+        numbers = self._numbers.get(group_of(item))
+        return 1 / len(numbers) if numbers else None
 
 
 def _best(items: Sequence[Item], durations: dict[str, float]) -> Any:

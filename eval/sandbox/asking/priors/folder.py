@@ -56,14 +56,15 @@ def _told(split: SplitName, minutes: float, films: int, durations: dict[str, flo
 
 def told(lines: list[PriorLine]) -> str:
     """The lines as a table for a terminal, in percent."""
-    head = f"{'domain':20} {'kind':9} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
+    head = f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
     return "\n".join([head, *(_line(line) for line in lines)])
 
 
 def _line(line: PriorLine) -> str:
     interval = "one film" if line.low is None or line.high is None else f"{line.low:6.1%} - {line.high:6.1%}"
     return (
-        f"{line.domain or 'all':20} {line.kind or 'all':9} {line.questions:5}  {line.chance:6.1%}  {line.constant:8.1%}  "
+        f"{line.domain or 'all':20} {line.kind or line.type or 'all':18} {line.questions:5}  {line.chance:6.1%}  "
+        f"{line.constant:8.1%}  "
         f"{line.learned:7.1%}  {interval:17} {line.over:+6.1%}"
     )
 

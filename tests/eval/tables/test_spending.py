@@ -1,0 +1,76 @@
+"""Arms at equal spend: matched points, the curve, its front; on rows of which it is known what must come out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from eval.tables.kinds.budgets import curve_table
+from eval.tables.spending.matched import along_table, matched_table
+from eval.tables.study import Study
+from tests.support.sample_rows import hier_row, sample_row, spend
+
+
+def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
+    rows = [hier_row(f"q{number}", video=f"v{number}", correct=True, spend=spend(tokens=150)) for number in range(6)]
+    for seed in (1, 2):
+        rows += [
+            sample_row(
+                "flat",
+                f"q{number}",
+                video=f"v{number}",
+                seed=seed,
+                value="A",
+                correct=number < 3,
+                spend=spend(tokens=100),
+            )
+            for number in range(6)
+        ]
+    table = matched_table(Study(rows=tuple(rows)))
+    assert (table.cell(0, "against").value, table.cell(0, "tokens_against").value) == ("flat usual, 2 votes", 200.0)
+    assert table.cell(0, "difference").value == pytest.approx(0.5)
+    assert set(table.samples(0, "difference")) == {row.sample for row in rows}
+    alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
+    assert "never spends as much" in alone.cell(0, "difference").mark
+
+
+def curve(*points: tuple[str, int, int]) -> Study:
+    """Twelve questions at budgets of ``flat`` and ``hier``: by arm and budget how many are right, and tokens a question."""
+    rows = []
+    for budget, right, cost in points:
+        for number in range(12):
+            place = {"video": f"v{number}", "budget": budget, "correct": number < right, "spend": spend(tokens=cost)}
+            rows.append((sample_row if budget.startswith("f") else hier_row)(item=f"q{number}", **place))
+    return Study(rows=tuple(rows))
+
+
+def test_along_the_curve_the_baseline_spends_as_much_as_the_arm() -> None:
+    study = curve(("f1", 3, 100), ("f2", 6, 200), ("f3", 6, 400), ("h1", 9, 150), ("h2", 12, 300), ("h3", 12, 500))
+    table = along_table(study)
+    assert table.column("budget") == ["all", "h1", "h2", "h3"]
+    assert table.cell(1, "difference").value == pytest.approx(9 / 12 - 4.5 / 12)
+    assert table.cell(1, "against").value == "50 % flat f1 and 50 % flat f2"
+    assert table.cell(2, "difference").value == pytest.approx(0.5)
+    assert table.cell(3, "difference").why == "the baseline never spends so much"
+    whole = table.cell(0, "difference")
+    assert whole.value == pytest.approx((4.5 / 12 + 0.5) / 2)
+    assert whole.low is not None
+    assert (table.cell(0, "against").value, table.cell(0, "videos").value) == ("2 of 3 budgets", 12)
+    behind = set(table.samples(0, "difference"))
+    assert behind == {row.sample for row in study.rows if row.budget != "h3"}
+
+
+def test_the_baseline_at_its_own_spend_is_no_different_from_itself() -> None:
+    rows = [
+        replace(row, arm="again", sample="again" + row.sample) for row in curve(("f1", 3, 100), ("f2", 6, 200)).rows
+    ]
+    table = along_table(Study(rows=(*curve(("f1", 3, 100), ("f2", 6, 200)).rows, *rows)))
+    assert set(table.column("difference")) == {0.0}
+
+
+def test_the_front_is_that_of_each_world() -> None:
+    study = curve(("f1", 3, 100), ("f2", 3, 200), ("h1", 6, 200), ("h2", 5, 300), ("h3", 7, 400))
+    table = curve_table(study)
+    front = dict(zip(table.column("budget"), table.column("front"), strict=True))
+    assert front == {"f1": True, "f2": False, "h1": True, "h2": False, "h3": True}
