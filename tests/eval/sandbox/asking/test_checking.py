@@ -36,12 +36,13 @@ def test_every_wrong_answer_is_found(film: Any, questions: Any, split: Any) -> N
 
 
 def test_two_people_of_one_description_are_found(film: Any, questions: Any) -> None:
-    facts: FilmFacts = film(9110, 3, "test")
-    item = next(
-        item
-        for item in questions(9110, 3, "test")
+    seed, item = next(
+        (seed, item)
+        for seed in range(9105, 9120)  # the first film that asks so
+        for item in questions(seed, 3, "test")
         if item.labels["language"] == "en" and item.template == "first_appearance/test/0"
     )
+    facts: FilmFacts = film(seed, 3, "test")
     named = next(person for person in facts.people if person.description in item.question.text)
     twins = tuple(replace(person, description=named.description) for person in facts.people)
     problems = check_items([item], replace(facts, people=twins))
