@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +33,7 @@ def make(
     seed: Annotated[
         int, typer.Option(min=0, max=999_999_999, help="Decides the story: the same seed, the same film.")
     ] = 0,
-    minutes: Annotated[float, typer.Option(min=1, max=600, help="Length of each film, to half a minute.")] = 3.0,
+    minutes: Annotated[float, typer.Option(min=1, max=600, help="Length of each film, to within a minute.")] = 3.0,
     split: Annotated[SplitName, typer.Option(help="What the film may be used for; part of its id.")] = "development",
     count: Annotated[int, typer.Option(min=1, max=10_000, help="So many films, of this seed and those after it.")] = 1,
     tones: Annotated[
@@ -47,6 +48,7 @@ def make(
     begun and not ended is.
     """
     from eval.sandbox.asking import questions_of
+    from eval.sandbox.asking.kinds import MAKERS
     from eval.sandbox.making import FilmFiles, add_questions, make_film, work_folder
     from eval.sandbox.sound import SAMPLE_RATE
     from eval.sandbox.stories.telling import video_id
@@ -71,6 +73,8 @@ def make(
                 "scenes": len(facts.scenes),
                 "events": len(facts.events),
                 "questions": len(items),
+                "by_domain": {name: sum(item.domain == name for item in items) for name in MAKERS},
+                "by_type": dict(sorted(Counter(str(item.labels["type"]) for item in items).items())),
                 "video": str(files.video),
                 "subtitles": str(files.subtitles),
                 "truth": str(files.truth),
@@ -125,6 +129,9 @@ def _text(record: dict[str, Any]) -> str:
             f"{film['video']}: {how}; {film['seconds'] / 60:.1f} min, {film['people']} people, {film['rooms']} rooms, "
             f"{film['things']} things, {film['events']} events, {film['questions']} questions"
         )
+        told = ", ".join(f"{name} {number}" for name, number in film["by_domain"].items())
+        none = [name for name, number in film["by_domain"].items() if film["questions"] and not number]
+        lines.append(f"  {told}" + (f"; none of {', '.join(none)}: a longer film has more to ask" if none else ""))
     lines.append(f"{record['dataset']}: a dataset of {record['questions']} questions in all")
     lines.append(f"next: videoworld build {record['films'][0]['video']} --profile oracle")
     return "\n".join(lines)

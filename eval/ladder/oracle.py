@@ -23,7 +23,8 @@ class Oracle:
     """Answers operations from the true world.
 
     Entities are translated, to and fro. A thing that the perceived world does not know keeps its true id: that can be
-    asked about where the truth answers, and is unknown elsewhere, which is what was lost.
+    asked about where the truth answers, and is unknown elsewhere, which is what was lost. True ids of made films are numbers,
+    so that keeping one tells that there is somebody, and neither a name nor looks.
     """
 
     def __init__(self, truth: Session) -> None:

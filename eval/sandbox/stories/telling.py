@@ -81,7 +81,7 @@ def video_id(seed: int, split: SplitName) -> str:
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
     """Tell a story; the same seed, length and split always tell the same, and another split another one.
 
-    The film lasts ``minutes`` to within half a minute.
+    The film lasts ``minutes`` to within a minute.
 
     Raises:
         ValueError: when it would be shorter than a minute or longer than ten hours.

@@ -110,6 +110,22 @@ def test_who_was_not_perceived_is_known_where_the_truth_answers_and_unknown_else
         stretches(on("list_entities"), "ent_bob")
 
 
+def test_the_id_of_who_was_not_perceived_tells_neither_name_nor_looks() -> None:
+    """In made films: names are heard, so an id that told one would hand it to whatever is not answered from the truth."""
+    from eval.sandbox.making.naming import ByNumber
+    from eval.sandbox.script import Actor
+    from eval.sandbox.stories.telling import tell
+
+    film, facts = (story := tell(3, 2, split="test")).film, story.facts
+    naming = ByNumber(film)
+    for subject in film.tracks():
+        told = {naming.track(subject), naming.label(subject)}
+        assert naming.track(subject)[1:].isdecimal()
+        if isinstance(subject, Actor):
+            told.add(naming.speaker(subject))
+        assert not any(person.name in text for person in facts.people for text in told)
+
+
 def test_a_moment_is_told_in_the_id_of_what_is_perceived_then(on: Any) -> None:
     for time, expected in ((23.0, "ent_t0000_01"), (30.0, "ent_t0000_02")):
         found = run(on("detect_objects"), "detect_objects", {**VIDEO, "timestamp": time, "category": "person"})

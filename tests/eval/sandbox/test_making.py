@@ -157,7 +157,10 @@ def test_a_film_that_is_there_is_not_made_again(folder: Path, files: FilmFiles) 
         "--json",
     ]
     result = CliRunner().invoke(app, arguments)
-    assert json.loads(result.stdout)["films"][0]["made"] is False
+    [film] = json.loads(result.stdout)["films"]
+    assert film["made"] is False
+    assert sum(film["by_domain"].values()) == sum(film["by_type"].values()) == film["questions"] > 0
+    assert "C_summary_multihop" in film["by_domain"]
     assert {path: path.stat().st_mtime_ns for path in files.all()} == before
     assert (folder / "questions.jsonl").read_bytes() == questions
 

@@ -28,20 +28,21 @@ def other_answer(item: Item) -> Any:
 def test_every_wrong_answer_is_found(film: Any, questions: Any, split: Any) -> None:
     types = set()
     for seed in (9110, 9111, 9112):
-        items = questions(seed, 6, split)
+        items = questions(seed, 3, split)
         wrong = [replace(item, answer=other_answer(item)) for item in items]
-        assert [problem.item for problem in check_items(wrong, film(seed, 6, split))] == [item.id for item in items]
+        assert [problem.item for problem in check_items(wrong, film(seed, 3, split))] == [item.id for item in items]
         types |= {(item.template or "").partition("/")[0] for item in items}
     assert len(types) >= 15
 
 
 def test_two_people_of_one_description_are_found(film: Any, questions: Any) -> None:
-    facts: FilmFacts = film(9110, 12, "test")
-    item = next(
-        item
-        for item in questions(9110, 12, "test")
+    seed, item = next(
+        (seed, item)
+        for seed in range(9105, 9120)  # the first film that asks so
+        for item in questions(seed, 3, "test")
         if item.labels["language"] == "en" and item.template == "first_appearance/test/0"
     )
+    facts: FilmFacts = film(seed, 3, "test")
     named = next(person for person in facts.people if person.description in item.question.text)
     twins = tuple(replace(person, description=named.description) for person in facts.people)
     problems = check_items([item], replace(facts, people=twins))
