@@ -16,7 +16,7 @@ episode's own line is synced, and outlives a power cut. What a dead writer left 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,8 @@ class Journal:
             else:
                 return name
 
-    def scan(self) -> Iterator[Entry | Damaged]:
-        """The finished episodes, in the order in which they finished, each checked by itself.
+    def scan(self, *, only: Collection[str] | None = None) -> Iterator[Entry | Damaged]:
+        """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
         Raises:
             EpisodeFault: ``recording_missing``.
@@ -122,6 +122,8 @@ class Journal:
         times = {line.name: line for line in self._lines(TIMINGS)}
         seen: set[str | None] = set()
         for line in self._episode_lines():
+            if only is not None and line.name not in only:
+                continue
             found: Entry | Damaged
             try:
                 if line.name is not None and line.name in seen:

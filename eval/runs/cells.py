@@ -40,18 +40,23 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """A name for people and folders, and a hash so that nothing else has it."""
+        """A name for people and folders, and a hash so that nothing else has it: names may hold the dots that part them."""
         library = (self.arm.library,) if self.arm.library is not None else ()
         parts = (self.arm.name, *library, self.dataset, self.world.replace(":", "-"), self.budget, f"s{self.seed}")
-        return ".".join(parts) + "-" + self.configuration[:8]
+        return ".".join(parts) + "-" + content_hash(self._place())[:8]
 
     def sample_key(self, item_id: str) -> str:
         """The key of one question in this cell; a finished one is never asked again.
 
-        The arm's name is part of it: two arms that are set up alike are two draws, or nothing could be compared with itself.
+        The names of the arm and its library are part of it: two that are set up alike are two draws, or nothing could be
+        compared with itself.
         """
-        place = [self.arm.name, self.configuration, self.dataset, self.world, self.budget, self.seed, item_id]
-        return content_hash(place)[:24]
+        return content_hash([*self._place(), item_id])[:24]
+
+    def _place(self) -> list[Any]:
+        """All that tells this cell from any other."""
+        arm = self.arm
+        return [arm.name, arm.library, self.configuration, self.dataset, self.world, self.budget, self.seed]
 
     def record(self) -> dict[str, Any]:
         """The wire form."""

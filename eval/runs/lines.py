@@ -28,7 +28,11 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleLine:
-    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none."""
+    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none.
+
+    ``checksum`` is that of the episode's record, so that a score is told from one of another episode. ``failed``: it came to
+    no answer. ``held``: the set-up failed, so that the sample is not finished and only its cost is told.
+    """
 
     sample: str
     cell: str
@@ -36,6 +40,9 @@ class SampleLine:
     episode: str | None
     fault: Mapping[str, str] | None = None
     cost: Cost = field(default_factory=Cost)
+    checksum: str = ""
+    failed: bool = False
+    held: bool = False
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -44,20 +51,30 @@ class SampleLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreLine:
-    """The score of a sample."""
+    """The score of a sample, and the ``checksum`` of the episode that was scored: one that is asked again has none yet."""
 
     sample: str
     correct: bool
     score: float
     scorer: str
     details: Mapping[str, Any] = field(default_factory=dict)
+    checksum: str = ""
 
     @classmethod
-    def of(cls, sample: str, score: Score) -> ScoreLine:
+    def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
         """The line of a score."""
         return cls(
-            sample=sample, correct=score.correct, score=score.score, scorer=score.scorer, details=dict(score.details)
+            sample=sample.sample,
+            correct=score.correct,
+            score=score.score,
+            scorer=score.scorer,
+            details=dict(score.details),
+            checksum=sample.checksum,
         )
+
+    def is_of(self, sample: SampleLine | None) -> bool:
+        """Whether it is the score of this sample's episode, and of no other that the sample had once."""
+        return sample is not None and (self.sample, self.checksum) == (sample.sample, sample.checksum)
 
     def as_score(self) -> Score:
         """What a scorer said."""

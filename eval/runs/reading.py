@@ -23,8 +23,8 @@ class Run:
     """A run as it stands on disk.
 
     ``samples`` are the finished ones of the run's cells, in the order of cells and questions; where a sample was asked again,
-    its last line counts. ``scores`` are by sample; a sample that nobody has scored yet has none. Episodes are read from disk
-    when they are asked for; a cell's journal is read once.
+    its last line counts. ``scores`` are by sample; one that nobody has scored since it was asked has none. Episodes are read
+    from disk when they are asked for; a cell's journal is read once.
     """
 
     folder: RunFolder
@@ -120,13 +120,15 @@ def read_run(path: Path) -> Run:
     last = {
         line.sample: line
         for line in LineFile(folder.samples, SampleLine)
-        if line.cell in cells and (cells[line.cell].dataset, line.item) in items
+        if not line.held and line.cell in cells and (cells[line.cell].dataset, line.item) in items
     }
     for line in last.values():
         if line.sample != cells[line.cell].sample_key(line.item):
             raise damaged(f"a sample of {line.cell} does not have the key of its question {line.item[:80]!r}")
     samples = sorted(last.values(), key=lambda line: (order[line.cell], places[cells[line.cell].dataset, line.item]))
-    scores = {line.sample: line.as_score() for line in LineFile(folder.scores, ScoreLine)}
+    scores = {
+        line.sample: line.as_score() for line in LineFile(folder.scores, ScoreLine) if line.is_of(last.get(line.sample))
+    }
     return Run(folder=folder, manifest=manifest, cells=cells, items=items, samples=tuple(samples), scores=scores)
 
 

@@ -68,7 +68,7 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
                 unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
                 scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
     scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
-    records = [ScoreLine.of(line.sample, scores[line.sample]).record() for line in run.samples]
+    records = [ScoreLine.of(line, scores[line.sample]).record() for line in run.samples]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
     return Scored(
         samples=len(scores),

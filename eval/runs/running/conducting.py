@@ -12,7 +12,7 @@ from eval.runs.lines import SampleLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Sample
 from eval.runs.running.hands import Hand
-from eval.runs.running.standing import SET_UP
+from eval.runs.running.standing import SET_UP, line_of
 from eval.runs.running.tally import Tally
 from eval.runs.running.workshop import Asked
 from world_api.core.canonical import json_line
@@ -116,7 +116,10 @@ class Conductor:
                 interrupted = True
                 self._stop.set()
                 self._say("stopping: what is under way is waited for; Ctrl-C again leaves it")
-        return Ended(fault=fault or self._end(interrupted=interrupted), interrupted=interrupted)
+        ended = Ended(fault=fault or self._end(interrupted=interrupted), interrupted=interrupted)
+        # What was held back is asked again, but what it cost is spent.
+        self._note([line_of(sample, asked, held=True) for sample, asked in self._held if asked.cost.tokens])
+        return ended
 
     def _work(self, hand: Hand, waiting: Iterator[Sample]) -> None:
         """Ask one sample after the other, in a thread."""
@@ -162,6 +165,7 @@ class Conductor:
                 fault = fault or one.fault
                 continue
             self._tally.asked += 1
+            self._tally.pay(one.asked.cost)
             if one.asked.failed in SET_UP:
                 self._held.append((one.sample, one.asked))
                 if len(self._held) >= self._limits.failures:
@@ -190,15 +194,8 @@ class Conductor:
 
     def _counted(self, sample: Sample, asked: Asked) -> SampleLine:
         correct = False if asked.episode is None else self._right(sample.item, asked)
-        self._tally.add(sample.cell, asked.cost, correct=correct, failed=asked.failed is not None)
-        return SampleLine(
-            sample=sample.key,
-            cell=sample.cell.id,
-            item=sample.item.id,
-            episode=asked.episode,
-            fault=asked.fault,
-            cost=asked.cost,
-        )
+        self._tally.add(sample.cell, correct=correct, failed=asked.failed is not None)
+        return line_of(sample, asked)
 
     def _note(self, lines: Sequence[SampleLine]) -> None:
         note_samples(self._folder, lines)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.records.journal import Journal
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
 from eval.runs.lines import LineFile, ScoreLine
@@ -173,25 +172,31 @@ def _hands(
 def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
     """What is finished already, with the scores that are known of it."""
     try:
-        known = {line.sample: line.correct for line in LineFile(folder.scores, ScoreLine)}
+        known = {
+            line.sample: line.correct
+            for line in LineFile(folder.scores, ScoreLine)
+            if line.is_of(standing.finished.get(line.sample))
+        }
     except EvalFault:
         known = {}  # they are made again in the end
-    known |= _adopted_right(plan, folder, standing)
+    known |= _adopted_right(plan, standing)
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in standing.finished.items():
-        tally.add(cells[line.cell], line.cost, correct=known.get(key), failed=line.fault is not None)
+        tally.pay(line.cost)
+        tally.add(cells[line.cell], correct=known.get(key), failed=line.failed)
+    for cost in standing.more:
+        tally.pay(cost)
     return tally
 
 
-def _adopted_right(plan: Plan, folder: RunFolder, standing: Standing) -> dict[str, bool]:
+def _adopted_right(plan: Plan, standing: Standing) -> dict[str, bool]:
     """Which of the adopted are right, as far as one can tell without a judge."""
     right, cells = _right(plan), {cell.id: cell for cell in plan.cells}
     items = {(name, item.id): item for name, items in plan.items.items() for item in items}
     found: dict[str, bool] = {}
     for line in standing.adopted:
-        episode = Journal(folder.journal(line.cell)).find(str(line.episode)).episode
-        correct = right(items[cells[line.cell].dataset, line.item], Asked(value=episode.value, answer=episode.answer))
+        correct = right(items[cells[line.cell].dataset, line.item], standing.answers[line.sample])
         if correct is not None:
             found[line.sample] = correct
     return found

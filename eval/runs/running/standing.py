@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.accounts import accounts_of, total
+from controller.episode import Task
+from controller.questions import Question
 from controller.records.files import EPISODES, lines_of
 from controller.records.journal import Entry, Journal
-from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import Cost, LineFile, SampleLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, Sample
-from world_api.core.faults import EpisodeFault
+from eval.runs.running.workshop import Asked
 
 #: Faults of the set-up: the endpoint, the machine, the configuration. Whatever they end says nothing of the model.
 SET_UP = frozenset(
@@ -33,12 +35,15 @@ _NO_RESULT = SET_UP | {"interrupted"}
 class Standing:
     """What is finished, by key, and what was adopted of it: recorded by a process that died before it noted so.
 
-    ``lost`` are samples that were finished and whose episode is not there any more.
+    ``answers`` are what the adopted ones said, by key. ``lost`` are samples that were finished and whose episode is not there
+    any more. ``more`` is what was paid for them and for others that count no more: a limit of money counts it too.
     """
 
     finished: Mapping[str, SampleLine]
     adopted: tuple[SampleLine, ...] = ()
+    answers: Mapping[str, Asked] = field(default_factory=dict)
     lost: tuple[SampleLine, ...] = ()
+    more: tuple[Cost, ...] = ()
 
 
 def standing_of(plan: Plan, folder: RunFolder) -> Standing:
@@ -47,12 +52,14 @@ def standing_of(plan: Plan, folder: RunFolder) -> Standing:
     Raises:
         EvalFault: ``run_damaged``, ``other_schema_version``.
     """
-    noted: dict[str, SampleLine] = {line.sample: line for line in LineFile(folder.samples, SampleLine)}
+    lines = list(LineFile(folder.samples, SampleLine))
+    noted = {line.sample: line for line in lines if not line.held}
     by_cell: dict[str, list[Sample]] = {}
     for sample in plan.samples():
         by_cell.setdefault(sample.cell.id, []).append(sample)
     finished: dict[str, SampleLine] = {}
     adopted: list[SampleLine] = []
+    answers: dict[str, Asked] = {}
     lost: list[SampleLine] = []
     for samples in by_cell.values():
         cell = samples[0].cell
@@ -67,53 +74,72 @@ def standing_of(plan: Plan, folder: RunFolder) -> Standing:
             if line is not None:
                 lost.append(line)
             waiting.append(sample)
-        taken = {line.episode for line in finished.values() if line.cell == cell.id}
-        for line in _adopted(journal, [name for name in names if name not in taken], waiting):
+        own = [finished[sample.key].episode for sample in samples if sample.key in finished]
+        for line, asked in _adopted(journal, names.difference(name for name in own if name is not None), waiting):
             adopted.append(line)
-            finished[line.sample] = line
-    return Standing(finished=finished, adopted=tuple(adopted), lost=tuple(lost))
+            finished[line.sample], answers[line.sample] = line, asked
+    return Standing(
+        finished=finished,
+        adopted=tuple(adopted),
+        answers=answers,
+        lost=tuple(lost),
+        more=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
+    )
 
 
-def _names(journal: Path) -> list[str]:
+def _names(journal: Path) -> set[str]:
     """The names of the finished episodes of a journal, without reading them."""
     path = journal / EPISODES
-    return [line.name for line in lines_of(path) if line.name is not None] if path.exists() else []
+    return {line.name for line in lines_of(path) if line.name is not None} if path.exists() else set()
 
 
-def _adopted(journal: Path, names: Iterable[str], waiting: list[Sample]) -> Iterator[SampleLine]:
-    """The lines of samples whose episode was recorded and not noted; each episode is adopted once."""
+def _adopted(journal: Path, names: set[str], waiting: Sequence[Sample]) -> Iterator[tuple[SampleLine, Asked]]:
+    """The samples whose episode was recorded and not noted, with what was answered; each episode is adopted once."""
+    if not names or not waiting:
+        return
+    about: dict[tuple[Question, str], deque[Sample]] = {}
+    for sample in waiting:
+        about.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)
     for entry in _readable(journal, names):
-        sample = next((one for one in waiting if _is_of(entry, one.cell, one.item)), None)
-        if sample is not None:
-            waiting.remove(sample)
-            spent = total(accounts_of(entry.episode).physical)
-            yield SampleLine(
-                sample=sample.key,
-                cell=sample.cell.id,
-                item=sample.item.id,
+        task, left = entry.episode.task, about.get((entry.episode.task.question, entry.episode.task.video_id))
+        if left and _is_of(task, left[0].cell):
+            sample, episode = left.popleft(), entry.episode
+            spent = total(accounts_of(episode).physical)
+            asked = Asked(
                 episode=entry.name,
+                failed=episode.fault.code if episode.fault is not None else None,
                 cost=Cost(tokens=spent.tokens, money=spent.money),
+                value=episode.value,
+                answer=episode.answer,
+                checksum=str(entry.sums.get("episode", "")),
             )
+            yield line_of(sample, asked), asked
 
 
-def _readable(journal: Path, names: Iterable[str]) -> Iterator[Entry]:
-    """The episodes that came to an end of their own and are whole."""
-    for name in names:
-        try:
-            entry = Journal(journal).find(name)
-        except EpisodeFault:
-            continue  # damaged: asked again, under another name
-        fault = entry.episode.fault
-        if not entry.conditions.broken_off and not (fault is not None and fault.code in _NO_RESULT):
-            yield entry
+def _readable(journal: Path, names: set[str]) -> Iterator[Entry]:
+    """The episodes that came to an end of their own and are whole; others are asked again, under another name."""
+    for entry in Journal(journal).scan(only=names):
+        if isinstance(entry, Entry):
+            fault = entry.episode.fault
+            if not entry.conditions.broken_off and not (fault is not None and fault.code in _NO_RESULT):
+                yield entry
 
 
-def _is_of(entry: Entry, cell: Cell, item: Item) -> bool:
-    task = entry.episode.task
+def _is_of(task: Task, cell: Cell) -> bool:
     library = task.library.hash if task.library is not None else None
-    return (
-        task.question == item.question
-        and task.video_id == item.video_id
-        and task.system == cell.arm.system
-        and library in (None, cell.arm.library_hash)
+    return task.system == cell.arm.system and library in (None, cell.arm.library_hash)
+
+
+def line_of(sample: Sample, asked: Asked, *, held: bool = False) -> SampleLine:
+    """What is noted of a sample that was asked."""
+    return SampleLine(
+        sample=sample.key,
+        cell=sample.cell.id,
+        item=sample.item.id,
+        episode=asked.episode,
+        fault=asked.fault,
+        cost=asked.cost,
+        checksum=asked.checksum,
+        failed=asked.failed is not None,
+        held=held,
     )

@@ -38,13 +38,16 @@ class Tally:
     seconds: float = 0.0
     arms: dict[str, ArmTally] = field(default_factory=dict)
 
-    def add(self, cell: Cell, cost: Cost, *, correct: bool | None, failed: bool = False) -> None:
-        """Count one finished sample; ``correct`` None: nobody has scored it yet."""
-        self.done += 1
-        self.failed += failed
+    def pay(self, cost: Cost) -> None:
+        """Count what was spent, whatever came of it."""
         self.tokens += cost.tokens
         if cost.money is not None:
             self.money = (self.money or 0.0) + cost.money
+
+    def add(self, cell: Cell, *, correct: bool | None, failed: bool = False) -> None:
+        """Count one finished sample; ``correct`` None: nobody has scored it yet."""
+        self.done += 1
+        self.failed += failed
         arm = self.arms.setdefault(label_of(cell), ArmTally())
         arm.done += 1
         if correct is not None:

@@ -24,6 +24,7 @@ from eval.runs.running.seeding import SeededModel
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.loading import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
+from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 class Asked:
     """What came of a sample: an episode by name with its answer, or the fault for which there is none.
 
-    ``failed`` is the code of the fault that ended an episode without an answer.
+    ``failed`` is the code of the fault that ended an episode without an answer, ``checksum`` that of the episode's record.
     """
 
     episode: str | None = None
@@ -47,6 +48,7 @@ class Asked:
     cost: Cost = field(default_factory=Cost)
     value: Any = None
     answer: str | None = None
+    checksum: str = ""
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -159,6 +161,7 @@ class Workshop:
             cost=Cost(tokens=spent.tokens, money=spent.money),
             value=episode.value,
             answer=episode.answer,
+            checksum=content_hash(episode.record()),
         )
 
     def _session(self, cell: Cell, item: Item) -> Session:
