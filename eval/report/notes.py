@@ -19,9 +19,11 @@ def notes_of(
     open_samples = run.planned - len(run.samples)
     if open_samples > 0:
         yield f"The run is not finished: {plural(open_samples, 'sample')} still to be asked."
-    unscored = sum(sample.sample not in run.scores for sample in run.samples)
-    if unscored:
-        yield f"{plural(unscored, 'sample')} without a score: not in this report."
+    if run.unscored:
+        yield f"{plural(run.unscored, 'sample')} without a score: not in this report."
+    unknown = sum(not run.has_answer(sample) for sample in run.samples)
+    if unknown:
+        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: in no figure, and not shown."
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:

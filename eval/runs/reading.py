@@ -52,6 +52,15 @@ class Run:
         """The question of a sample."""
         return self.items[self.cells[sample.cell].dataset, sample.item]
 
+    def has_answer(self, sample: SampleLine) -> bool:
+        """Whether the right answer to a sample's question is known; else it can be neither right nor wrong."""
+        return self.item(sample).answer is not None
+
+    @property
+    def unscored(self) -> int:
+        """How many finished samples have no score, and should."""
+        return sum(line.sample not in self.scores and self.has_answer(line) for line in self.samples)
+
     def entry(self, sample: SampleLine) -> Entry | None:
         """The episode of a sample as its journal holds it; None where the sample has a fault in place of an episode.
 

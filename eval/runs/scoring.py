@@ -44,7 +44,7 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     """Score all finished samples of a run and write ``scores.jsonl``, whole or not at all; equal episodes, equal bytes.
 
     ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, for the reason of its fault; so is
-    one whose episode cannot be read.
+    one whose episode cannot be read. A question whose answer nobody knows gets no score: nothing can be right or wrong about it.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name.
@@ -58,6 +58,8 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     for cell, lines in run.by_cell():
         protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
         for line in lines:
+            if not run.has_answer(line):
+                continue
             try:
                 answers[line.sample] = _answered(run, line, protocol)
             except _Without as reason:
@@ -68,7 +70,7 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
                 unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
                 scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
     scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
-    records = [ScoreLine.of(line, scores[line.sample]).record() for line in run.samples]
+    records = [ScoreLine.of(line, scores[line.sample]).record() for line in run.samples if line.sample in scores]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
     return Scored(
         samples=len(scores),
@@ -92,6 +94,4 @@ def _answered(run: Run, line: SampleLine, protocol: Mapping[str, Any]) -> Answer
     episode = run.episode(line)
     if episode is None:
         raise _Without(line.fault["code"] if line.fault is not None else "no_episode")
-    if run.item(line).answer is None:
-        raise _Without("no_reference")
     return Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol)

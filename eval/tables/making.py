@@ -20,7 +20,7 @@ from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault, EvalFault
 
-NOT_FINISHED, NOT_SCORED = "not run yet", "not scored"
+NOT_FINISHED, NOT_SCORED, NO_ANSWER = "not run yet", "not scored", "no reference answer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,16 +47,20 @@ def read_rows(run: Run) -> RunRows:
     Raises:
         EvalFault: ``not_scored``: there are samples, and no score of any.
     """
-    scored = sum(line.sample in run.scores for line in run.samples)
-    if run.samples and not scored:
+    asked = [line for line in run.samples if run.has_answer(line)]
+    scored = [line for line in asked if line.sample in run.scores]
+    if asked and not scored:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
     by_cell: dict[str, list[SampleLine]] = {}
-    for line in run.samples:
-        if line.sample in run.scores:
-            by_cell.setdefault(line.cell, []).append(line)
+    for line in scored:
+        by_cell.setdefault(line.cell, []).append(line)
     rows = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
-    left_out = {NOT_FINISHED: max(0, run.planned - len(run.samples)), NOT_SCORED: len(run.samples) - scored}
+    left_out = {
+        NOT_FINISHED: max(0, run.planned - len(run.samples)),
+        NOT_SCORED: len(asked) - len(scored),
+        NO_ANSWER: len(run.samples) - len(asked),
+    }
     return RunRows(rows=tuple(rows), left_out=left_out, libraries=libraries)
 
 

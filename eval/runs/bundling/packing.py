@@ -50,7 +50,7 @@ def pack(folder: RunFolder, out: Path) -> Contents:
 
 
 def _refuse_unscored(run: Run) -> None:
-    without = sum(sample.sample not in run.scores for sample in run.samples)
+    without = run.unscored
     if without or not run.samples:
         raise EvalFault(
             "not_scored",

@@ -215,6 +215,8 @@ def _right(plan: Plan) -> Callable[[Item, Asked], bool | None]:
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 
     def right(item: Item, asked: Asked) -> bool | None:
+        if item.answer is None:
+            return None
         try:
             return score_value(item, asked.value, asked.answer, protocol=protocols.get(id(item), {})).correct
         except VideoWorldError:

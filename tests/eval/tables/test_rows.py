@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from eval.runs.bundling.packing import pack
+from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
+from eval.runs.scoring import score_run
+from eval.tables.every import tables_of
 from eval.tables.making import read_rows, rows_of
 from eval.tables.rows import SampleRow
 from tests.support.journals import edit_lines
@@ -100,6 +104,25 @@ def test_samples_that_are_not_scored_or_not_run_are_counted(run: Path) -> None:
     assert read.left_out["not run yet"] == 2
     assert read.left_out["not scored"] == 3
     assert len(read.rows) + sum(read.left_out.values()) == 100
+
+
+def test_a_question_without_a_known_answer_is_in_no_accuracy(run: Path, tmp_path: Path) -> None:
+    before = {row.arm: row for row in read_rows(read_run(run)).rows}
+    lines = [parse_json(line) for line in (run / "items.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["item"]["id"].endswith(("q1", "q3")):
+            line["item"]["answer"] = None
+    (run / "items.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
+    of_old_scores = read_rows(read_run(run))
+    assert score_run(RunFolder(run)).samples == 60
+    read = read_rows(read_run(run))
+    assert {row.item[-2:] for row in read.rows} == {"q2", "q4", "q5"}
+    assert read.rows == of_old_scores.rows
+    assert read.left_out == {"not run yet": 0, "not scored": 0, "no reference answer": 40}
+    assert {row.arm for row in read.rows} == set(before)
+    assert "no reference answer" in tables_of(read_run(run))[0].footer
+    pack(RunFolder(run), tmp_path / "run.zip")
+    assert read_rows(read_run(tmp_path / "run.zip")).rows == read.rows
 
 
 def test_a_run_without_scores_says_what_to_do(run: Path) -> None:
