@@ -21,9 +21,16 @@ from world_api.world.disk.files import open_regular, write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRecord:
-    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there."""
+    """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there.
+
+    ``picked`` is a hash over the questions that are asked; ``split``, ``limit`` and ``domains`` say how they were picked.
+    """
 
     hash: str
+    picked: str = ""
+    split: str | None = None
+    limit: int | None = None
+    domains: tuple[str, ...] | None = None
     protocol: Mapping[str, Any] = field(default_factory=dict)
     items: int = 0
     missing: tuple[str, ...] = ()

@@ -107,6 +107,35 @@ def refuse_leaks(
         )
 
 
+def refuse_seen(asked: Iterable[Asked], *, split: SplitName, library: Mapping[str, Any], domain: str | None) -> None:
+    """Refuse questions that a library's induction saw, of whatever domain they are: also of none, or of one nobody describes.
+
+    Raises:
+        ToolFault: ``split_leak``, naming the first of them.
+    """
+    seen = Seen.by(library)
+    found = []
+    for item in asked:
+        if item.video_id in seen.videos and split != "admission":
+            found.append(
+                f"{item.question[:60]!r} of {item.video_id}: the tools of the library were tried on this video"
+            )
+        elif split != "induction" and normal(item.question) in seen.questions:
+            found.append(f"{item.question[:60]!r} of {item.video_id}: it is a worked example")
+        elif split != "induction" and item.template in seen.templates and domain == seen.domain:
+            found.append(
+                f"{item.question[:60]!r} of {item.video_id}: its template was shown when the library was induced"
+            )
+    if found:
+        told = "; ".join(found[:_TOLD])
+        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+        raise ToolFault(
+            "split_leak",
+            f"{len(found)} questions may not be asked with the library: {told}{more}",
+            hint="leave them out, or ask them without that library; what an induction has seen cannot measure it",
+        )
+
+
 class _Guard:
     """Looks at questions one by one."""
 

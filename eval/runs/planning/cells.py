@@ -75,7 +75,22 @@ def cells_of(
                 configuration=content_hash(decides),
             )
         )
+    _refuse_alike(configuration, cells)
     return cells
+
+
+def _refuse_alike(configuration: Configuration, cells: Sequence[Cell]) -> None:
+    """Refuse cells that share an id: their episodes would lie in one folder, and nobody could read the run."""
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id.casefold() in seen:
+            names = [arm.name for arm in configuration.document.arms]
+            raise configuration.bad(
+                ("arms", names.index(cell.arm.name)),
+                f"two cells of the run would be called {cell.id}",
+                hint="give the arm another name",
+            )
+        seen.add(cell.id.casefold())
 
 
 def _arms(
@@ -150,19 +165,3 @@ def _check_names(configuration: Configuration) -> None:
             profiles_of(world)
         except EvalFault as fault:
             raise configuration.bad(("worlds", place), fault.message, hint=fault.hint) from None
-    primary = document.primary
-    if primary is None:
-        return
-    for key, value, names in (
-        ("arm", primary.arm, [arm.name for arm in document.arms]),
-        ("against", primary.against, [arm.name for arm in document.arms]),
-        ("budget", primary.budget, list(document.budgets)),
-        ("world", primary.world, document.worlds),
-    ):
-        if value not in names:
-            near = closest(value, names)
-            raise configuration.bad(
-                ("primary", key),
-                f"no {'arm' if key == 'against' else key} is named {value!r}",
-                hint=f"did you mean {near!r}?" if near else "they are: " + ", ".join(names),
-            )

@@ -12,7 +12,7 @@ from eval.runs.planning.questions import Picked
 from eval.runs.running.workshop import Workshop, domain_named
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import Asked, refuse_leaks
+from tool_induction.domains.guard import Asked, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.faults import EvalFault, ToolFault, VideoWorldError
@@ -62,23 +62,29 @@ def refuse_impossible(
 def refuse_leaked(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     """Refuse questions whose video or template belongs to another split than theirs, or was seen by a library's induction.
 
+    The first asks for a split and a domain that is packaged; what an induction saw is looked at for every question, one
+    without a split taken for one of ``test``.
+
     Raises:
         ToolFault: ``split_leak``, ``no_such_template``.
     """
-    groups: dict[tuple[str, SplitName], list[Asked]] = {}
+    groups: dict[tuple[str | None, SplitName | None], list[Asked]] = {}
     for item in picked.items:
-        if item.domain is not None and item.split is not None and domain_named(item.domain) is not None:
-            asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
-            groups.setdefault((item.domain, item.split), []).append(asked)
+        asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+        groups.setdefault((item.domain, item.split), []).append(asked)
     for (name, split), asked_of in groups.items():
-        domain = domain_named(name)
-        for library in (None, *libraries):
-            try:
-                if domain is not None:
-                    refuse_leaks(domain, split, asked_of, library=library.manifest if library is not None else None)
-            except ToolFault as fault:
-                fault.message = f"{picked.name}: {fault.message}"
-                raise
+        try:
+            domain = domain_named(name)
+            if domain is not None and split is not None:
+                refuse_leaks(domain, split, asked_of)
+            for library in libraries:
+                manifest = library.manifest
+                refuse_seen(asked_of, split=split or "test", library=manifest, domain=name)
+                if domain is not None and split is not None:
+                    refuse_leaks(domain, split, asked_of, library=manifest)
+        except ToolFault as fault:
+            fault.message = f"{picked.name}: {fault.message}"
+            raise
 
 
 def _used(cells: Sequence[Cell], dataset: str) -> list[str]:

@@ -7,16 +7,20 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from controller.records.conditions import loop_hash
 from eval.datasets.items import Item, VideoFile
+from eval.datasets.records import item_record
 from eval.runs.cells import Cell
+from eval.runs.configuration.document import ConfigurationDocument
 from eval.runs.configuration.reading import Configuration
 from eval.runs.manifest import DatasetRecord, LibraryRecord, Manifest
 from eval.runs.places import RunFolder
 from eval.runs.planning.cells import cells_of, prompts_hash
 from eval.runs.planning.checking import refuse_impossible
 from eval.runs.planning.libraries import shelf_of
+from eval.runs.planning.primary import refuse_unclear
 from eval.runs.planning.questions import Picked, nothing_left, pick_all
 from eval.runs.running.workshop import Workshop, store_of
 from eval.runs.running.worlds import can_be_built, hash_of, profiles_of
@@ -98,6 +102,10 @@ class Plan:
             datasets={
                 one.name: DatasetRecord(
                     hash=one.dataset.hash,
+                    picked=content_hash([item_record(item) for item in self.items[one.name]]),
+                    split=one.part.split,
+                    limit=one.part.limit,
+                    domains=tuple(one.part.domains) if one.part.domains is not None else None,
                     protocol=dict(one.dataset.protocol),
                     items=len(self.items[one.name]),
                     missing=self.missing[one.name],
@@ -111,7 +119,15 @@ class Plan:
             prompts=prompts_hash(),
             loop=loop_hash(),
             overrides=self.configuration.overrides,
+            settings=_settings(document),
         )
+
+
+def _settings(document: ConfigurationDocument) -> dict[str, Any]:
+    """What else decides what an episode does, and how it is scored."""
+    parts = {name: getattr(document, name) for name in ("request", "tool_judge", "perception", "judge")}
+    told = {name: part.model_dump(exclude_none=True) for name, part in parts.items() if part is not None}
+    return {"language": document.language, **{name: part for name, part in told.items() if part}}
 
 
 def make_plan(
@@ -129,6 +145,7 @@ def make_plan(
     shelf = shelf_of(configuration, folder.libraries, date=clock.now()[:10])
     workshop = Workshop(configuration, folder, libraries=shelf.libraries, clock=clock, environment=environment)
     cells = cells_of(configuration, picked, shelf.libraries, workshop)
+    refuse_unclear(configuration, picked, cells)
     used = {cell.arm.library for cell in cells}
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
     store = store_of(configuration)

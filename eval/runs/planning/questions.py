@@ -16,9 +16,10 @@ from world_api.core.faults import EvalFault
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """The questions of one dataset that a run asks, under the name that the run has for it."""
+    """The questions of one dataset that a run asks, under the name that the run has for it; ``part`` says which they are."""
 
     name: str
+    part: DatasetPart
     dataset: Dataset
     items: tuple[Item, ...]
 
@@ -64,7 +65,7 @@ def _picked(configuration: Configuration, place: int, part: DatasetPart) -> Pick
         items = _of_domains(configuration, place, part.domains, items)
     if part.limit is not None:
         items = spread(items, part.limit)
-    return Picked(name=part.name or dataset.name, dataset=dataset, items=tuple(items))
+    return Picked(name=part.name or dataset.name, part=part, dataset=dataset, items=tuple(items))
 
 
 def _source(configuration: Configuration, path: str) -> Path | str:

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eval.datasets.items import Item
 from eval.datasets.records import item_record
 from eval.runs.lines import ItemLine
 from eval.runs.manifest import Manifest, read_manifest, write_manifest
 from eval.runs.places import RunFolder
 from eval.runs.planning.libraries import keep_copies
 from eval.runs.planning.plan import Plan
+from eval.runs.reading import read_items
 from eval.runs.running.workshop import store_of
 from eval.runs.running.worlds import build
 from world_api.core.canonical import json_line
@@ -94,7 +96,10 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     """
     before = read_manifest(folder.manifest) if folder.manifest.exists() else None
     if before is not None:
-        refuse_changed(before, plan.manifest({}))
+        now = plan.manifest({})
+        refuse_changed(before, now)
+        _refuse_fewer(before, read_items(folder), plan)
+        _refuse_renamed(before, now, folder)
     worlds = _built(plan, progress=progress, clock=clock)
     manifest = plan.manifest(worlds)
     if before is not None:
@@ -139,6 +144,43 @@ def refuse_changed(before: Manifest, now: Manifest) -> None:
             "the run was begun with another configuration; what is not as it was: " + ", ".join(changed),
             hint="begin a new run with another --out; what is there stays as it is",
         )
+
+
+def _refuse_fewer(before: Manifest, items: Mapping[tuple[str, str], Item], plan: Plan) -> None:
+    """Questions may be added to a run; none may go, or the samples of it would be chosen after they were seen.
+
+    Raises:
+        EvalFault: ``run_changed``.
+    """
+    now = {(name, item.id): item for name, picked in plan.items.items() for item in picked}
+    for name, record in before.datasets.items():
+        begun = [key for key in items if key[0] == name]
+        left = sum(key in now and item_record(now[key]) == item_record(items[key]) for key in begun)
+        if left < max(len(begun), record.items):
+            raise EvalFault(
+                "run_changed",
+                f"the run was begun with {record.items} questions of {name}; {left} of them are asked now",
+                hint="give the split, limit and domains that it was begun with, or begin a new run with another --out",
+            )
+
+
+def _refuse_renamed(before: Manifest, now: Manifest, folder: RunFolder) -> None:
+    """The primary contrast is named before anything is asked, and stays what it is from then on.
+
+    Raises:
+        EvalFault: ``run_changed``.
+    """
+    asked = folder.samples.exists() or any(folder.episodes.glob("*/*"))
+    if asked and _told(before.primary) != _told(now.primary):
+        raise EvalFault(
+            "run_changed",
+            f"the run has samples, and its primary contrast was {_told(before.primary)}; now it would be {_told(now.primary)}",
+            hint="put back what was named before, or begin a new run with another --out; `eval compare` compares any arms",
+        )
+
+
+def _told(primary: Mapping[str, str | None] | None) -> str:
+    return ", ".join(f"{key} {value}" for key, value in (primary or {}).items() if value is not None) or "none"
 
 
 def _refuse_other_worlds(before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]) -> None:
