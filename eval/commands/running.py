@@ -14,6 +14,7 @@ from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.runs.running.experiment import Outcome
+    from eval.runs.scoring import Scored
 
 app = command_app()
 
@@ -85,8 +86,9 @@ def run(
         environment=os.environ,
     )
     scored = score_run(outcome.folder, judge=judge)
+    outcome.tally.settle(scored.arms)
     record: dict[str, Any] = outcome.record() | {"scored": scored.record()}
-    show(record, as_json=as_json, text=lambda: _text(outcome))
+    show(record, as_json=as_json, text=lambda: _text(outcome, scored))
     _leave(outcome, as_json=as_json)
 
 
@@ -99,10 +101,12 @@ def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
         )
 
 
-def _text(outcome: Outcome) -> str:
+def _text(outcome: Outcome, scored: Scored) -> str:
     from eval.runs.running.showing import head_of, line_of
 
     lines = [line_of(outcome.tally)]
+    if scored.damaged:
+        lines.append(f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ...")
     if outcome.complete:
         lines.append(f"next: videoworld eval report {outcome.folder.root}")
     else:

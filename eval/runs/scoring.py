@@ -10,6 +10,7 @@ from typing import Any
 from eval.runs.lines import SampleLine, ScoreLine
 from eval.runs.places import RunFolder
 from eval.runs.reading import Run, read_run
+from eval.runs.running.tally import label_of
 from eval.scoring.port import AnswerJudge
 from eval.scoring.score import Score
 from eval.scoring.scorers import Answered, score_all
@@ -23,12 +24,16 @@ NO_EPISODE = "none/1"
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """How many samples were scored, by whom; ``damaged`` names those whose episode cannot be read."""
+    """How many samples were scored, by whom; ``damaged`` names those whose episode cannot be read.
+
+    ``arms`` has of each arm how many samples were scored and how many are right.
+    """
 
     samples: int
     right: int
     scorers: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
+    arms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -77,7 +82,18 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
         right=sum(score.correct for score in scores.values()),
         scorers=dict(sorted(Counter(score.scorer for score in scores.values()).items())),
         damaged=tuple(unreadable),
+        arms=_by_arm(run, scores),
     )
+
+
+def _by_arm(run: Run, scores: Mapping[str, Score]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for line in run.samples:
+        if line.sample in scores:
+            label = label_of(run.cells[line.cell])
+            count, right = found.get(label, (0, 0))
+            found[label] = (count + 1, right + scores[line.sample].correct)
+    return found
 
 
 class _Without(Exception):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from controller.records.journal import Entry, Journal
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
-from eval.runs.lines import LineFile, ScoreLine
+from eval.runs.lines import LineFile, SampleLine, ScoreLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.running.conducting import Conductor, Ended, Limits, note_samples
@@ -179,7 +180,7 @@ def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
         }
     except EvalFault:
         known = {}  # they are made again in the end
-    known |= _adopted_right(plan, standing)
+    known |= _told_right(plan, folder, standing, known)
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in standing.finished.items():
@@ -190,16 +191,29 @@ def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
     return tally
 
 
-def _adopted_right(plan: Plan, standing: Standing) -> dict[str, bool]:
-    """Which of the adopted are right, as far as one can tell without a judge."""
+def _told_right(plan: Plan, folder: RunFolder, standing: Standing, known: Collection[str]) -> dict[str, bool]:
+    """Which of those without a score are right, as far as one can tell without a judge: a process that died wrote no scores."""
     right, cells = _right(plan), {cell.id: cell for cell in plan.cells}
     items = {(name, item.id): item for name, items in plan.items.items() for item in items}
-    found: dict[str, bool] = {}
-    for line in standing.adopted:
-        correct = right(items[cells[line.cell].dataset, line.item], standing.answers[line.sample])
-        if correct is not None:
-            found[line.sample] = correct
-    return found
+    found: dict[str, bool | None] = {}
+    recorded: dict[str, dict[str, SampleLine]] = {}
+    for key, line in standing.finished.items():
+        item = items[cells[line.cell].dataset, line.item]
+        if key in known or item.answer is None:
+            continue
+        if key in standing.answers:
+            found[key] = right(item, standing.answers[key])
+        elif line.episode is not None:
+            recorded.setdefault(line.cell, {})[line.episode] = line
+        else:
+            found[key] = False
+    for cell, lines in recorded.items():
+        for entry in Journal(folder.journal(cell)).scan(only=lines):
+            line = lines[entry.name]
+            asked = Asked(value=entry.episode.value, answer=entry.episode.answer) if isinstance(entry, Entry) else None
+            item = items[cells[cell].dataset, line.item]
+            found[line.sample] = right(item, asked) if asked is not None else False
+    return {key: correct for key, correct in found.items() if correct is not None}
 
 
 def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> None:
