@@ -31,14 +31,16 @@ class Configuration:
     folder: Path
     text: YamlText
     name: str
+    places: Mapping[Place, str] = field(default_factory=dict)  #: of what was set beside the file, as it was given
 
     def path(self, value: str) -> Path:
         """A path as the file means it."""
         return self.folder / Path(value).expanduser()
 
     def where(self, *place: str | int) -> str:
-        """Where a part stands, for people."""
-        return f"{self.name}, line {self.text.line(place)}"
+        """Where a part stands, for people: in the file, or beside it."""
+        given = _given(place, self.places)
+        return f"{self.name}, line {self.text.line(place)}" if given is None else f"--set {given[:80]}"
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
         """A fault of one part."""
@@ -72,6 +74,7 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
         folder=(folder or path.parent).resolve(),
         text=text,
         name=path.name,
+        places=overridden.places,
     )
 
 
@@ -132,10 +135,8 @@ class _Overrides:
 
     def where(self, place: Place) -> str:
         """Where a part comes from."""
-        for length in range(len(place), 0, -1):
-            if place[:length] in self.places:
-                return f"--set {self.places[place[:length]][:80]}"
-        return f"line {self.text.line(place)}"
+        given = _given(place, self.places)
+        return f"line {self.text.line(place)}" if given is None else f"--set {given[:80]}"
 
     def _step(self, holder: Any, part: str, key: str, place: list[str | int]) -> str | int:
         step: str | int = part
@@ -147,6 +148,12 @@ class _Overrides:
             raise _bad_override(f"{key[:80]!r}: there is nothing inside {'.'.join(map(str, place))[:80]!r}")
         place.append(step)
         return step
+
+
+def _given(place: Place, places: Mapping[Place, str]) -> str | None:
+    """What was set on the command line and holds a part, if anything."""
+    held = (place[:length] for length in range(len(place), 0, -1))
+    return next((places[part] for part in held if part in places), None)
 
 
 def _value(text: str) -> Any:

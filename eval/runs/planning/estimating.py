@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eval.runs.cells import Cell
 from eval.runs.places import RunFolder
+from eval.runs.planning.building import Building, building_of
 from eval.runs.planning.plan import Plan, make_plan
-from eval.runs.planning.spending import Expected, expected_of, pilot_of
-from eval.runs.running.experiment import Given, at_once
+from eval.runs.planning.spending import GETTING_READY, Expected, expected_of, pilot_of
+from eval.runs.running.experiment import Given, at_once, limits_of
 from eval.runs.running.showing import duration
 from eval.runs.running.standing import standing_of
+from eval.runs.running.starting import refuse_another
 from eval.runs.running.tally import label_of
 from eval.statistics.power import Power, power
 from world_api.core.ports import Clock
@@ -31,6 +33,7 @@ class ArmEstimate:
     money: float | None
     seconds: float | None
     basis: str
+    time_basis: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,7 @@ class Estimate:
     cells: int
     samples: int
     finished: int
-    worlds: Mapping[str, int]  #: to be built, by profile
+    building: Building
     missing: Mapping[str, tuple[str, ...]]
     arms: tuple[ArmEstimate, ...]
     parallel: int
@@ -61,10 +64,15 @@ class Estimate:
         return sum(known) if known else None
 
     @property
-    def seconds(self) -> float | None:
-        """Wall time, with as many at once as the run would have."""
+    def asking(self) -> float | None:
+        """Wall time of asking, with as many at once as the run would have, and of getting ready for it."""
         known = [arm.seconds for arm in self.arms if arm.seconds is not None]
-        return sum(known) / self.parallel if known else None
+        return sum(known) / self.parallel + (GETTING_READY if sum(known) else 0.0) if known else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time of all: worlds are built before anything is asked."""
+        return None if self.asking is None else self.asking + self.building.seconds
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -73,21 +81,32 @@ class Estimate:
             "cells": list(self.cell_ids),
             "samples": self.samples,
             "finished": self.finished,
-            "worlds_to_build": dict(self.worlds),
+            "worlds_to_build": dict(self.building.worlds),
             "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
             "arms": [asdict(arm) for arm in self.arms],
             "tokens": self.tokens,
             "money": self.money,
             "seconds": self.seconds,
+            "seconds_building": self.building.seconds,
+            "seconds_asking": self.asking,
+            "building_basis": self.building.basis,
             "parallel": self.parallel,
             "primary": self.primary,
             "power": self.power.record() if self.power is not None else None,
         }
 
+    def _times(self) -> Iterator[str]:
+        """What the time is made of, and what it rests on."""
+        if self.building.seconds:
+            yield f"of it building worlds: {duration(self.building.seconds)} ({self.building.basis})"
+        if self.asking:
+            bases = ", ".join(dict.fromkeys(arm.time_basis for arm in self.arms if arm.seconds))
+            yield f"of it asking, {self.parallel} at once: {duration(self.asking)} ({bases})"
+
     def text(self) -> str:
         """For people."""
         lines = [f"{self.name}: {self.cells:,} cells, {self.samples:,} samples, {self.finished:,} of them finished"]
-        build = ", ".join(f"{count} {profile}" for profile, count in self.worlds.items() if count)
+        build = ", ".join(f"{count} {profile}" for profile, count in self.building.worlds.items() if count)
         lines.append(f"worlds to build: {build or 'none'}")
         lines += [
             f"{name}: {len(videos)} videos are not there and are left out: {', '.join(videos[:5])}"
@@ -102,8 +121,9 @@ class Estimate:
         lines.append(
             f"in all about {self.tokens:,} tokens, "
             + ("money not known (no `prices`)" if self.money is None else f"{self.money:.2f} USD")
-            + (f", {duration(self.seconds)} at {self.parallel} at once" if self.seconds is not None else "")
+            + (f", {duration(self.seconds)}" if self.seconds is not None else "")
         )
+        lines += [f"  {line}" for line in self._times()]
         if self.primary is None:
             lines.append("no primary contrast is named; `primary:` names one before anything is asked")
         else:
@@ -126,6 +146,8 @@ def estimate(
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made to be looked at, and are not kept.
         plan, workshop = make_plan(what.configuration, RunFolder(Path(scratch)), clock=clock, environment=environment)
+    limits_of(plan, workshop)
+    refuse_another(plan, what.folder)
     known = standing_of(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
     costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
@@ -144,7 +166,7 @@ def estimate(
         cells=len(plan.cells),
         samples=plan.count,
         finished=len(finished),
-        worlds=Counter(world.profile for world in plan.worlds if world.hash is None),
+        building=building_of(plan.worlds),
         missing=plan.missing,
         arms=tuple(_arm(label, left[label], by_label[label]) for label in first),
         parallel=at_once(what.configuration),
@@ -164,6 +186,7 @@ def _arm(label: str, left: int, parts: list[Expected]) -> ArmEstimate:
         money=sum(monies) if monies else None,
         seconds=sum(seconds) if seconds else None,
         basis=parts[0].basis,
+        time_basis=parts[0].time_basis,
     )
 
 

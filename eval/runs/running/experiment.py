@@ -108,7 +108,7 @@ def run_experiment(
     folder = what.folder
     with locked(folder, sleep=time.sleep, clock=clock) as lock:
         plan, workshop = make_plan(what.configuration, folder, clock=clock, environment=environment)
-        limits = _limits(plan, workshop)
+        limits = limits_of(plan, workshop)
         begin(plan, folder, progress=building, clock=clock)
         standing = standing_of(plan, folder)
         note_samples(folder, standing.adopted)
@@ -138,7 +138,12 @@ def at_once(configuration: Configuration) -> int:
     return document.parallel or usual
 
 
-def _limits(plan: Plan, workshop: Workshop) -> Limits:
+def limits_of(plan: Plan, workshop: Workshop) -> Limits:
+    """The limits of the whole run.
+
+    Raises:
+        EvalFault: ``bad_configuration``, where one of money needs a price that is not known.
+    """
     part = plan.configuration.document.limits
     if part.money is not None and workshop.prices.of(workshop.model.name) is None:
         raise plan.configuration.bad(
