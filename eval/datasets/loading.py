@@ -44,6 +44,8 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
+    except PermissionError as error:
+        raise cannot_read(path, error) from None
     except (OSError, ValueError):  # a name no file system takes
         return False
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.runs.lines import SampleLine, ScoreLine
 from eval.runs.places import RunFolder
-from eval.runs.reading import Run, read_run
+from eval.runs.reading import Run, read_run, refuse_unreadable
 from eval.runs.running.tally import label_of
 from eval.scoring.port import AnswerJudge
 from eval.scoring.score import Score
@@ -72,6 +72,7 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
                     correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": str(reason)}
                 )
             except EpisodeFault as fault:
+                refuse_unreadable(fault)
                 unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
                 scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
     scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)

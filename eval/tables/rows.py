@@ -53,7 +53,8 @@ class SampleRow:
     without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
     ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
     ``settings`` are those of the episode's task, ``world_hash`` the world it saw, ``offered`` the tools of a library that it was
-    offered, ``value`` what it answered in the type of the question. Rows of one cell share such values.
+    offered, ``value`` what it answered in the type of the question.
+    ``gone``: there was an episode, and it is deleted or damaged. Rows of one cell share such values.
     """
 
     sample: str
@@ -97,6 +98,7 @@ class SampleRow:
     offered: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     world_hash: str | None = None
+    gone: bool = False
 
     def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
         """What was spent, one way; None where there is no episode."""

@@ -115,6 +115,7 @@ def test_ctrl_c_is_not_for_a_process_that_still_gets_ready_to_ask(
         os.kill(int(child), signal.SIGINT)
         sample = run.samples[0]
         asked = hand.ask(run.cells[sample.cell], run.item(sample))
+        assert Path(f"/proc/{child}").exists()  # and no other was started in its place
         hand.close()
     assert asked.episode is not None
     assert "Traceback" not in capfd.readouterr().err
