@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.core.faults import EvalFault
-from world_api.exposure.cli import JsonOption, command_app, show
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.exposure.cli import JsonOption, command_app, note, show
 
 if TYPE_CHECKING:
-    from eval.runs.running.experiment import Outcome
+    from eval.runs.judging import Judging
+    from eval.runs.running.experiment import Given, Outcome
     from eval.runs.scoring import Scored
 
 app = command_app()
@@ -58,8 +59,6 @@ def run(
         return
     from eval.runs.running.experiment import given, run_experiment
     from eval.runs.running.showing import shown
-    from eval.runs.scoring import score_run
-    from eval.scoring.judging.choosing import judge_of
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
 
@@ -76,20 +75,45 @@ def run(
         show(told.record(), as_json=as_json, text=told.text)
         return
     _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
+    _judging(found)  # a judge that cannot be had is told before hours of questions, and not after them
     with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, shown=watch, building=bars)
-    part = found.configuration.document.judge
-    judge = judge_of(
-        part.model if part is not None else None,
-        record=outcome.folder.verdicts,
-        clock=clock,
-        environment=os.environ,
-    )
-    scored = score_run(outcome.folder, judge=judge)
-    outcome.tally.settle(scored.arms)
-    record: dict[str, Any] = outcome.record() | {"scored": scored.record()}
+    scored, unscored = _scored(found)
+    if scored is not None:
+        outcome.tally.settle(scored.arms)
+    record: dict[str, Any] = outcome.record() | {
+        "scored": scored.record() if scored is not None else None,
+        "not_scored": unscored.record()["error"] if unscored is not None else None,
+    }
     show(record, as_json=as_json, text=lambda: _text(outcome, scored))
-    _leave(outcome, as_json=as_json)
+    _leave(outcome, unscored, as_json=as_json)
+
+
+def _judging(what: Given) -> Judging:
+    """The judge of the configuration.
+
+    Raises:
+        EvalFault, BackendFault: it cannot be had.
+    """
+    from eval.runs.judging import judging_of
+    from world_api.backends.clocks import SystemClock
+
+    document = what.configuration.document
+    return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
+
+
+def _scored(what: Given) -> tuple[Scored | None, VideoWorldError | None]:
+    """What is finished, scored; or why it could not be: what was asked stands all the same."""
+    from eval.runs.judging import AT_ONCE
+    from eval.runs.scoring import score_run
+
+    try:
+        judging = _judging(what)
+        for told in judging.notes:
+            note(told)
+        return score_run(what.folder, judge=judging.judge, workers=AT_ONCE), None
+    except VideoWorldError as fault:
+        return None, fault
 
 
 def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
@@ -101,11 +125,11 @@ def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
         )
 
 
-def _text(outcome: Outcome, scored: Scored) -> str:
+def _text(outcome: Outcome, scored: Scored | None) -> str:
     from eval.runs.running.showing import head_of, line_of
 
     lines = [line_of(outcome.tally)]
-    if scored.damaged:
+    if scored is not None and scored.damaged:
         lines.append(f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ...")
     if outcome.complete:
         lines.append(f"next: videoworld eval report {outcome.folder.root}")
@@ -114,11 +138,11 @@ def _text(outcome: Outcome, scored: Scored) -> str:
     return "\n".join(lines)
 
 
-def _leave(outcome: Outcome, *, as_json: bool) -> None:
+def _leave(outcome: Outcome, unscored: VideoWorldError | None, *, as_json: bool) -> None:
     """End with the status of how it ended."""
     if outcome.ended.interrupted:
         raise KeyboardInterrupt
-    fault = outcome.ended.fault
+    fault = outcome.ended.fault or unscored
     if fault is not None:
         if as_json:
             raise typer.Exit(1)  # the record tells it

@@ -25,7 +25,7 @@ def score(
         typer.Option(
             metavar="MODEL",
             help="Who judges open answers: a model on the endpoint of OPENAI_BASE_URL, or words. "
-            "Without it: the verdicts that the run keeps, else words.",
+            "Without it: the judge of the run's configuration, else the verdicts that the run keeps, else words.",
         ),
     ] = None,
     judge_prompt: Annotated[
@@ -38,11 +38,12 @@ def score(
 
     What a judge says is kept in the run, and is not asked again.
     """
+    from eval.runs.configuration.document import JudgePart
+    from eval.runs.judging import judge_part_of, judging_of
     from eval.runs.manifest import read_manifest
     from eval.runs.places import RunFolder
     from eval.runs.scoring import score_run
     from eval.scoring.judging.choosing import judge_of
-    from eval.scoring.judging.families import same_family
     from eval.scoring.judging.judge import ModelJudge
     from world_api.backends.clocks import SystemClock
 
@@ -53,13 +54,17 @@ def score(
             hint=f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`",
         )
     folder = RunFolder(run)
-    judge = judge_of(
-        judge_model, prompt=judge_prompt, record=folder.verdicts, clock=SystemClock(), environment=os.environ
-    )
-    if judge_model is not None:
-        warning = same_family(judge_model, [cell.model for cell in read_manifest(folder.manifest).cells])
-        if warning is not None:
-            note(warning)
+    manifest, clock = read_manifest(folder.manifest), SystemClock()
+    part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
+    if part is None:
+        judge = judge_of(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
+    else:
+        judging = judging_of(
+            part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
+        )
+        judge = judging.judge
+        for told in judging.notes:
+            note(told)
     scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _text(scored, counts))

@@ -25,7 +25,7 @@ from eval.datasets.adapters.raw import Adapter, Sources
 from eval.datasets.assembling import Wanted, assemble, read_domain_labels
 from eval.datasets.items import Dataset
 from eval.datasets.protocols import load_protocol
-from eval.datasets.reading import bad, read_bytes
+from eval.datasets.reading import bad, expanded, read_bytes
 from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
 from world_api.core.faults import ToolFault
 
@@ -104,4 +104,4 @@ def _explained(place: tuple[int | str, ...], kind: str, message: str, text: Yaml
 
 
 def _at(folder: Path, path: str | None) -> Path | None:
-    return None if path is None else folder / Path(path).expanduser()
+    return None if path is None else folder / expanded(path)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from eval.datasets.items import Dataset
 from eval.datasets.own_format import DATASET_FILE, load_folder, load_questions
+from eval.datasets.reading import expanded
+from eval.datasets.reading import unreadable
 from eval.datasets.records import item_from_record, item_record
 from eval.datasets.texts.worlds import ensure_text_worlds
 from world_api.core.faults import EvalFault
@@ -45,7 +47,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.exists()
     except PermissionError as error:
-        raise cannot_read(path, error) from None
+        raise unreadable(path, error) from None
     except (OSError, ValueError):  # a name no file system takes
         return False
 
@@ -62,6 +64,6 @@ def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Datas
         if name in ADAPTERS:
             hint = f"give its annotations as well: {name}:FILE, "
         raise EvalFault("no_such_dataset", f"there is no dataset {named[:200]!r}", hint=hint + ", ".join(ADAPTERS))
-    sources = Sources(annotations=annotations or Path(file).expanduser())
+    sources = Sources(annotations=annotations or expanded(file))
     wanted = Wanted(name=name, videos=videos)
     return load_adapted(adapter_named(name), sources, wanted)

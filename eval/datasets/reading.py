@@ -121,6 +121,18 @@ def _line(number: int, data: bytes) -> NumberedLine:
     return NumberedLine(number=number, value=value)
 
 
+def expanded(path: str) -> Path:
+    """A path, with the home folder that it may begin with.
+
+    Raises:
+        EvalFault: ``bad_dataset``: nobody here has that home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise bad(f"there is no home folder for {path[:80]!r}", "write the whole path") from None
+
+
 def bad(message: str, hint: str) -> EvalFault:
     """The fault of a file that is not what it should be."""
     return EvalFault("bad_dataset", message, hint=hint)

@@ -70,12 +70,13 @@ class BudgetPart(Part):
 
 
 class PrimaryPart(Part):
-    """The one contrast that is named before anything is run."""
+    """The one contrast that is named before anything is run; without a dataset it is made in each by itself."""
 
     arm: Name
     against: Name
     budget: Name
     world: Text
+    dataset: Name | None = None
     domain: Name | None = None
     library: Name | None = None
 

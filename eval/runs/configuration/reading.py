@@ -34,8 +34,16 @@ class Configuration:
     places: Mapping[Place, str] = field(default_factory=dict)  #: of what was set beside the file, as it was given
 
     def path(self, value: str) -> Path:
-        """A path as the file means it."""
-        return self.folder / Path(value).expanduser()
+        """A path as the file means it.
+
+        Raises:
+            EvalFault: ``bad_configuration``: it begins with the home of somebody who has none here.
+        """
+        try:
+            return self.folder / Path(value).expanduser()
+        except RuntimeError:
+            what = f"{self.name}: there is no home folder for {value[:80]!r}"
+            raise EvalFault("bad_configuration", what, hint="write the whole path") from None
 
     def where(self, *place: str | int) -> str:
         """Where a part stands, for people: in the file, or beside it."""

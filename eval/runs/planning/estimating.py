@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -145,7 +146,12 @@ def estimate(
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made to be looked at, and are not kept.
-        plan, workshop = make_plan(what.configuration, RunFolder(Path(scratch)), clock=clock, environment=environment)
+        folder = RunFolder(Path(scratch))
+        if what.folder.libraries.is_dir():
+            shutil.copytree(what.folder.libraries, folder.libraries)
+        plan, workshop = make_plan(
+            what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
+        )
     limits_of(plan, workshop)
     refuse_another(plan, what.folder)
     known = standing_of(plan, what.folder) if what.folder.manifest.exists() else None

@@ -35,8 +35,11 @@ class Shelf:
     records: Mapping[str, LibraryRecord]
 
 
-def shelf_of(configuration: Configuration, made: Path, *, date: str) -> Shelf:
+def shelf_of(configuration: Configuration, made: Path, *, date: str, copies: bool = False) -> Shelf:
     """The libraries of a configuration; those that it wants made are kept in the folder ``made``, and taken from there again.
+
+    A run keeps copies of the others there too. They are taken where the library itself cannot be read any more, and with
+    ``copies`` in any case: whoever goes on with a run compares their hashes with those in its manifest.
 
     Raises:
         EvalFault: ``bad_configuration``.
@@ -55,13 +58,18 @@ def shelf_of(configuration: Configuration, made: Path, *, date: str) -> Shelf:
                 ("libraries", place), f"two libraries are named {name!r}", hint="give one of them a `name`"
             )
         if part.arm is None:
-            library = _found(configuration, place, str(part.path), allow_judge=allow_judge, groups=groups)
+            library = _kept_or_found(
+                configuration, place, made / name, allow_judge=allow_judge, groups=groups, copies=copies
+            )
             records[name] = _record(library)
         else:
-            parent = libraries.get(str(part.of)) or _found(
-                configuration, place, str(part.of), allow_judge=allow_judge, groups=groups
-            )
-            library = _made(part, parent, made / name, name=name, date=date, allow_judge=allow_judge, groups=groups)
+            if copies and (made / name).exists():
+                library = load_library(made / name, allow_judge=allow_judge, groups=groups)
+            else:
+                parent = libraries.get(str(part.of)) or _found(
+                    configuration, place, str(part.of), allow_judge=allow_judge, groups=groups
+                )
+                library = _made(part, parent, made / name, name=name, date=date, allow_judge=allow_judge, groups=groups)
             records[name] = _record(library, made=True, of=part.of)
         libraries[name] = library
     return Shelf(libraries=libraries, records=records)
@@ -85,7 +93,7 @@ def load_shelf(
         EvalFault: ``run_changed``.
         ToolFault: what loading a library raises.
     """
-    found = shelf_of(configuration, made, date="").libraries
+    found = shelf_of(configuration, made, date="", copies=True).libraries
     for name, record in records.items():
         if name not in found or found[name].hash != record.hash:
             raise EvalFault(
@@ -130,6 +138,27 @@ def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
             f"there is no arm {part.arm[:64]!r}",
             hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(ARM_KINDS),
         )
+
+
+def _kept_or_found(
+    configuration: Configuration,
+    place: int,
+    kept: Path,
+    *,
+    allow_judge: bool,
+    groups: Collection[str],
+    copies: bool,
+) -> ToolLibrary:
+    """A library, or the run's copy of it."""
+    has_copy = (kept / MANIFEST_FILE).is_file()
+    if not (copies and has_copy):
+        path = str(configuration.document.libraries[place].path)
+        try:
+            return _found(configuration, place, path, allow_judge=allow_judge, groups=groups)
+        except ToolFault as fault:
+            if not has_copy or fault.code != "no_such_library":
+                raise
+    return load_library(kept, allow_judge=allow_judge, groups=groups)
 
 
 def _found(

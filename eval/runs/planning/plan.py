@@ -131,9 +131,16 @@ def _settings(document: ConfigurationDocument) -> dict[str, Any]:
 
 
 def make_plan(
-    configuration: Configuration, folder: RunFolder, *, clock: Clock, environment: Mapping[str, str]
+    configuration: Configuration,
+    folder: RunFolder,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    copies: bool = False,
 ) -> tuple[Plan, Workshop]:
     """The plan of a configuration, and the workshop that it was checked with. Control arms are made in the run's folder.
+
+    ``copies``: the libraries are those that the run keeps.
 
     Raises:
         EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name.
@@ -142,7 +149,7 @@ def make_plan(
         BackendFault: the model or the prices.
     """
     picked = pick_all(configuration)
-    shelf = shelf_of(configuration, folder.libraries, date=clock.now()[:10])
+    shelf = shelf_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
     workshop = Workshop(configuration, folder, libraries=shelf.libraries, clock=clock, environment=environment)
     cells = cells_of(configuration, picked, shelf.libraries, workshop)
     refuse_unclear(configuration, picked, cells)

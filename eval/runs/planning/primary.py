@@ -23,12 +23,14 @@ def refuse_unclear(configuration: Configuration, picked: Sequence[Picked], cells
         return
     document = configuration.document
     arms = [arm.name for arm in document.arms]
+    asked = [one for one in picked if primary.dataset in (None, one.name)]
     for key, value, names in (
         ("arm", primary.arm, arms),
         ("against", primary.against, arms),
         ("budget", primary.budget, list(document.budgets)),
         ("world", primary.world, document.worlds),
-        ("domain", primary.domain, sorted({item.domain for one in picked for item in one.items if item.domain})),
+        ("dataset", primary.dataset, [one.name for one in picked]),
+        ("domain", primary.domain, sorted({item.domain for one in asked for item in one.items if item.domain})),
         ("library", primary.library, _libraries(cells, primary.arm)),
     ):
         if value is not None and value not in names:

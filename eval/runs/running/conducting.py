@@ -115,7 +115,7 @@ class Conductor:
                     raise
                 interrupted = True
                 self._stop.set()
-                self._say("stopping: what is under way is waited for; Ctrl-C again leaves it")
+                self._say("stopping: what is under way is waited for; Ctrl-C again leaves it, and it is asked again")
         ended = Ended(fault=fault or self._end(interrupted=interrupted), interrupted=interrupted)
         # What was held back is asked again, but what it cost is spent.
         self._note([line_of(sample, asked, held=True) for sample, asked in self._held if asked.cost.tokens])

@@ -37,10 +37,11 @@ _FOR_ENDPOINTS = 8  #: questions under way at once, where nobody said how many
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a run is begun with: a configuration, or the folder of a run that goes on."""
+    """What a run is begun with: a configuration, or the folder of a run that goes on as what it was."""
 
     configuration: Configuration
     folder: RunFolder
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ def given(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = Non
             "bad_override", "a run that goes on is what it was begun as", hint="give its configuration to change it"
         )
     folder = RunFolder(path)
-    return Given(configuration=configuration_of(folder), folder=folder)
+    return Given(configuration=configuration_of(folder), folder=folder, goes_on=True)
 
 
 def run_experiment(
@@ -107,7 +108,9 @@ def run_experiment(
     """
     folder = what.folder
     with locked(folder, sleep=time.sleep, clock=clock) as lock:
-        plan, workshop = make_plan(what.configuration, folder, clock=clock, environment=environment)
+        plan, workshop = make_plan(
+            what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
+        )
         limits = limits_of(plan, workshop)
         begin(plan, folder, progress=building, clock=clock)
         standing = standing_of(plan, folder)
@@ -170,9 +173,12 @@ def _hands(
         hands = [OwnHand(workshop) for _ in range(count)]
     try:
         yield hands
-    finally:
+    except BaseException:  # such as a second Ctrl-C: nobody waits for what is under way
         for hand in hands:
-            hand.close()
+            hand.close(at_once=True)
+        raise
+    for hand in hands:
+        hand.close()
 
 
 def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:

@@ -37,8 +37,8 @@ class Hand(Protocol):
         """What came of it."""
         ...
 
-    def close(self) -> None:
-        """End what was started."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End what was started, once it is through with its question; or at once."""
         ...
 
 
@@ -52,7 +52,7 @@ class OwnHand:
         """What came of it."""
         return self._workshop.ask(cell, item)
 
-    def close(self) -> None:
+    def close(self, *, at_once: bool = False) -> None:
         """Nothing was started."""
 
 
@@ -67,6 +67,7 @@ class ProcessHand:
         self._lock = lock
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
 
     def ask(self, cell: Cell, item: Item) -> Asked:
         """What came of it; a question over which the process died is asked once more, in a new one."""
@@ -74,7 +75,9 @@ class ProcessHand:
             line = self._exchange({"cell": cell.id, "dataset": cell.dataset, "item": item.id})
             if line is not None:
                 return _asked(line)
-            self.close()
+            if self._closed:
+                break
+            self._end()
         fault = EvalFault(
             "worker_ended",
             f"the process that asked {item.id} in {cell.id} ended, twice",
@@ -82,11 +85,17 @@ class ProcessHand:
         )
         return Asked(fault=told(fault), failed=fault.code)
 
-    def close(self) -> None:
-        """End the process once it is through with its question."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the process once it is through with its question; or at once, which costs that question's episode."""
+        self._closed = True
+        self._end(at_once=at_once)
+
+    def _end(self, *, at_once: bool = False) -> None:
         process, self._process = self._process, None
         if process is None:
             return
+        if at_once:
+            process.kill()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 _close(pipe)

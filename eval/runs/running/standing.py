@@ -22,7 +22,8 @@ from eval.runs.running.workshop import Asked
 SET_UP = frozenset(
     {
         "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
-        "endpoint_unreachable", "endpoint_error", "bad_model_name", "no_price", "record_not_writable", "disk_full",
+        "endpoint_unreachable", "endpoint_error", "endpoint_unknown_model", "endpoint_rate_limited", "endpoint_takes_no_images",
+        "bad_model_name", "no_price", "record_not_writable", "disk_full",
         "store_not_writable", "cache_not_writable", "no_such_world", "world_damaged", "other_schema_version",
         "session_failed", "worker_ended", "system_not_loadable",
     }

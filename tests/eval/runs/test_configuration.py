@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from eval.datasets.loading import load_dataset
 from eval.runs.configuration.example import EXAMPLE
 from eval.runs.configuration.reading import read_configuration
+from eval.runs.planning.questions import pick_all
 from world_api.core.faults import EvalFault
 
 SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat]\n"
@@ -66,6 +68,22 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         with pytest.raises(EvalFault) as caught:
             read_configuration(path)
         assert caught.value.code == "configuration_missing"
+
+
+def test_the_home_of_somebody_who_has_none_is_refused_by_name(tmp_path: Path) -> None:
+    text = SMALL.replace("[films]", "[{path: films, videos: ~nobody-of-that-name/x}]")
+    found = read_configuration(written(tmp_path, text))
+    with pytest.raises(EvalFault, match="no home folder for '~nobody") as caught:
+        pick_all(found)
+    assert caught.value.code == "bad_configuration"
+    described = tmp_path / "described.yaml"
+    described.write_text(
+        "schema_version: 1\nadapter: egoschema\nannotations: q.json\nvideos: ~nobody-of-that-name/x\n"
+    )
+    for named in (described, "egoschema:~nobody-of-that-name/x"):
+        with pytest.raises(EvalFault, match="no home folder") as caught:
+            load_dataset(named)
+        assert caught.value.code == "bad_dataset"
 
 
 def test_values_can_be_set_beside_the_file(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def finishes_whole(run: Path, reference: Path) -> None:
     used = [(sample.cell, str(sample.episode)) for sample in found.samples]
     assert len(used) == len(set(used)) == found.planned
     assert kept <= set(used)
-    assert max(names(run).values()) == 1
+    assert set(names(run)) == set(used)  # no episode was asked beside one that was there
     score_run(found.folder)
     assert (run / "scores.jsonl").read_bytes() == (reference / "scores.jsonl").read_bytes()
 
@@ -84,6 +84,33 @@ def test_a_run_that_is_killed_at_several_moments_goes_on_and_repeats_nothing(tmp
         assert process.stderr is not None
         process.stderr.close()
     finishes_whole(run, reference)
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """The processes that a run asks with."""
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def test_a_second_ctrl_c_leaves_what_is_under_way(tmp_path: Path) -> None:
+    config = prepare(tmp_path, configuration=_SMALL)
+    process = start(config)
+    wait_until((tmp_path / "runs" / "config" / "samples.jsonl").exists, process)
+    asking = children(process)
+    assert len(asking) == 2
+    for pid in asking:
+        os.kill(pid, signal.SIGSTOP)  # a question that will not end
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    told = b""
+    while b"what is under way is waited for" not in told and (more := process.stderr.readline()):
+        told += more
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=_PATIENCE)
+    assert process.returncode == 130
+    assert b"Traceback" not in told + rest
+    assert not any(Path(f"/proc/{pid}").exists() for pid in asking)
+    outcome = run_here(config, overrides=["parallel=1"])
+    assert outcome.complete
 
 
 def test_ctrl_c_keeps_what_is_there_and_ends_with_its_status(tmp_path: Path, reference: Path) -> None:

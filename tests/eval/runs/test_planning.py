@@ -13,10 +13,15 @@ from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.planning.questions import spread
 from eval.runs.running.experiment import given
 from tests.support.runs import QUESTIONS, prepare, write_dataset
+from tool_induction.library import Origin, freeze_library, load_library
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import VideoWorldError
 
 Planned = Callable[..., Plan]
+PRIMARY = (
+    "arms: [flat, hier, {{name: hints, system: hier}}]\nlibraries: [hand_A, hand_B]\n"
+    "primary: {{arm: hier, against: hints, budget: usual, world: classical, {more}}}\n"
+)
 
 
 @pytest.fixture
@@ -100,6 +105,10 @@ def test_what_decides_nothing_changes_no_key(planned: Planned, change: str) -> N
         ("arms: [flat]\nworlds: [neural]\n", 4, "'neural'"),
         ("arms: [flat]\nworlds: ['oracle:teleport']\n", 4, "'teleport'"),
         ("arms: [flat]\nprimary: {arm: hier, against: flat, budget: usual, world: classical}\n", 4, "named 'hier'"),
+        (PRIMARY.format(more="domain: A_locate_cuont"), 5, "of the domain 'A_locate_cuont'"),
+        (PRIMARY.format(more="library: nope"), 5, "run with no library 'nope'"),
+        (PRIMARY.format(more="").replace("arm: hier", "arm: hints"), 5, "compared with itself"),
+        (PRIMARY.format(more="").replace("arm: hier", "arm: flat"), 5, "which of them 'flat' is compared"),
         ("arms: [{name: f, system: flat, settings: {split: test}}]\n", 3, "the split is the question's"),
     ],
 )
@@ -127,6 +136,30 @@ def test_questions_of_another_split_are_refused(planned: Planned) -> None:
     fault = refused(planned, "arms: [flat]\n", questions=[leaked])
     assert fault.code == "split_leak"
     assert "films" in fault.message
+
+
+def test_a_primary_contrast_of_two_arms_with_the_same_libraries_is_paired_by_them(planned: Planned) -> None:
+    for more in ("", "library: hand_B", "domain: A_locate_count"):
+        assert planned(PRIMARY.format(more=more)).configuration.document.primary is not None
+
+
+@pytest.mark.parametrize("split", [None, "test"])
+@pytest.mark.parametrize("domain", [None, "my_domain", "A_locate_count"])
+@pytest.mark.parametrize("seen", ["example_worlds", "examples_used"])
+def test_what_an_induction_saw_is_refused_whatever_the_questions_split_and_domain(
+    planned: Planned, tmp_path: Path, split: str | None, domain: str | None, seen: str
+) -> None:
+    asked = {"id": "q", "question": "How many zebras?", "kind": "count", "answer": 1}
+    question = asked | {key: value for key, value in (("split", split), ("domain", domain)) if value is not None}
+    saw = {"example_worlds": ["made"]} if seen == "example_worlds" else {"examples_used": ["how many zebras"]}
+    library = load_library("hand_A")
+    origin = Origin(how="induced", date="2026-01-01", domain="B_order_cause", details={"induction": saw})
+    freeze_library(library.tools, tmp_path / "mine", name="mine", origin=origin)
+    text = "arms: [{{name: {0}, system: {0}}}]\nlibraries: [{{name: mine, path: mine}}]\n"
+    assert planned(text.format("flat"), questions=[question]).count == 1
+    fault = refused(planned, text.format("hier"), questions=[question])
+    assert fault.code == "split_leak"
+    assert "'How many zebras?' of made" in fault.message
 
 
 def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, tmp_path: Path) -> None:

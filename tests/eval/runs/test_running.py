@@ -245,6 +245,16 @@ def test_a_failure_between_answers_counts_as_wrong(on_server: Any, chat_server: 
     chat_server.respond(respond)
     outcome = on_server()
     assert (outcome.complete, outcome.tally.failed) == (True, 1)
+    again = on_server()
+    assert (again.asked, again.tally.failed) == (0, 1)
+
+
+def test_a_model_that_is_not_there_stops_the_run(on_server: Any, chat_server: Any) -> None:
+    chat_server.play(chat_server.refusal(404, "The model `small` does not exist"))
+    stopped = on_server("limits.failures=2")
+    assert stopped.ended.fault is not None
+    assert "endpoint_unknown_model" in stopped.ended.fault.message
+    assert stopped.tally.done == 0
 
 
 def test_a_run_stops_at_its_limit_of_money_and_goes_on_with_a_larger_one(
@@ -260,6 +270,31 @@ def test_a_run_stops_at_its_limit_of_money_and_goes_on_with_a_larger_one(
     assert again.asked == 0
     assert on_server("prices=prices.yaml", "limits.money=100").complete
     assert len(chat_server.received) == len(QUESTIONS) * 2
+
+
+def test_what_was_paid_for_and_is_asked_again_counts_against_the_limit_of_money(
+    on_server: Any, chat_server: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.yaml").write_text("small: {prompt: 1000, completion: 0}\n")
+    call = completion(
+        model="small", calls=[Call(tool="list_entities", arguments={"video_id": "made"})], usage=(1000, 10)
+    )
+    chat_server.play(call, chat_server.refusal(401, "no more"))
+    sets = ("prices=prices.yaml", "limits.failures=2", "limits.money=7")
+    stopped = on_server(*sets)
+    assert (stopped.tally.done, stopped.tally.money) == (0, 1.0)
+    chat_server.respond(_answer)
+    outcome = on_server(*sets)
+    assert outcome.ended.fault is not None
+    assert outcome.ended.fault.code == "run_money_spent"
+    assert outcome.tally.money == outcome.tally.done + 1.0
+    lost = samples(outcome.folder.root)[-1]
+    journal = outcome.folder.journal(lost.cell) / EPISODES
+    kept = [line for line in journal.read_text().splitlines(keepends=True) if str(lost.episode) not in line]
+    journal.write_text("".join(kept))
+    again = on_server("prices=prices.yaml", "limits.money=100")
+    assert (again.again, again.complete) == (1, True)
+    assert again.tally.money == 12.0
 
 
 def test_a_limit_of_money_without_a_price_is_refused(on_server: Any) -> None:
