@@ -101,7 +101,9 @@ def cannot_read(path: Path, error: OSError) -> EpisodeFault:
     if isinstance(error, PermissionError):
         return EpisodeFault("recording_not_readable", what, hint="see that this user may read it")
     return EpisodeFault(
-        "recording_missing", what, hint="give the folder that --record made; if its files are gone, restore them from a copy"
+        "recording_missing",
+        what,
+        hint="give the folder that --record made; if its files are gone, restore them from a copy",
     )
 
 

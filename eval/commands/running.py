@@ -130,7 +130,9 @@ def _text(outcome: Outcome, scored: Scored | None) -> str:
 
     lines = [line_of(outcome.tally)]
     if scored is not None and scored.damaged:
-        lines.append(f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ...")
+        lines.append(
+            f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ..."
+        )
     if outcome.complete:
         lines.append(f"next: videoworld eval report {outcome.folder.root}")
     else:

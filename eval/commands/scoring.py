@@ -19,7 +19,9 @@ app = command_app()
 
 @app.command()
 def score(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")
+    ],
     judge_model: Annotated[
         str | None,
         typer.Option(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from eval.datasets.items import Dataset
 from eval.datasets.own_format import DATASET_FILE, load_folder, load_questions
-from eval.datasets.reading import expanded
-from eval.datasets.reading import unreadable
+from eval.datasets.reading import expanded, unreadable
 from eval.datasets.records import item_from_record, item_record
 from eval.datasets.texts.worlds import ensure_text_worlds
 from world_api.core.faults import EvalFault

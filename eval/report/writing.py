@@ -28,6 +28,7 @@ from eval.report.page.index import Sets, index_of
 from eval.report.sections import section_of
 from eval.report.worlds import worlds_of
 from eval.runs.reading import Run, read_run
+from eval.runs.scoring import scored_now
 from eval.tables.every import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, study_of
@@ -77,7 +78,7 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``, ``ambiguous_pairs``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    run = read_run(folder)
+    run = scored_now(read_run(folder))
     study = study_of(run)
     tables = tables_of(_with_reference(run, study)) if study.rows else []
     beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eval.runs.lines import SampleLine, ScoreLine
@@ -13,9 +14,9 @@ from eval.runs.reading import Run, read_run, refuse_unreadable
 from eval.runs.running.tally import label_of
 from eval.scoring.port import AnswerJudge
 from eval.scoring.score import Score
-from eval.scoring.scorers import Answered, score_all
+from eval.scoring.scorers import Answered, score_all, score_value
 from world_api.core.canonical import json_line
-from world_api.core.faults import EpisodeFault
+from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.world.disk.files import write_atomically
 
 #: Who scores a sample of which there is no episode to look at.
@@ -68,13 +69,11 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
             try:
                 answers[line.sample] = _answered(run, line, protocol)
             except _Without as reason:
-                scores[line.sample] = Score(
-                    correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": str(reason)}
-                )
+                scores[line.sample] = _wrong(str(reason))
             except EpisodeFault as fault:
                 refuse_unreadable(fault)
                 unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
-                scores[line.sample] = Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": fault.code})
+                scores[line.sample] = _wrong(fault.code)
     scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
     records = [ScoreLine.of(line, scores[line.sample]).record() for line in run.samples if line.sample in scores]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
@@ -85,6 +84,38 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
         damaged=tuple(unreadable),
         arms=_by_arm(run, scores),
     )
+
+
+def scored_now(run: Run) -> Run:
+    """The run with scores of what nobody has scored yet, as of a run that still asks or was killed; nothing is written.
+
+    Answers that are left to a judge stay without one.
+    """
+    answers: list[tuple[SampleLine, Answered]] = []
+    found: dict[str, Score] = {}
+    for cell, lines in run.by_cell():
+        protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
+        for line in lines:
+            if line.sample in run.scores or not run.has_answer(line):
+                continue
+            try:
+                answers.append((line, _answered(run, line, protocol)))
+            except _Without as reason:
+                found[line.sample] = _wrong(str(reason))
+            except EpisodeFault as fault:
+                refuse_unreadable(fault)
+                found[line.sample] = _wrong(fault.code)
+    judged = "judge" in run.manifest.settings
+    for line, one in answers:
+        if not (judged and one.item.question.kind == "open"):
+            with suppress(EvalFault):  # such as that there is no judge
+                found[line.sample] = score_value(one.item, one.value, one.answer, protocol=one.protocol)
+    return replace(run, scores={**run.scores, **found}) if found else run
+
+
+def _wrong(reason: str) -> Score:
+    """The score of a sample of which there is no episode to look at."""
+    return Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": reason})
 
 
 def _by_arm(run: Run, scores: Mapping[str, Score]) -> dict[str, tuple[int, int]]:

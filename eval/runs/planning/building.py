@@ -40,7 +40,9 @@ def building_of(worlds: Sequence[WorldNeeded]) -> Building:
             seconds += rates[world.profile] * (minutes or 0.0)
     told = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
     if rates:
-        told.append(f"films of {minutes:.1f} minutes" if minutes is not None else "no film could be read, so without them")
+        told.append(
+            f"films of {minutes:.1f} minutes" if minutes is not None else "no film could be read, so without them"
+        )
     return Building(
         worlds=Counter(world.profile for world in missing),
         seconds=seconds,

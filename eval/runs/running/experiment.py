@@ -233,7 +233,9 @@ def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> Non
     if standing.adopted:
         say(f"{len(standing.adopted):,} of them had been recorded and not noted")
     if standing.lost:
-        say(f"{len(standing.lost):,} episodes or their recordings are not there any more; their questions are asked again")
+        say(
+            f"{len(standing.lost):,} episodes or their recordings are not there any more; their questions are asked again"
+        )
 
 
 def _right(plan: Plan) -> Callable[[Item, Asked], bool | None]:

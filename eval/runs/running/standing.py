@@ -37,7 +37,8 @@ class Standing:
     """What is finished, by key, and what was adopted of it: recorded by a process that died before it noted so.
 
     ``answers`` are what the adopted ones said, by key. ``lost`` are samples that were finished and whose episode, or its
-    recording, is not there any more. ``more`` is what was paid for them and for others that count no more: a limit of money counts it too.
+    recording, is not there any more. ``more`` is what was paid for them and for others that count no more: a limit of money
+    counts it too.
     """
 
     finished: Mapping[str, SampleLine]

@@ -61,6 +61,4 @@ def _figures(part: Sequence[SampleRow], known: Sequence[ShownMeasure], seed: int
 
 
 def _mean(part: Sequence[SampleRow], measure: ShownMeasure, seed: int) -> Cell:
-    return mean(
-        part, lambda row: measure.of(row.details), seed=seed, why="no answer was given", within=measure.within
-    )
+    return mean(part, lambda row: measure.of(row.details), seed=seed, why="no answer was given", within=measure.within)

@@ -77,9 +77,7 @@ def test_the_home_of_somebody_who_has_none_is_refused_by_name(tmp_path: Path) ->
         pick_all(found)
     assert caught.value.code == "bad_configuration"
     described = tmp_path / "described.yaml"
-    described.write_text(
-        "schema_version: 1\nadapter: egoschema\nannotations: q.json\nvideos: ~nobody-of-that-name/x\n"
-    )
+    described.write_text("schema_version: 1\nadapter: egoschema\nannotations: q.json\nvideos: ~nobody-of-that-name/x\n")
     for named in (described, "egoschema:~nobody-of-that-name/x"):
         with pytest.raises(EvalFault, match="no home folder") as caught:
             load_dataset(named)

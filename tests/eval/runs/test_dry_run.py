@@ -21,9 +21,7 @@ FEW = "schema_version: 1\ndatasets: [films]\narms: [blind]\nseeds: [1, 2]\nparal
 
 
 def dry(config: Path, *overrides: str) -> Estimate:
-    return estimate(
-        given(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={}
-    )
+    return estimate(given(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={})
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,16 @@ import pytest
 
 from controller.records.files import EPISODES
 from eval.runs.lines import LineFile, SampleLine
+from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.running.experiment import Outcome
 from eval.runs.scoring import score_run
+from eval.tables.making import rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
 from world_api.backends.chat.completions import Call, completion
 from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core.faults import EpisodeFault, EvalFault
 
 FEW = "schema_version: 1\ndatasets: [films]\narms: [{arm}]\nmodel: {model}\nparallel: 1\n"
 
@@ -101,6 +103,43 @@ def test_a_deleted_episode_is_asked_again_and_the_scores_are_the_same(tmp_path: 
     assert (outcome.asked, outcome.again) == (1, 1)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
+
+
+def test_an_episode_whose_recording_was_deleted_is_asked_again(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    scores = (run / "scores.jsonl").read_bytes()
+    recordings = next((run / "episodes").glob("flat.*s1*")) / "recordings"
+    lost = sorted(path.stem for path in recordings.iterdir())[:2]
+    for name in lost:
+        (recordings / f"{name}.jsonl").unlink()
+    assert read_run(run).gone().recordings == 2
+    outcome = goes_on(run)
+    assert (outcome.asked, outcome.again) == (2, 2)
+    found = read_run(run)
+    assert found.gone().recordings == 0
+    assert not {str(sample.episode) for sample in found.samples if sample.cell == recordings.parent.name} & set(lost)
+    score_run(outcome.folder)
+    assert (run / "scores.jsonl").read_bytes() == scores
+
+
+def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = made_run(tmp_path)
+    scores = (run / "scores.jsonl").read_bytes()
+
+    def refuse(path: Path) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("controller.records.files.open_regular", refuse)
+    for act in (lambda: score_run(RunFolder(run)), lambda: rows_of(read_run(run)), lambda: run_here(run)):
+        with pytest.raises(EpisodeFault, match="Permission denied") as caught:
+            act()
+        assert caught.value.code == "recording_not_readable"
+        assert str(run / "episodes") in caught.value.message
+    assert (run / "scores.jsonl").read_bytes() == scores
+    monkeypatch.setattr("eval.runs.lines.open_regular", refuse)
+    with pytest.raises(EvalFault) as other:
+        read_run(run)
+    assert other.value.code == "run_not_readable"
 
 
 def test_a_sample_that_was_deleted_altogether_is_asked_again(tmp_path: Path) -> None:

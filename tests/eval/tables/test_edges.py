@@ -52,7 +52,11 @@ def test_no_interval_leaves_what_its_figure_can_be() -> None:
         for arm in ("flat", "other")
         for video, score, tau in (("v1", 0.05, 1.0), ("v2", 0.9, -0.9))
         for number, (kind, details) in enumerate(
-            [("interval", {"iou": score}), ("order", {"exact": False, "tau": tau}), ("count", {"absolute_error": score})]
+            [
+                ("interval", {"iou": score}),
+                ("order", {"exact": False, "tau": tau}),
+                ("count", {"absolute_error": score}),
+            ]
         )
     ]
     least = {"iou": 0.0, "tau": -1.0, "absolute_error": 0.0}
