@@ -168,6 +168,8 @@ def _value(text: str) -> Any:
     try:
         return parse_json(text)
     except ValueError:
+        if text.lstrip()[:1] in ("[", "{"):
+            raise _bad_override(f"{text[:80]!r} is no list and no object that JSON can hold") from None
         return text
 
 
@@ -190,6 +192,8 @@ def _explained(error: Mapping[str, Any]) -> str:
         return f"{path} is not a key here; {hint}"
     if error["type"] == "string_pattern_mismatch":
         return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
+    if error["type"] == "too_short":
+        return f"{path} is empty; give at least one"
     given = json.dumps(error["input"], ensure_ascii=False, default=str)[:60]
     return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}, not {given}"
 
