@@ -14,7 +14,7 @@ from controller.questions import Question
 from eval.datasets.adapters.raw import Raw
 from eval.datasets.finding import VideoFolder
 from eval.datasets.items import Dataset, Item, LeftOut, VideoFile
-from eval.datasets.own_format import MAX_ITEMS, dataset_hash
+from eval.datasets.own_format import MAX_ITEMS, dataset_hash, is_inside
 from eval.datasets.protocols import Protocol, protocol_hash
 from eval.datasets.reading import bad, read_bytes, read_json
 from eval.datasets.records import value_faults
@@ -79,7 +79,7 @@ class _Builder:
         self.left_out: list[LeftOut] = []
         self._protocol, self._wanted, self._texts = protocol, wanted, texts
         self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
-        self._ids: set[str] = set()
+        self._ids: dict[str, int] = {}  #: how often an id, or what it begins with, was given
         self._video_ids: dict[str, str] = {}
 
     def add(self, entry: Raw | LeftOut) -> None:
@@ -128,11 +128,11 @@ class _Builder:
     def _own_id(self, published: str) -> str:
         """The published id in letters that ids may have, once."""
         base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
-        own, number = base, 1
-        while own in self._ids:
+        own, number = base, self._ids.get(base, 0) + 1
+        while number > 1 and (own := f"{base}-{number}") in self._ids:
             number += 1
-            own = f"{base}-{number}"
-        self._ids.add(own)
+        self._ids[base] = number
+        self._ids.setdefault(own, 1)
         return own
 
     def _video(self, entry: Raw) -> str:
@@ -155,8 +155,7 @@ class _Builder:
             path = self._folder.find(*(entry.names or (entry.video,)))
         subtitles = None
         if entry.subtitles and self._wanted.subtitles is not None:
-            there = self._wanted.subtitles / entry.subtitles
-            subtitles = there if ".." not in Path(entry.subtitles).parts and there.is_file() else None
+            subtitles = _inside(self._wanted.subtitles, entry.subtitles)
         return VideoFile(
             video_id=video_id,
             path=path,
@@ -165,6 +164,17 @@ class _Builder:
             subtitles_begin=entry.subtitles_begin,
             text=text,
         )
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    """The file of a folder that an annotation names; none where the name, or a link, leads out of the folder."""
+    if not is_inside(name):
+        return None
+    path = folder / name
+    try:
+        return path if path.is_file() and path.resolve().is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError):  # a name no file system takes; links in a circle
+        return None
 
 
 def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:

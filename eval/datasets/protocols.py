@@ -64,7 +64,10 @@ class Judge(_Part):
 
 
 class Figure(_Part):
-    """A published figure: accuracy in percent, of which system with which model, on what, at which budget, and where it is told."""
+    """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget.
+
+    ``source`` is where it is told.
+    """
 
     system: str
     model: str
@@ -86,7 +89,10 @@ class Protocol(_Part):
     as_of: str = "the whole video"
     domains: Domains
     blind: list[str]
-    chance: str
+    chance: Annotated[float, Field(ge=0, le=1)] | None = (
+        None  #: the accuracy of guessing; None where there is no one figure
+    )
+    chance_on: str = ""  #: why there is none, or of which questions it is
     published: list[Figure]
     notes: list[str] = []
 

@@ -21,10 +21,13 @@ from eval.inspecting.samples import sample_record
 from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
 from eval.runs.reading import Run
+from eval.scoring.score import Score
+from eval.tables.making import read_rows
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import VideoWorldError
 
 Lines = Mapping[str, list[SampleLine]]
+Scores = Mapping[str, Score]
 
 LOG_VERSION = 2
 #: Inspect wants a moment; where no episode tells one, this says that it is not known.
@@ -78,14 +81,28 @@ def lines_by_cell(run: Run) -> Lines:
     return found
 
 
-def log_record(run: Run, conditions: list[Condition], lines: Lines | None = None) -> Record:
+def scores_of(run: Run) -> Scores:
+    """The scores of a run's samples as its tables have them; none of a run of which nothing is scored."""
+    if not run.scores:
+        return {}
+    return {
+        row.sample: Score(correct=row.correct, score=row.score, scorer=row.scorer, details=row.details)
+        for row in read_rows(run).rows
+    }
+
+
+def log_record(
+    run: Run, conditions: list[Condition], lines: Lines | None = None, scores: Scores | None = None
+) -> Record:
     """One log of some conditions of a run. With several, a sample's id begins with the condition's name.
 
-    A sample whose episode cannot be read stands with the fault as its error. Who makes many logs of a run gives the ``lines``.
+    A sample whose episode cannot be read stands with the fault as its error. One that is in no table has no score. Who makes many
+    logs of a run gives the ``lines`` and ``scores``.
     """
     several = len(conditions) > 1
     of_cell = lines_by_cell(run) if lines is None else lines
-    samples = [sample for condition in conditions for sample in _samples(run, condition, of_cell, several=several)]
+    said = scores_of(run) if scores is None else scores
+    samples = [s for condition in conditions for s in _samples(run, condition, of_cell, said, several=several)]
     started = [sample["started_at"] for sample in samples if sample.get("started_at")]
     return {
         "version": LOG_VERSION,
@@ -102,7 +119,7 @@ def log_record(run: Run, conditions: list[Condition], lines: Lines | None = None
     }
 
 
-def _samples(run: Run, condition: Condition, of_cell: Lines, *, several: bool) -> Iterator[Record]:
+def _samples(run: Run, condition: Condition, of_cell: Lines, scores: Scores, *, several: bool) -> Iterator[Record]:
     for epoch, cell in enumerate(condition.cells, start=1):
         for line in of_cell.get(cell.id, ()):
             yield sample_record(
@@ -110,7 +127,7 @@ def _samples(run: Run, condition: Condition, of_cell: Lines, *, several: bool) -
                 cell,
                 line,
                 _episode(run, line),
-                run.scores.get(line.sample),
+                scores.get(line.sample),
                 plumbing=run.manifest.rule_based,
                 sample_id=f"{condition.name}/{line.item}" if several else line.item,
                 epoch=epoch,
@@ -193,23 +210,29 @@ def _step(cell: Cell) -> Record:
 
 
 def _results(samples: list[Record], planned: int) -> Record:
-    """Accuracy over all finished samples: one without an episode counts as wrong, as in the tables."""
-    right = [sample.get("scores", {}).get("correct", {}).get("value") == "C" for sample in samples]
-    fine = [float(sample.get("scores", {}).get("score", {}).get("value", 0.0)) for sample in samples]
-    scored = sum("scores" in sample for sample in samples)
-    common = {"scorer": "video-world-api", "scored_samples": scored, "unscored_samples": len(samples) - scored}
+    """Accuracy over all scored samples, as in the tables; none where nothing is scored."""
+    scores = [sample["scores"] for sample in samples if "scores" in sample]
+    right = [score["correct"]["value"] == "C" for score in scores]
+    fine = [float(score["score"]["value"]) for score in scores]
+    common = {
+        "scorer": "video-world-api",
+        "scored_samples": len(scores),
+        "unscored_samples": len(samples) - len(scores),
+    }
     return {
         "total_samples": planned,
         "completed_samples": len(samples),
         "scores": [
             {"name": "correct", **common, "metrics": {"accuracy": _metric("accuracy", right)}},
             {"name": "score", **common, "metrics": {"mean": _metric("mean", fine)}},
-        ],
+        ]
+        if scores
+        else [],
     }
 
 
 def _metric(name: str, values: list[bool] | list[float]) -> Record:
-    return {"name": name, "value": round(sum(values) / len(values), _ROUNDED) if values else 0.0}
+    return {"name": name, "value": round(sum(values) / len(values), _ROUNDED)}
 
 
 def _summed(usages: list[dict[str, Record]]) -> dict[str, Record]:

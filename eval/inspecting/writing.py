@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.inspecting.logs import Condition, conditions_of, lines_by_cell, log_record
+from eval.inspecting.logs import Condition, conditions_of, lines_by_cell, log_record, scores_of
 from eval.inspecting.messages import Record
 from eval.runs.reading import Run
 from world_api.core.faults import BackendFault, EvalFault, StoreFault
@@ -33,9 +33,9 @@ def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
         raise EvalFault(
             "nothing_to_export", "no sample of this run is finished", hint="`videoworld eval run RUN` goes on with it"
         )
-    lines = lines_by_cell(run)
+    lines, scores = lines_by_cell(run), scores_of(run)
     for path, conditions in _plan(run, out):
-        record = log_record(run, conditions, lines)
+        record = log_record(run, conditions, lines, scores)
         _write(record, path)
         yield path, len(record["samples"])
 

@@ -20,10 +20,10 @@ def notes_of(
     if open_samples > 0:
         yield f"The run is not finished: {plural(open_samples, 'sample')} still to be asked."
     if run.unscored:
-        yield f"{plural(run.unscored, 'sample')} without a score: not in this report."
+        yield f"{plural(run.unscored, 'sample')} without a score: not in this report; `videoworld eval score RUN` scores them."
     unknown = sum(not run.has_answer(sample) for sample in run.samples)
     if unknown:
-        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: in no figure, and not shown."
+        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: shown, and in no figure."
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:

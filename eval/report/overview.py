@@ -67,7 +67,9 @@ def _questions(run: Run) -> Iterator[Fact]:
         videos = {item.video_id for (dataset, _), item in run.items.items() if dataset == name}
         told = [plural(asked[name], "question") + " on " + plural(len(videos), "video"), record.hash[:_HASH]]
         if record.missing:
-            told.append(f"{plural(len(record.missing), 'video')} missing, {record.missing_hash[:_HASH]}")
+            lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
+            told.append(f"{lost}, {record.missing_hash[:_HASH]}")
+        told += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
         yield Fact(name=name, values=told)
         if record.protocol:
             yield Fact(

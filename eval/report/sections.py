@@ -46,7 +46,7 @@ def _column(column: Column) -> PageColumn:
 
 
 def _place(column: Column) -> str:
-    return "word" if column.kind == "text" else "figure"
+    return ("word" if column.kind == "text" else "figure") + (" aside" if column.aside else "")
 
 
 def _cells(table: Table, row: int, kept: Sequence[int], sets: Sets) -> Iterator[PageCell]:
@@ -55,22 +55,27 @@ def _cells(table: Table, row: int, kept: Sequence[int], sets: Sets) -> Iterator[
         name for name, place in zip(named, kept, strict=True) if table.columns[place].kind == "text" and name
     )
     for place in kept:
-        column, cell = table.columns[place], table.rows[row].cells[place]
-        told = remarks(cell)
-        has_figure = column.kind != "text" and cell.value is not None
-        figure = cell_text(cell, column, interval=False)
-        interval = ""
-        if cell.low is not None and cell.high is not None:
-            interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
-        counts = [f"n = {cell.n:,}"] if cell.n is not None else []
-        counts += [f"{cell.clusters:,} videos"] if cell.clusters is not None else []
-        words = f"{table.title}: {whose}, {column.title} {figure} {interval}".strip()
-        words += "".join(f"; {said}" for said in (*counts, told) if said)
-        yield PageCell(
-            text=figure,
-            interval=interval,
-            why=told,
-            words=words,
-            place=_place(column),
-            set=sets.number(table.samples(row, column.key)) if has_figure else None,
-        )
+        yield page_cell(table, row, place, sets, whose=whose)
+
+
+def page_cell(table: Table, row: int, place: int, sets: Sets, *, whose: str) -> PageCell:
+    """A cell with what is behind it; ``whose`` says what its row is about."""
+    column, cell = table.columns[place], table.rows[row].cells[place]
+    told = remarks(cell)
+    has_figure = column.kind != "text" and cell.value is not None
+    figure = cell_text(cell, column, interval=False)
+    interval = ""
+    if cell.low is not None and cell.high is not None:
+        interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+    counts = [f"n = {cell.n:,}"] if cell.n is not None else []
+    counts += [f"{cell.clusters:,} videos"] if cell.clusters is not None else []
+    words = f"{table.title}: {whose}, {column.title} {figure} {interval}".strip()
+    words += "".join(f"; {said}" for said in (*counts, told) if said)
+    return PageCell(
+        text=figure,
+        interval=interval,
+        why=told,
+        words=words,
+        place=_place(column),
+        set=sets.number(table.samples(row, column.key)) if has_figure else None,
+    )

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.summary import WATERMARK
+from eval.report.figures.leading import lead_of
 from eval.report.frames.choosing import FrameKey, choose
 from eval.report.frames.pictures import Gallery, Worlds, pictures_of
 from eval.report.frames.shelf import Shelf
+from eval.report.frames.worlds import worlds_of
 from eval.report.gathering import frame_blocks, gather
 from eval.report.notes import notes_of
 from eval.report.overview import overview_of
@@ -26,12 +28,11 @@ from eval.report.page.blocks import Pool, packed
 from eval.report.page.building import Block, Page, html_of
 from eval.report.page.index import Sets, index_of
 from eval.report.sections import section_of
-from eval.report.worlds import worlds_of
 from eval.runs.reading import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.tables.every import tables_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study, study_of
+from eval.tables.study import study_of
 from eval.tables.table import Table
 from eval.tables.writing.files import write_tables
 from world_api.version import project_version
@@ -75,23 +76,19 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
     It is written into ``out``, else into the run's own folder, else beside the bundle.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``, ``ambiguous_pairs``.
+        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = scored_now(read_run(folder))
     study = study_of(run)
-    tables = tables_of(_with_reference(run, study)) if study.rows else []
+    rows = (*study.rows, *study.unknown)  # what nobody knows the answer of is shown, and is in no table
+    tables = tables_of(study) if rows else []
     beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only
     place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
-    written = _write_page(run, study.rows, tables, place, chosen, worlds_of(run, chosen.store))
+    written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store))
     write_tables(tables, place / TABLES)
     return written
-
-
-def _with_reference(run: Run, study: Study) -> Study:
-    """The study without questions that nobody knows the answer of: they are shown, and are neither right nor wrong."""
-    return study.with_rows(row for row in study.rows if run.items[row.dataset, row.item].answer is not None)
 
 
 def _write_page(
@@ -107,6 +104,7 @@ def _write_page(
     primary = _named_before(tables)
     page = Page(
         title=f"Report: {run.manifest.name or 'a run'}",
+        lead=lead_of(tables, sets, primary),
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
         sections=[section_of(table, sets, primary) for table in _ordered(tables) if table.rows],

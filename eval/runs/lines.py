@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eval.runs.places import SCHEMA_VERSION
 from eval.scoring.score import Score
@@ -16,6 +16,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.world.disk.files import open_regular
 
 Kind = TypeVar("Kind")
+MOST_LINE_BYTES = 32 * 2**20  #: more than any question, score or sample; a file of others may be one endless line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class ScoreLine:
 
     sample: str
     correct: bool
-    score: float
+    score: Annotated[float, Field(ge=0, le=1)]
     scorer: str
     details: Mapping[str, Any] = field(default_factory=dict)
     checksum: str = ""
@@ -98,7 +99,7 @@ class ItemLine:
 
 
 class LineFile(Generic[Kind]):
-    """A file of lines of one kind. A last line without its end was never one."""
+    """A file of lines of one kind, strictly read. A last line without its end was never one."""
 
     def __init__(self, path: Path, kind: type[Kind]) -> None:
         self._path = path
@@ -114,7 +115,11 @@ class LineFile(Generic[Kind]):
             if not self._path.exists():
                 return
             with open_regular(self._path) as file:
-                for number, data in enumerate(file, start=1):
+                number = 0
+                while data := file.readline(MOST_LINE_BYTES + 1):
+                    number += 1
+                    if len(data) > MOST_LINE_BYTES:
+                        raise damaged(f"line {number} of {self._path.name} has more than {MOST_LINE_BYTES:,} bytes")
                     if data.endswith(b"\n"):
                         yield self._read(data, number)
         except OSError as error:
@@ -128,9 +133,8 @@ class LineFile(Generic[Kind]):
         if not isinstance(record, dict):
             raise damaged(f"line {number} of {self._path.name} is not a JSON object")
         check_version(record, f"line {number} of {self._path.name}")
-        record.pop("schema_version")
         try:
-            return self._adapter.validate_python(record)
+            return self._adapter.validate_json(data, strict=True)  # only of JSON is a list strictly a tuple
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise damaged(f"line {number} of {self._path.name} is not whole: {where}") from None

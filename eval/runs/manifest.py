@@ -24,6 +24,8 @@ class DatasetRecord:
     """What a dataset was: its hash, the protocol it fixes, how many questions of it are asked, and which videos were not there.
 
     ``picked`` is a hash over the questions that are asked; ``split``, ``limit`` and ``domains`` say how they were picked.
+    ``missing_questions`` were picked and are not asked, since their videos are missing; ``left_out`` are entries of the dataset's
+    own file that cannot be asked at all, by reason.
     """
 
     hash: str
@@ -35,6 +37,8 @@ class DatasetRecord:
     items: int = 0
     missing: tuple[str, ...] = ()
     missing_hash: str = ""
+    missing_questions: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +101,7 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            content = file.read()
+            content = file.read(_MOST_BYTES + 1)
     except PermissionError as error:
         raise cannot_read(path, error) from None
     except OSError as error:
@@ -107,6 +111,8 @@ def read_manifest(path: Path) -> Manifest:
             hint="give the folder that `videoworld eval run` made; where only this file is gone, "
             "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice",
         ) from None
+    if len(content) > _MOST_BYTES:
+        raise damaged(f"{path.name} has more than {_MOST_BYTES:,} bytes")
     try:
         record = parse_json(content.decode())
     except ValueError:
@@ -135,5 +141,6 @@ def _cell(record: Any) -> Cell:
 
 #: Cells name folders, also those of a run that somebody else made.
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
+_MOST_BYTES = 256 * 2**20
 _ADAPTER = TypeAdapter(Manifest)
 _CELL = TypeAdapter(Cell)

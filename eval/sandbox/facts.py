@@ -115,7 +115,7 @@ class Fact:
                ``place`` (a room's id). What it says is never broken in the film.
     habit      ``person``, ``habit`` (base form, "wave on entering the kitchen"), ``place``. Kept at every occasion.
     appointment ``people`` (ids, joined by a space), ``time`` ("10:30"), ``place``; ``kept`` "yes" once they have met.
-    number     ``what`` ("the number of office 14"), ``number``.
+    number     ``what`` ("the locker number of the person in the red coat"), ``number``, ``person``.
     ========== ==========================================================================================================
     """
 
@@ -153,4 +153,5 @@ class FilmFacts:
     causes: tuple[Cause, ...] = ()
     facts: tuple[Fact, ...] = ()
     written: tuple[Written, ...] = ()
+    #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: which track of the truth somebody or something is, by id
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)

@@ -24,6 +24,11 @@ GestureKind = Literal[
 PropKind = Literal["folder", "cup", "book", "box", "bag", "key", "umbrella", "hat", "scarf", "letter"]
 
 
+def with_article(words: str) -> str:
+    """The words with their indefinite article: "a red label", "an orange label"."""
+    return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """What a person wears: colour words of ``palette.COLOURS``; ``height`` relative to an average person."""
@@ -47,7 +52,7 @@ class Actor:
     @property
     def description(self) -> str:
         """``a person in a red coat and black trousers``."""
-        return f"a person in a {self.look.coat} coat and {self.look.trousers} trousers"
+        return f"a person in {with_article(self.look.coat)} coat and {self.look.trousers} trousers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +63,11 @@ class Prop:
     category: str
     colour: str
     label: str = ""
+
+    @property
+    def description(self) -> str:
+        """``a blue folder with an orange label``."""
+        return with_article(self.name) + (f" with {with_article(self.label)} label" if self.label else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,3 +231,16 @@ class Film:
         for start, part in self.placed():
             if isinstance(part, Shot):
                 yield start, part
+
+    def tracks(self) -> dict[Actor | Prop, str]:
+        """Whom and what the truth follows, by ids that tell neither names nor looks: numbers in the script's order."""
+        found: dict[Actor | Prop, str] = {}
+        for _, shot in self.shots():
+            seen: list[Actor | Prop] = [item.prop for item in shot.resting]
+            for performance in shot.performances:
+                seen.append(performance.actor)
+                seen += [item.prop for item in performance.carries]
+                seen += [item.prop for item in performance.wears]
+            for subject in seen:
+                found.setdefault(subject, f"s{len(found) + 1:04d}")
+        return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from eval.sandbox.drawing.written import Backdrop
 from eval.sandbox.encode import Subtitle
@@ -14,6 +14,40 @@ from world_api.core.spans import round_time
 SCHEMA_VERSION = 1
 
 Record = dict[str, Any]
+
+
+class Naming(Protocol):
+    """What the truth calls whom and what a film shows."""
+
+    def track(self, subject: Actor | Prop) -> str:
+        """The track's id."""
+
+    def label(self, subject: Actor | Prop) -> str:
+        """What it is, for people who read the file."""
+
+    def speaker(self, actor: Actor) -> str:
+        """Who says a line."""
+
+
+class ByName:
+    """By names and colours, for people: ``person_mia``, ``folder_blue``."""
+
+    def track(self, subject: Actor | Prop) -> str:
+        """The name or the colour after the kind."""
+        if isinstance(subject, Actor):
+            return f"person_{subject.name.lower()}"
+        return f"{subject.category}_{subject.colour}"
+
+    def label(self, subject: Actor | Prop) -> str:
+        """With the name."""
+        return f"{subject.name}, {subject.description}" if isinstance(subject, Actor) else subject.description
+
+    def speaker(self, actor: Actor) -> str:
+        """The name."""
+        return actor.name
+
+
+BY_NAME = ByName()
 
 
 class SightingLog:
@@ -30,31 +64,17 @@ class SightingLog:
 
     def tracks(self) -> list[Record]:
         """One track for each person and thing, over all its appearances, in order of first appearance."""
-        return [{**identity_of(subject), "sightings": sightings} for subject, sightings in self._seen.items()]
+        return [{**identity_of(subject, BY_NAME), "sightings": sightings} for subject, sightings in self._seen.items()]
 
 
-def identity_of(subject: Actor | Prop) -> Record:
+def identity_of(subject: Actor | Prop, naming: Naming) -> Record:
     """What a track says of whom or what it shows."""
-    if isinstance(subject, Actor):
-        return {
-            "track": track_of(subject),
-            "category": "person",
-            "colours": [subject.look.coat, subject.look.trousers],
-            "label": f"{subject.name}, {subject.description}",
-        }
     return {
-        "track": track_of(subject),
-        "category": subject.category,
-        "colours": [subject.colour],
-        "label": f"a {subject.name}" + (f" with a {subject.label} label" if subject.label else ""),
+        "track": naming.track(subject),
+        "category": "person" if isinstance(subject, Actor) else subject.category,
+        "colours": [subject.look.coat, subject.look.trousers] if isinstance(subject, Actor) else [subject.colour],
+        "label": naming.label(subject),
     }
-
-
-def track_of(subject: Actor | Prop) -> str:
-    """The track id of a person or a thing: ``person_mia``, ``folder_blue``."""
-    if isinstance(subject, Actor):
-        return f"person_{subject.name.lower()}"
-    return f"{subject.category}_{subject.colour}"
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
@@ -69,7 +89,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
 def truth_of(film: Film, log: SightingLog) -> Record:
     """The whole record; times in seconds of the film, boxes in pixels."""
     starts = [start for start, _ in film.placed()]
-    parts = [truth_of_part(start, part, backdrop_of(part)) for start, part in film.placed()]
+    parts = [truth_of_part(start, part, backdrop_of(part), BY_NAME) for start, part in film.placed()]
     return {
         **heading_of(film),
         "cuts": starts[1:],
@@ -98,7 +118,7 @@ def scene_of(start: float, part: Shot | Card) -> Record:
     return {"start": start, "end": start + part.duration, "caption": part.caption}
 
 
-def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop) -> dict[str, list[Record]]:
+def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: Naming) -> dict[str, list[Record]]:
     """What is said, written and done in a part that begins at ``start``: ``speech``, ``screen_text``, ``actions``, ``captions``."""
     written = [
         {**_span(start, 0.0, part.duration), "text": item.text, "box": item.box.rounded()} for item in backdrop.texts
@@ -108,25 +128,25 @@ def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop) -> dict[s
         return {"speech": [], "screen_text": written, "actions": [], "captions": [caption]}
     return {
         "speech": [
-            {**_span(start, line.start, line.end), "text": line.text, "speaker": line.speaker.name}
+            {**_span(start, line.start, line.end), "text": line.text, "speaker": naming.speaker(line.speaker)}
             for line in part.lines
         ],
         "screen_text": written,
-        "actions": _in_order(_actions(start, part)),
+        "actions": _in_order(_actions(start, part, naming)),
         "captions": _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions]),
     }
 
 
-def _actions(start: float, shot: Shot) -> list[Record]:
+def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
     """Whatever is done; what a script lets happen before the shot begins is not seen."""
     records = []
     for performance in shot.performances:
-        track = track_of(performance.actor)
+        track = naming.track(performance.actor)
         for first, last, label in _deeds(performance):
             if last > 0:
                 records.append({**_span(start, first, last), "label": label, "track": track})
     for line in shot.lines:
-        records.append({**_span(start, line.start, line.end), "label": "talks", "track": track_of(line.speaker)})
+        records.append({**_span(start, line.start, line.end), "label": "talks", "track": naming.track(line.speaker)})
     return records
 
 

@@ -50,7 +50,7 @@ def score_value(
 
     Raises:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``, ``item_without_answer``;
-            ``no_judge`` where the protocol wants one and nothing instead.
+            ``bad_score``: a scorer of others gives none; ``no_judge`` where the protocol wants one and nothing instead.
         BackendFault: what the judge's model names.
     """
     named, settings = _chosen(item, judge, protocol or {})
@@ -59,8 +59,24 @@ def score_value(
         wanted = named.whole_name
         named = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
         score = named.scorer(item, value, answer, Context(scorer=named.whole_name))
-        return replace(score, details={**score.details, "instead_of": wanted})
-    return named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
+        return _checked(replace(score, details={**score.details, "instead_of": wanted}), named)
+    score = named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
+    return _checked(score, named)
+
+
+def _checked(score: Score, named: Named) -> Score:
+    """The score, if it is one: scorers of others' packages may give anything.
+
+    Raises:
+        EvalFault: ``bad_score``.
+    """
+    if not isinstance(score.correct, bool) or not 0 <= score.score <= 1:
+        raise EvalFault(
+            "bad_score",
+            f"scorer {named.whole_name} says {str(score.correct)[:20]!r} with the score {str(score.score)[:20]}",
+            hint="a score lies between 0 and 1, and correct is true or false: mend the scorer",
+        )
+    return score
 
 
 def score_all(

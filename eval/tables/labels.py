@@ -1,6 +1,7 @@
-"""Labels that people gave to open answers of a run: ``RUN/labels.json``, the file that ``videoworld eval label`` draws.
+"""Labels that people gave to open answers of a run: ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes.
 
-A label is of a question and an answer, whoever gave it, so it holds for every sample that answered the same.
+It is a file of labelled pairs. A label is of an answer to a question about a video, whoever gave it; it counts for the samples that
+answered just so, of the arms of which it was drawn (of all, where it does not say of which).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from eval.runs.reading import Run
-from eval.scoring.judging.pairs import read_pairs
+from eval.scoring.judging.labelling import answer_key
+from eval.scoring.judging.pairs import own_pairs
 from eval.scoring.kinds.texts import given_text
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EvalFault
@@ -26,18 +28,19 @@ class Labels:
 
 
 def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
-    """The labels of a run's samples. A file that is not labelled to its end yet is none."""
+    """The labels of a run's samples. A file that is not labelled to its end is none."""
     path = run.folder.root / LABELS
     if not path.exists():
         return Labels()
     try:
-        said = {(pair.question, pair.answer): pair.right for pair in read_pairs(path)}
+        pairs = {pair.id: pair for pair in own_pairs(path)}
     except EvalFault as fault:
         return Labels(why=fault.message)
     found = {}
     for row in rows:
-        answer = given_text(row.value, None) if row.kind == "open" else None
-        label = said.get((run.items[row.dataset, row.item].question.text, answer or ""))
-        if label is not None:
-            found[row.sample] = label
+        item = run.items[row.dataset, row.item]
+        said = given_text(row.value, None) if row.kind == "open" and item.answer is not None else None
+        pair = pairs.get(answer_key(item, said)) if said is not None else None
+        if pair is not None and (not pair.arms or row.arm_name in pair.arms):
+            found[row.sample] = pair.right
     return Labels(right=found)

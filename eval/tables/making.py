@@ -13,6 +13,7 @@ from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
 from eval.runs.reading import Run, refuse_unreadable
 from eval.scoring.evidence import evidence_score
+from eval.scoring.score import Score
 from eval.tables.episodes.libraries import LibraryFacts, library_facts
 from eval.tables.episodes.metrics import Figures, figures_of
 from eval.tables.rows import SampleRow
@@ -21,13 +22,20 @@ from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault, EvalFault
 
 NOT_FINISHED, NOT_SCORED, NO_ANSWER = "not run yet", "not scored", "no reference answer"
+MISSING, UNUSABLE = "questions of missing videos", "entries of datasets that cannot be asked"
+
+_NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": NO_ANSWER})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRows:
-    """The rows of a run, what is not among them by reason, and what is known of its libraries by name."""
+    """The rows of a run, what is not among them by reason, and what is known of its libraries by name.
+
+    ``unknown`` are the samples of questions whose answer nobody knows: to be looked at, and in no figure.
+    """
 
     rows: tuple[SampleRow, ...]
+    unknown: tuple[SampleRow, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
 
@@ -53,15 +61,27 @@ def read_rows(run: Run) -> RunRows:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
     by_cell: dict[str, list[SampleLine]] = {}
-    for line in scored:
-        by_cell.setdefault(line.cell, []).append(line)
-    rows = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
+    for line in run.samples:
+        if line.sample in run.scores or not run.has_answer(line):
+            by_cell.setdefault(line.cell, []).append(line)
+    found = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
+    scorable = {line.sample for line in scored}
+    rows = [row for row in found if row.sample in scorable]
+    unknown = [row for row in found if row.sample not in scorable]
     left_out = {
         NOT_FINISHED: max(0, run.planned - len(run.samples)),
         NOT_SCORED: len(asked) - len(scored),
         NO_ANSWER: len(run.samples) - len(asked),
     }
-    return RunRows(rows=tuple(rows), left_out=left_out, libraries=libraries)
+    left_out |= _not_asked(run)
+    return RunRows(rows=tuple(rows), unknown=tuple(unknown), left_out=left_out, libraries=libraries)
+
+
+def _not_asked(run: Run) -> dict[str, int]:
+    """What never became a sample: questions, not samples, are counted."""
+    records = run.manifest.datasets.values()
+    missing = sum(record.missing_questions for record in records)
+    return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
@@ -146,7 +166,7 @@ def _seen(episode: Episode, item: Item, hashes: Mapping[str, str], kept: dict[st
 def _row(
     run: Run, cell: Cell, line: SampleLine, seen: _Seen | None, fault: str | None, library: LibraryFacts | None
 ) -> SampleRow:
-    item, score = run.item(line), run.scores[line.sample]
+    item, score = run.item(line), run.scores[line.sample] if run.has_answer(line) else _NO_SCORE
     held = _figures(seen)
     return SampleRow(
         sample=line.sample,
@@ -177,6 +197,7 @@ def _row(
         outcome=seen.outcome if seen is not None else "failed",
         reason=seen.reason if seen is not None else fault,
         gone=seen is None and line.episode is not None,
+        settings=seen.settings if seen is not None else cell.arm.settings,
         plumbing=run.manifest.rule_based or (seen is not None and seen.model == RULE_BASED),
         **held,
     )
@@ -202,7 +223,6 @@ def _figures(seen: _Seen | None) -> dict[str, Any]:
         "tools": own.tools,
         "offered": own.offered,
         "value": seen.value,
-        "settings": seen.settings,
         "world_hash": seen.world_hash,
         "evidence_iou": seen.evidence_iou,
     }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from eval.statistics.bootstrap import mean_interval
+from eval.statistics.interval import FEW_CLUSTERS
 from eval.tables.rows import SampleRow
 from eval.tables.study import cluster, keys, videos
 from eval.tables.table import Cell, blank
@@ -39,6 +40,11 @@ class Values:
         self.seeds.append(row.seed)
         self.libraries.append(row.library or "")
         self.samples.extend((row.sample, *(other.sample for other in others)))
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether several libraries are behind the numbers, which are draws as videos are."""
+        return len(set(self.libraries)) > 1
 
     def crossed(self) -> list[Sequence[Hashable]]:
         """What is crossed with the videos: seeds and libraries, where there are several."""
@@ -95,13 +101,19 @@ def mean(
 
 
 def interval(
-    values: Values, *, seed: int, within: Bounds | None = None, why: str = NO_SAMPLES, crossed: bool = False
+    values: Values,
+    *,
+    seed: int,
+    within: Bounds | None = None,
+    why: str = NO_SAMPLES,
+    crossed: bool = False,
+    also: Sequence[Sequence[str]] = (),
 ) -> Cell:
-    """The mean of numbers with its interval; ``crossed``: seeds and libraries are draws as videos are."""
+    """The mean of numbers with its interval; ``crossed``: seeds and libraries are draws as videos are, and what ``also`` names."""
     if not values.numbers:
         return blank(why)
-    also = values.crossed() if crossed else []
-    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=also, within=within)
+    draws = [*(values.crossed() if crossed else []), *(labels for labels in also if len(set(labels)) > 1)]
+    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
     return Cell(
         value=found.estimate,
         low=found.low,
@@ -109,8 +121,13 @@ def interval(
         n=len(values.numbers),
         clusters=found.clusters,
         mark=found.note,
-        samples=tuple(values.samples),
+        samples=tuple(dict.fromkeys(values.samples)),
     )
+
+
+def is_sure(cell: Cell) -> bool:
+    """Whether an interval lies above zero that is over enough videos: a few that all say the same make a narrow one."""
+    return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
 def money_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total") -> Cell:

@@ -18,11 +18,16 @@ _OF_LIBRARY = frozenset({"arm"})
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Samples of two groups about the same question, world, budget and seed. ``left`` and ``right`` count those without a partner."""
+    """Samples of two groups about the same question, world, budget and seed; ``left`` and ``right`` are without a partner."""
 
     pairs: tuple[tuple[SampleRow, SampleRow], ...]
-    left: int = 0
-    right: int = 0
+    left: tuple[SampleRow, ...] = ()
+    right: tuple[SampleRow, ...] = ()
+
+    @property
+    def unpaired(self) -> int:
+        """How many samples are left out."""
+        return len(self.left) + len(self.right)
 
     @property
     def rows(self) -> list[SampleRow]:
@@ -59,34 +64,46 @@ def pairs_of(
 ) -> Pairs:
     """Pair two groups; where groups lie across worlds or budgets, these are no part of the key.
 
-    ``shared``: several of the first may have the same partner (libraries that are draws, against one baseline).
+    Where both have libraries and share some, one of them several, samples of one library belong together. ``shared``: several of
+    the first may have the same partner (libraries that are draws, against one baseline).
 
     Raises:
         EvalFault: ``ambiguous_pairs``: two samples of one group have the same key, so that who belongs to whom cannot be told.
     """
-    partners = _by_key(other, across)
-    first = list(one)
+    first, second = list(one), list(other)
+    parts = [name for name in ("dataset", "item", "world", "budget", "seed") if name not in across]
+    if _share_libraries(first, second):
+        parts.append("library")
+    partners = _by_key(second, parts)
     if not shared:
-        _by_key(first, across)
-    pairs = [(row, partner) for row in first if (partner := partners.get(_key(row, across))) is not None]
-    matched = {_key(row, across) for row, _ in pairs}
-    return Pairs(pairs=tuple(pairs), left=len(first) - len(pairs), right=len(partners) - len(matched))
+        _by_key(first, parts)
+    pairs = [(row, partner) for row in first if (partner := partners.get(_key(row, parts))) is not None]
+    matched = {_key(row, parts) for row, _ in pairs}
+    return Pairs(
+        pairs=tuple(pairs),
+        left=tuple(row for row in first if _key(row, parts) not in matched),
+        right=tuple(row for key, row in partners.items() if key not in matched),
+    )
 
 
-def _key(row: SampleRow, across: Sequence[str]) -> tuple[Any, ...]:
-    named = zip(("dataset", "item", "world", "budget", "seed"), key_of(row), strict=True)
-    return tuple(value for name, value in named if name not in across)
+def _share_libraries(one: Sequence[SampleRow], other: Sequence[SampleRow]) -> bool:
+    first, second = {row.library for row in one}, {row.library for row in other}
+    return None not in first | second and bool(first & second) and len(first | second) > 1
 
 
-def _by_key(rows: Iterable[SampleRow], across: Sequence[str]) -> dict[tuple[Any, ...], SampleRow]:
+def _key(row: SampleRow, parts: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(getattr(row, part) for part in parts)
+
+
+def _by_key(rows: Iterable[SampleRow], parts: Sequence[str]) -> dict[tuple[Any, ...], SampleRow]:
     found: dict[tuple[Any, ...], SampleRow] = {}
     for row in rows:
-        if found.setdefault(_key(row, across), row) is not row:
-            cells = found[_key(row, across)].cell[:120], row.cell[:120]
+        if found.setdefault(_key(row, parts), row) is not row:
+            cells = found[_key(row, parts)].cell[:120], row.cell[:120]
             raise EvalFault(
                 "ambiguous_pairs",
                 f"two samples of the question {row.item[:80]} are in one group: {', '.join(cells)}",
-                hint="name one arm, and choose one world and one budget",
+                hint="name one arm with one library, and choose one world and one budget",
             )
     return found
 

@@ -52,9 +52,10 @@ class SampleRow:
     ``score`` and ``details`` from the scorer. A sample
     without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
     ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
-    ``settings`` are those of the episode's task, ``world_hash`` the world it saw, ``offered`` the tools of a library that it was
-    offered, ``value`` what it answered in the type of the question.
-    ``gone``: there was an episode, and it is deleted or damaged. Rows of one cell share such values.
+    ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` the world it saw,
+    ``offered`` the tools of a library that it was offered, ``value`` what it answered in the type of the question. Rows of one
+    cell share such values.
+    ``gone``: there was an episode, and it is deleted or damaged.
     """
 
     sample: str
@@ -99,6 +100,11 @@ class SampleRow:
     settings: Mapping[str, Any] = field(default_factory=dict)
     world_hash: str | None = None
     gone: bool = False
+
+    @property
+    def exposure(self) -> str:
+        """What of a library and the operations the system was shown."""
+        return str(self.settings.get("exposure", "all"))
 
     def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
         """What was spent, one way; None where there is no episode."""

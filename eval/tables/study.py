@@ -31,9 +31,13 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling."""
+    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling.
+
+    ``unknown`` are the samples of questions whose answer nobody knows: they are in no table.
+    """
 
     rows: tuple[SampleRow, ...]
+    unknown: tuple[SampleRow, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
     primary: Mapping[str, str | None] | None = None
@@ -49,7 +53,7 @@ class Study:
     @property
     def watermark(self) -> str | None:
         """What must stand beside every figure, if anything."""
-        return WATERMARK if any(row.plumbing for row in self.rows) else None
+        return WATERMARK if any(row.plumbing for row in (*self.rows, *self.unknown)) else None
 
     @property
     def warning(self) -> str | None:
@@ -104,6 +108,7 @@ def study_of(run: Run) -> Study:
     read = read_rows(run)
     return Study(
         rows=read.rows,
+        unknown=read.unknown,
         left_out=read.left_out,
         libraries=read.libraries,
         primary=run.manifest.primary,

@@ -42,15 +42,24 @@ def label(
     if (out is None) == (take is None):
         raise EvalFault("bad_options", "nothing to do, or two things at once", hint="give either --out or --take")
     answers = _answers(read_run(run))
-    record = _drawn(answers, out, per_arm=per_arm, seed=seed) if out is not None else _taken(answers, run, take, by=by)
+    record: dict[str, Any] = {}
+    if out is not None:
+        record = _drawn(answers, run, out, per_arm=per_arm, seed=seed)
+    if take is not None:
+        record = _taken(answers, run, take, by=by)
     show(record, as_json=as_json, text=lambda: _text(record))
 
 
-def _drawn(answers: Iterator[GivenAnswer], out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
+def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
     from eval.scoring.judging.labelling import draw_to_label, write_to_label
     from eval.scoring.judging.pairs import arms_beside
+    from eval.tables.labels import LABELS
     from world_api.core.faults import EvalFault
 
+    if out.resolve() == (run / LABELS).resolve():
+        raise EvalFault(
+            "bad_options", f"{LABELS} of a run is for what was labelled", hint="draw into another file, then --take it"
+        )
     labels, arms = draw_to_label(answers, per_arm=per_arm, seed=seed)
     if not arms:
         raise EvalFault("nothing_to_compare", "the run holds no open answer", hint="ask questions of kind open")
@@ -58,26 +67,43 @@ def _drawn(answers: Iterator[GivenAnswer], out: Path, *, per_arm: int, seed: int
     return {"pairs": len(arms), "file": str(out), "arms": str(arms_beside(out))}
 
 
-def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path | None, *, by: str) -> dict[str, Any]:
-    from eval.runs.places import SCHEMA_VERSION
-    from eval.scoring.judging.labelling import labels_by_sample
-    from eval.scoring.judging.pairs import read_pairs
+def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
+    from eval.scoring.judging.labelling import merged, of_these
+    from eval.scoring.judging.pairs import own_pairs, pairs_text, read_pairs
     from eval.tables.labels import LABELS
-    from world_api.backends.chat.recording import append_line
     from world_api.core.faults import EvalFault
+    from world_api.world.disk.files import write_atomically
 
     if not run.is_dir():
         raise EvalFault("no_such_run", f"{run.name} is no folder of a run", hint="open a bundle as a folder first")
-    found = labels_by_sample(answers, read_pairs(take) if take is not None else ())
-    for sample, right in found.items():
-        append_line(run / LABELS, {"schema_version": SCHEMA_VERSION, "sample": sample, "right": right, "by": by})
-    return {"samples": len(found), "right": sum(found.values()), "labels": str(run / LABELS)}
+    pairs = read_pairs(take)
+    own = of_these(answers, pairs)
+    if not own:
+        raise EvalFault(
+            "bad_pairs",
+            f"none of the {len(pairs)} pairs in {take.name} is an answer of this run",
+            hint="take what `videoworld eval label RUN --out FILE` drew of the same run",
+        )
+    file = run / LABELS
+    kept = merged(own_pairs(file) if file.exists() else (), own, by=by)
+    write_atomically(file, pairs_text(pair.record() for pair in kept).encode())
+    return {
+        "taken": len(own),
+        "right": sum(pair.right for pair in own),
+        "not_of_this_run": len(pairs) - len(own),
+        "labelled": len(kept),
+        "labels": str(file),
+    }
 
 
 def _text(record: dict[str, Any]) -> str:
     if "pairs" in record:
         return f"{record['pairs']} answers to label in {record['file']}; whose they are: {record['arms']}"
-    return f"{record['samples']} samples labelled in {record['labels']}, {record['right']} of them right"
+    others = f"; {record['not_of_this_run']} are of no answer of this run" if record["not_of_this_run"] else ""
+    return (
+        f"{record['taken']} answers labelled, {record['right']} of them right{others}; "
+        f"{record['labelled']} in all in {record['labels']}"
+    )
 
 
 def _answers(run: Run) -> Iterator[GivenAnswer]:

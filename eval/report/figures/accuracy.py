@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
@@ -85,10 +85,7 @@ def draw_ladder(table: Table, lines: Sequence[Line]) -> Figure | None:
     if not dots:
         return None
     about = "Accuracy with one operation at a time answered from the truth, and with all of them; 95 % intervals over videos."
-    drawing = dot_chart(
-        dots, name=f"chart-{table.name}", title=table.title, about=about, axis="accuracy, %", zero=False, tick=percent
-    )
-    return Figure(drawings=[drawing], caption=about)
+    return dots_figure(dots, name=f"chart-{table.name}", title=table.title, about=about, axis="accuracy, %")
 
 
 def draw_differences(table: Table, lines: Sequence[Line]) -> Figure | None:
@@ -109,8 +106,34 @@ def draw_differences(table: Table, lines: Sequence[Line]) -> Figure | None:
     if not dots:
         return None
     about = "Paired differences in accuracy with 95 % intervals; the dashed line is no difference."
-    drawing = dot_chart(
+    return dots_figure(
         dots, name=f"chart-{table.name}", title=table.title, about=about, axis="difference in accuracy, percent points",
         zero=True, tick=lambda value: f"{100 * value:+.0f}" if round(100 * value) else "0",
     )  # fmt: skip
-    return Figure(drawings=[drawing], caption=about)
+
+
+def dots_figure(
+    dots: Sequence[Dot],
+    *,
+    name: str,
+    title: str,
+    about: str,
+    axis: str,
+    zero: bool = False,
+    tick: Callable[[float], str] = percent,
+) -> Figure:
+    """The chart of the dots, once for wide screens and once for narrow ones."""
+    broad, narrow = (
+        dot_chart(
+            dots,
+            name=f"{name}{'-narrow' * tight}",
+            title=title,
+            about=about,
+            axis=axis,
+            zero=zero,
+            tick=tick,
+            narrow=tight,
+        )
+        for tight in (False, True)
+    )
+    return Figure(drawings=[broad], narrow=[narrow], caption=about)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eval.datasets.finding import ENDINGS
 from eval.datasets.items import Item
 from eval.datasets.records import SCHEMA_VERSION, item_record
 from eval.report.own.questions import own_questions
@@ -24,6 +25,7 @@ from eval.report.writing import Choices, Written, write_report
 from eval.runs.running.experiment import Outcome, given, run_experiment
 from eval.runs.scoring import score_run
 from eval.scoring.judging.choosing import judge_of
+from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import video_id_from_file_name
@@ -74,8 +76,10 @@ def compare_own(
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
+        MediaFault: ``not_a_video`` and others: what is no video is found before anything is written.
         VideoWorldError: as building the world names it.
     """
+    _must_be_a_video(wanted.video)
     config = write_configuration(wanted)
     outcome = run_experiment(
         given(config, out=wanted.out / "run"), clock=clock, environment=environment, shown=shown, building=building
@@ -88,15 +92,35 @@ def compare_own(
     return Compared(outcome=outcome, written=written)
 
 
+def _must_be_a_video(path: Path) -> None:
+    """Look into the file, in a process of its own; and at its name, by which a run finds it.
+
+    Raises:
+        EvalFault: ``no_such_video``.
+        MediaFault: as probing names it.
+    """
+    if not path.is_file():
+        raise EvalFault("no_such_video", f"there is no video {str(path)[:200]}", hint="give a video file")
+    worker = MediaWorker()
+    try:
+        worker.probe(path)
+    finally:
+        worker.close()
+    if path.suffix.lower() not in ENDINGS:
+        raise EvalFault(
+            "no_such_video",
+            f"{path.name[:200]} is a video, but its name does not end like one",
+            hint=f"give it one of the usual endings: {', '.join(ENDINGS)}",
+        )
+
+
 def write_configuration(wanted: OwnComparison) -> Path:
     """Write the questions as a dataset, and the configuration; its path.
 
     Raises:
-        EvalFault: ``no_such_video``; as ``own_questions``.
+        EvalFault: as ``own_questions``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    if not wanted.video.is_file():
-        raise EvalFault("no_such_video", f"there is no video {str(wanted.video)[:200]}", hint="give a video file")
     items = own_questions(wanted.questions, wanted.video_id)
     folder = wanted.out / "questions"
     _write_dataset(folder, wanted, items)

@@ -40,15 +40,16 @@ class FactGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Drawings with what is said below them."""
+    """Drawings with what is said below them; ``narrow`` ones stand instead where a screen is narrow, if there are any."""
 
     drawings: Sequence[Markup]
     caption: str
+    narrow: Sequence[Markup] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageColumn:
-    """The head of a column; ``place`` is a class: ``figure`` stands to the right."""
+    """The head of a column; ``place`` are its classes: ``figure`` stands to the right, ``aside`` is not printed."""
 
     title: str
     about: str
@@ -83,10 +84,31 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeadLine:
+    """A figure in a sentence: what stands before it, and after it."""
+
+    words: str
+    cell: PageCell
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """What the page begins with; ``anchor`` is the section that says more of it, None where there is none."""
+
+    lines: Sequence[LeadLine]
+    note: str
+    figure: Figure | None
+    anchor: str | None
+    watermark: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """All that stands on the page as it is; the rest lies in its blocks."""
 
     title: str
+    lead: Lead | None
     about: Sequence[FactGroup]
     notes: Sequence[str]
     sections: Sequence[Section]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -32,10 +33,12 @@ MAGIC = b"videoworld-bundle "
 SUFFIX = ".vwbundle"
 CONTENTS = "bundle.json"
 #: More is no run that was made here; a few lines of JSON may unpack to a full disk.
-MOST_PARTS = 1_000_000
+MOST_PARTS = 200_000
 MOST_BYTES = 64 * 2**30
-MOST_CONTENTS_BYTES = 512 * 2**20
-MOST_TIMES = 300  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
+MOST_CONTENTS_BYTES = 32 * 2**20
+MOST_TIMES = 100  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
+SLACK = 64 * 2**20  #: so few bytes are no bomb, however well they pack
+CONTENTS_SLACK = 2**20  #: the same for ``bundle.json``, which is read into memory
 
 _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
@@ -99,6 +102,19 @@ class _ContentsRecord(BaseModel):
     parts: dict[str, _PartRecord] = Field(max_length=MOST_PARTS)
 
 
+def check_sizes(contents: Contents, *, packed: int) -> None:
+    """Refuse what would unpack to more than a run does; ``packed`` are the bytes of the archive's entries.
+
+    Raises:
+        EvalFault: ``bundle_refused``.
+    """
+    whole = sum(part.bytes for part in contents.parts.values())
+    if whole > MOST_BYTES:
+        raise refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
+    if whole > packed * MOST_TIMES + SLACK:
+        raise refused(f"its {packed:,} bytes would unpack to {whole:,}")
+
+
 def read_contents(data: bytes) -> Contents:
     """Read ``bundle.json``.
 
@@ -116,8 +132,8 @@ def read_contents(data: bytes) -> Contents:
         raise damaged(f"{CONTENTS} is not whole: {'.'.join(map(str, error.errors()[0]['loc']))}") from None
     for path in read.parts:
         check_path(path)
-    if sum(part.bytes for part in read.parts.values()) > MOST_BYTES:
-        raise refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
+        if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
+            raise refused(f"{path[:80]!r} lies within another part")
     contents = Contents(
         run=read.run,
         parts={path: Part(bytes=part.bytes, sha256=part.sha256) for path, part in sorted(read.parts.items())},

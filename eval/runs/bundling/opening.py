@@ -5,35 +5,50 @@ from __future__ import annotations
 import atexit
 import functools
 import hashlib
+import lzma
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
 from eval.runs.bundling.layout import (
     CONTENTS,
+    CONTENTS_SLACK,
     MAGIC,
     MOST_CONTENTS_BYTES,
     MOST_TIMES,
     Contents,
     Part,
+    check_sizes,
     damaged,
     read_contents,
     read_head,
     refused,
 )
-from world_api.core.faults import EvalFault
+from world_api.core.faults import EvalFault, StoreFault
 from world_api.world.disk.files import not_writable, open_regular
 
 _BLOCK = 1 << 20
 _MOST_HEAD = 200
-_SLACK = 64 * 2**20  #: so few bytes are no bomb, however well they pack
+#: What an archive that somebody else made may raise where it is not whole.
+_UNREADABLE = (
+    OSError,  # a place before its beginning
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OverflowError,
+    ValueError,
+    RuntimeError,  # it wants a password, or is packed in a way that is not read here
+)
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
@@ -52,6 +67,7 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
     try:
         with _checked(bundle) as (archive, contents):
             unfinished.mkdir(parents=True)
+            _refuse_full(unfinished, contents)
             for path, part in contents.parts.items():
                 _unpack(archive, path, part, unfinished / path)
         if out.exists():
@@ -117,13 +133,13 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
             digest.update(block)
         whole = digest.hexdigest() == wanted
         try:
-            with zipfile.ZipFile(file) as archive:
-                contents = _contents(archive)
-                if not whole:
-                    raise _changed(archive, contents)
-                yield archive, contents
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
+            archive = zipfile.ZipFile(file)
+            contents = _contents(archive)
+        except _UNREADABLE as error:
             raise damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
+        if not whole:
+            raise _changed(archive, contents)
+        yield archive, contents
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
@@ -134,19 +150,32 @@ def _contents(archive: zipfile.ZipFile) -> Contents:
         raise damaged(f"the archive has no {CONTENTS}")
     if len(set(names)) < len(names):
         raise refused("a part is in the archive twice")
+    most = min(MOST_CONTENTS_BYTES, archive.getinfo(CONTENTS).compress_size * MOST_TIMES + CONTENTS_SLACK)
     with archive.open(CONTENTS) as part:
-        data = part.read(MOST_CONTENTS_BYTES + 1)
-    if len(data) > MOST_CONTENTS_BYTES:
+        data = part.read(most + 1)
+    if len(data) > most:
         raise refused(f"{CONTENTS} is too large")
     contents = read_contents(data)
-    packed = sum(entry.compress_size for entry in entries)
-    whole = sum(part.bytes for part in contents.parts.values())
-    if whole > packed * MOST_TIMES + _SLACK:
-        raise refused(f"its {packed:,} bytes would unpack to {whole:,}")
+    check_sizes(contents, packed=sum(entry.compress_size for entry in entries))
     unlike = sorted(set(names) - {CONTENTS} ^ set(contents.parts))
     if unlike:
         raise damaged(f"{unlike[0][:80]!r} is {'not in the archive' if unlike[0] in contents.parts else 'in no list'}")
     return contents
+
+
+def _refuse_full(folder: Path, contents: Contents) -> None:
+    """Refuse to begin what the disk cannot hold.
+
+    Raises:
+        StoreFault: ``disk_full``.
+    """
+    whole, free = sum(part.bytes for part in contents.parts.values()), shutil.disk_usage(folder).free
+    if whole > free:
+        raise StoreFault(
+            "disk_full",
+            f"the bundle unpacks to {whole:,} bytes, {free:,} are free",
+            hint="free some space, or another --out",
+        )
 
 
 def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None) -> None:
@@ -162,16 +191,13 @@ def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None
         target.parent.mkdir(parents=True, exist_ok=True)
         sink = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb")
     try:
-        with archive.open(path) as source:
-            while block := source.read(min(_BLOCK, left + 1)):
-                left -= len(block)
-                if left < 0:
-                    break
-                digest.update(block)
-                if sink is not None:
-                    sink.write(block)
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise damaged(f"{path} is not what was packed") from None
+        for block in _blocks(archive, path, most=left + 1):
+            left -= len(block)
+            if left < 0:
+                break
+            digest.update(block)
+            if sink is not None:
+                sink.write(block)
     finally:
         if sink is not None:
             sink.close()
@@ -179,14 +205,26 @@ def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None
         raise damaged(f"{path} is not what was packed")
 
 
+def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes]:
+    """The bytes of a part, at most so many.
+
+    Raises:
+        EvalFault: ``bundle_damaged``.
+    """
+    try:
+        with archive.open(path) as source:
+            while block := source.read(min(_BLOCK, most)):
+                most -= len(block)
+                yield block
+    except _UNREADABLE:
+        raise damaged(f"{path} is not what was packed") from None
+
+
 def _changed(archive: zipfile.ZipFile, contents: Contents) -> EvalFault:
     """The fault of an archive in which something was changed, with the part where it is in one."""
     for path, part in contents.parts.items():
-        with suppress(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
-            try:
-                _unpack(archive, path, part, None)
-            except EvalFault as fault:
-                return fault
-            continue
-        return damaged(f"{path} is not what was packed")
+        try:
+            _unpack(archive, path, part, None)
+        except EvalFault as fault:
+            return fault
     return damaged("something around the parts is not what was written: the hash of the whole differs")

@@ -11,7 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from eval.runs.bundling.layout import CONTENTS, FILES, FOLDERS, Contents, Part, check_path, head
+from eval.runs.bundling.layout import (
+    CONTENTS,
+    FILES,
+    FOLDERS,
+    Contents,
+    Part,
+    check_path,
+    check_sizes,
+    head,
+    read_contents,
+)
 from eval.runs.places import RunFolder
 from eval.runs.reading import Run, read_run
 from world_api.core.faults import EvalFault
@@ -27,7 +37,8 @@ def pack(folder: RunFolder, out: Path) -> Contents:
     """Write the bundle of a run; the same files, the same bytes. What is in it.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: it was written to meanwhile.
+        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: it was written to meanwhile;
+            ``bundle_refused``: it holds what no bundle may: links, names that are not taken, or too much.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder.root)
@@ -36,6 +47,7 @@ def pack(folder: RunFolder, out: Path) -> Contents:
         raise EvalFault("bundle_exists", f"{out.name} is there already", hint="give another name with --out")
     parts = {path: Part(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)}
     contents = Contents(run=run.manifest.name, parts=dict(sorted(parts.items())))
+    read_contents(contents.encoded())  # what will not be opened is not written
     unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -60,17 +72,39 @@ def _refuse_unscored(run: Run) -> None:
 
 
 def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
-    """The files that are packed, by their paths in the bundle. Links and what else is no file stay where they are."""
+    """The files that are packed, by their paths in the bundle. Hidden ones, and what else is no file, stay where they are.
+
+    A link is refused: what it points to may be of anywhere, and a run without it may lack an episode.
+    """
     for name in FILES:
+        _refuse_link(folder.root, name)
         if (folder.root / name).is_file():
             yield name, folder.root / name
     for name in FOLDERS:
-        for file in sorted((folder.root / name).rglob("*")):
-            if file.is_file() and not file.is_symlink():
-                path = file.relative_to(folder.root).as_posix()
-                if not file.name.startswith("."):
-                    check_path(path)
-                    yield path, file
+        for place in (Path(name), *Path(name).parents):
+            _refuse_link(folder.root, place.as_posix())
+        yield from sorted(_inside(folder.root, folder.root / name))
+
+
+def _inside(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    for at, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            file = Path(at, name)
+            path = file.relative_to(root).as_posix()
+            if name.startswith("."):
+                continue
+            _refuse_link(root, path)
+            if file.is_file():
+                check_path(path)
+                yield path, file
+
+
+def _refuse_link(root: Path, path: str) -> None:
+    if path != "." and (root / path).is_symlink():
+        raise EvalFault(
+            "bundle_refused", f"{path} is a link", hint="put the file or folder itself there: bundles follow no links"
+        )
 
 
 def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
@@ -82,6 +116,7 @@ def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
             archive.writestr(_entry(CONTENTS), contents.encoded(), compresslevel=_LEVEL)
             for path, part in contents.parts.items():
                 _add(archive, path, folder.root / path, part)
+            check_sizes(contents, packed=sum(entry.compress_size for entry in archive.infolist()))
         file.flush()
         file.seek(len(blank))
         digest = hashlib.sha256()

@@ -201,6 +201,7 @@ def _primary(plan: Plan) -> str | None:
     if part is None:
         return None
     where = [f"budget {part.budget}", f"{part.world} worlds"]
+    where += [f"dataset {part.dataset}"] if part.dataset is not None else []
     where += [f"domain {part.domain}"] if part.domain is not None else []
     where += [f"library {part.library}"] if part.library is not None else []
     return f"{part.arm} against {part.against}, {', '.join(where)}"
@@ -213,7 +214,7 @@ def _power(plan: Plan, effect: float) -> Power | None:
         return None
     videos: Counter[tuple[str, str]] = Counter()
     for name, items in plan.items.items():
-        for item in items:
+        for item in items if part.dataset in (None, name) else ():
             if part.domain is None or item.domain == part.domain:
                 videos[name, item.video_id] += 1
     if not videos:

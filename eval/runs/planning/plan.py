@@ -110,6 +110,8 @@ class Plan:
                     items=len(self.items[one.name]),
                     missing=self.missing[one.name],
                     missing_hash=content_hash(list(self.missing[one.name])),
+                    missing_questions=len(one.items) - len(self.items[one.name]),
+                    left_out=one.left_out,
                 )
                 for one in self.picked
             },

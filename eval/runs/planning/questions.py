@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from eval.runs.configuration.document import DatasetPart
 from eval.runs.configuration.reading import Configuration
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EvalFault
+
+_MOST_REASONS, _OTHER_REASONS = 20, "other reasons"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,14 @@ class Picked:
     def videos(self) -> tuple[str, ...]:
         """The videos that are asked about, in the order of the questions."""
         return tuple(dict.fromkeys(item.video_id for item in self.items))
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many entries of the dataset's file cannot be asked, by reason; rare reasons, where there are many, together."""
+        counts = Counter(entry.reason for entry in self.dataset.left_out)
+        told = dict(counts.most_common(_MOST_REASONS))
+        others = counts.total() - sum(told.values())
+        return told | ({_OTHER_REASONS: others} if others else {})
 
 
 def pick_all(configuration: Configuration) -> list[Picked]:

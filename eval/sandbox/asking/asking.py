@@ -41,7 +41,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
         ask = Asker(known=known, domain=_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
-        queues = [_in_turns(list(make(ask)), chance) for make in makers.values()]
+        queues = [_in_turns(list(make(ask)), chance, English(facts)) for make in makers.values()]
         found += _taken(ask, queues, wanted)
     return tuple(found)
 
@@ -128,16 +128,29 @@ def content_of(facts: FilmFacts) -> str | None:
     return max(sorted(shown), key=lambda kind: shown[kind], default=None)
 
 
-def _in_turns(drafts: list[Draft], chance: random.Random) -> list[Draft]:
-    """Drafts so that templates take turns, and within a template the buckets."""
+def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
+    """Drafts so that templates take turns, and within a template the answers.
+
+    A room that is shown more than others, or a person who does more, is the answer no more often than they.
+    """
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
-        by_template.setdefault(draft.template.id, {}).setdefault(draft.bucket, []).append(draft)
+        by_template.setdefault(draft.template.id, {}).setdefault(_bucket(draft, words), []).append(draft)
     rows = [
         _alternating([buckets[name] for name in _shuffled(sorted(buckets), chance)]) for buckets in by_template.values()
     ]
     return _alternating(rows)
+
+
+def _bucket(draft: Draft, words: Wording) -> str:
+    """What a draft takes turns by: its own bucket, or the words of its answer."""
+    if draft.bucket or draft.right is None:
+        return draft.bucket
+    try:
+        return draft.right(words)
+    except Unsayable:
+        return ""
 
 
 def _shuffled(names: list[str], chance: random.Random) -> list[str]:

@@ -23,6 +23,7 @@ class Draft:
     A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has
     its parts in their true order; other kinds have an ``answer``. Of one template's drafts those of different ``bucket`` take
     turns, so that no answer is more frequent than it must be. ``is_fixed``: yes stands before no, whichever is right.
+    ``is_crossed``: the options are two things, each right and wrong, so that all of them are shown and none stands out.
     A choice with less than ``fewest`` options is not asked.
     """
 
@@ -36,6 +37,7 @@ class Draft:
     order: tuple[Say, ...] = ()
     bucket: str = ""
     is_fixed: bool = False
+    is_crossed: bool = False
     fewest: int = 3
 
 
@@ -84,6 +86,7 @@ def choice(
     right: Say,
     wrong: Sequence[Sequence[Say]],
     bucket: str = "",
+    is_crossed: bool = False,
     fewest: int = 3,
 ) -> Draft:
     """A question with options; ``wrong`` in tiers, those most like the right one first."""
@@ -95,6 +98,7 @@ def choice(
         right=right,
         wrong=tuple(tuple(tier) for tier in wrong),
         bucket=bucket,
+        is_crossed=is_crossed,
         fewest=fewest,
     )
 

@@ -81,8 +81,12 @@ def _choice(draft: Draft, text: str, words: Wording, chance: random.Random, deck
     if draft.is_fixed:
         options = [words.answer(True), words.answer(False)]
         return _lettered(text, options, right)
-    pool = [(number, part) for number, tier in enumerate(tiers) for part in _distinct(tier, right)]
-    wrong = _as_likely(text, right, pool, chance, fewest=draft.fewest)
+    distinct = [_distinct(tier, right) for tier in tiers]
+    if draft.is_crossed:
+        wrong = [part for tier in distinct for part in tier]
+        wrong = wrong if len(wrong) == _OPTIONS - 1 else []
+    else:
+        wrong = _as_likely(text, right, distinct, chance, fewest=draft.fewest)
     if not wrong:
         return None
     options = chance.sample(wrong, len(wrong))
@@ -112,36 +116,27 @@ def _distinct(tier: Sequence[str], right: str) -> list[str]:
 
 
 def _as_likely(
-    text: str, right: str, pool: Sequence[tuple[int, str]], chance: random.Random, *, fewest: int
+    text: str, right: str, tiers: Sequence[Sequence[str]], chance: random.Random, *, fewest: int
 ) -> list[str]:
-    """Wrong options: the most alike first, and none where the right one would stand out by the question's own words.
+    """Wrong options that share the same of the question's words as the right one does; none where these are too few.
 
-    As many of them as the right one has share words with the question where there are; of the rest, by chance, some share
-    more and some less. What only the right one can share is no question.
+    An option that names the question's room, person or thing where the right one does not (or the other way round) would tell
+    which is right. The first tiers that are enough by themselves give all options; one of a few that are like the right one,
+    beside others that are not, would tell that the right one is one of the pair.
     """
     asked = set(content_words(text))
-    shuffled = [pool[place] for place in chance.sample(range(len(pool)), len(pool))]
-    in_order = list(dict.fromkeys(part for _, part in sorted(shuffled, key=lambda item: item[0])))
-    count = min(_OPTIONS, len(in_order) + 1)
-    if count < fewest:
-        return []
-    if count == fewest == _PAIR:  # the question names both
-        return in_order
     mine = _shared(asked, right)
-    nearness = {part: _shared(asked, part) - mine for part in in_order}
-    same = [part for part in in_order if nearness[part] == 0][: count - 1]
-    if len(same) + 1 >= fewest:
-        return same
-    above = [part for part in in_order if nearness[part] > 0]
-    below = [part for part in in_order if nearness[part] < 0]
-    if not above or not below:
-        return []
-    rest = fewest - 1 - len(same)
-    nearer = chance.randrange(rest + 1)  # so many of the options shall be nearer than the right one
-    if len(above) < nearer or len(below) < rest - nearer:
-        return []
-    return same + above[:nearer] + below[: rest - nearer]
+    fair: list[str] = []
+    every = list(dict.fromkeys(part for tier in tiers for part in tier))
+    wanted = min(_OPTIONS, len(every) + 1) - 1
+    if wanted + 1 == fewest == _PAIR:  # the question names both
+        return every
+    for tier in tiers:
+        fair = list(dict.fromkeys([*fair, *(part for part in tier if _shared(asked, part) == mine)]))
+        if len(fair) >= wanted:
+            break
+    return chance.sample(fair, min(wanted, len(fair))) if len(fair) + 1 >= fewest else []
 
 
-def _shared(asked: set[str], option: str) -> int:
-    return len(asked & set(content_words(option)))
+def _shared(asked: set[str], option: str) -> set[str]:
+    return asked & set(content_words(option))

@@ -11,6 +11,7 @@ from pathlib import Path
 from eval.sandbox.encode import write_mp4, write_srt
 from eval.sandbox.facts import FilmFacts
 from eval.sandbox.making.facts_file import read_facts, write_facts
+from eval.sandbox.making.naming import ByNumber
 from eval.sandbox.making.truth_file import TruthSpool
 from eval.sandbox.render import backdrop_of, frames_of_part
 from eval.sandbox.script import Film
@@ -119,7 +120,7 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     files.facts.unlink(missing_ok=True)
     film, lines = story.film, subtitles_of(story.film)
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
-    spool = TruthSpool(work, every=math.ceil(film.frame_rate / kept))
+    spool = TruthSpool(work, ByNumber(film), every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
     write_mp4(
         unfinished.video,

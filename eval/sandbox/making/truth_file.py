@@ -10,7 +10,7 @@ from typing import TextIO
 from eval.sandbox.drawing.written import Backdrop
 from eval.sandbox.render import DrawnFrame
 from eval.sandbox.script import Actor, Card, Film, Prop, Shot
-from eval.sandbox.truth import Record, heading_of, identity_of, scene_of, truth_of_part
+from eval.sandbox.truth import Naming, Record, heading_of, identity_of, scene_of, truth_of_part
 from world_api.core.spans import round_time
 
 _KEPT = 400  #: lines that are kept in memory for a track
@@ -20,8 +20,9 @@ _SECTIONS = ("speech", "screen_text", "actions", "captions")
 class TruthSpool:
     """Collects what is true while the frames go by, on disk. ``every`` is how many frames lie between two sightings."""
 
-    def __init__(self, folder: Path, *, every: int) -> None:
+    def __init__(self, folder: Path, naming: Naming, *, every: int) -> None:
         self._folder = folder
+        self._naming = naming
         self._every = every
         self._number = 0
         self._tracks: dict[Actor | Prop, _Lines] = {}
@@ -33,7 +34,7 @@ class TruthSpool:
         if start > 0:
             self._cuts.append(round_time(start))
         self._sections["scenes"].add({key: _rounded(value) for key, value in scene_of(start, part).items()})
-        for name, records in truth_of_part(start, part, backdrop).items():
+        for name, records in truth_of_part(start, part, backdrop, self._naming).items():
             for record in records:
                 self._sections[name].add(record)
 
@@ -59,7 +60,9 @@ class TruthSpool:
             file.write(' "tracks": [')
             for number, (subject, lines) in enumerate(self._tracks.items()):
                 file.write(",\n  {" if number else "\n  {")
-                file.write(json.dumps(identity_of(subject), ensure_ascii=False)[1:-1] + ', "sightings": [')
+                file.write(
+                    json.dumps(identity_of(subject, self._naming), ensure_ascii=False)[1:-1] + ', "sightings": ['
+                )
                 _write_entries(file, lines.all(), "")
                 file.write("]}")
             file.write("\n ]\n}\n")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 from eval.sandbox.drawing.palette import HAIRS, SKINS
 from eval.sandbox.facts import Person, Place, Thing
-from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind
+from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
 from eval.sandbox.sets import Plan, plan_of
 
 _NAMES = (
@@ -80,6 +81,13 @@ class Location:
         """The room's id."""
         return self.place.id
 
+    @cached_property
+    def furniture(self) -> frozenset[str]:
+        """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
+        spots = [spot.name if spot.hangs else spot.on for spot in self.plan.spots]
+        seats, openings = [item.name for item in self.plan.seats], [item.name for item in self.plan.openings]
+        return frozenset((*spots, *seats, *openings))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -122,6 +130,12 @@ class Cast:
     def person(self, person_id: str) -> Person:
         """Somebody by id."""
         return next(player.person for player in self.players if player.id == person_id)
+
+    def in_words(self, furniture: str) -> str:
+        """Furniture by its name, "the left drawer"; "a left drawer" where several rooms have one of that name."""
+        if sum(furniture in location.furniture for location in self.locations) < 2:
+            return furniture
+        return with_article(furniture.removeprefix("the "))
 
     def rule_of(self, article: Article) -> Rule | None:
         """Where a thing has to go, when a rule says so."""
@@ -249,7 +263,7 @@ def _add(chance: random.Random, found: list[Article], category: str, *, label: s
                 name=f"the {colour} {category}",
                 category=category,
                 colour=colour,
-                marks=(f"a {label} label",) if label else (),
+                marks=(f"{with_article(label)} label",) if label else (),
             ),
             prop=Prop(name=f"{colour} {category}", category=category, colour=colour, label=label),
         )

@@ -35,7 +35,7 @@ class Chronicle:
         self._visits: list[Visit] = []
         self.scenes: list[Visit] = []
         self._relations: list[Relation] = []
-        self._causes: list[Cause] = []
+        self.causes: list[Cause] = []
         self.learned_so_far: list[Fact] = []
         self._written: list[Written] = []
         self._open: dict[tuple[RelationKind, str, str], float] = {}
@@ -95,7 +95,7 @@ class Chronicle:
 
     def brings_about(self, cause: Event, effect: Event, reason: str) -> None:
         """One event brought another about."""
-        self._causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
+        self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(
         self,
@@ -126,7 +126,7 @@ class Chronicle:
             visits=tuple(sorted(self._visits, key=lambda item: (item.start, item.subject))),
             events=tuple(sorted(self.events, key=lambda item: (item.start, item.end, item.id))),
             relations=tuple(sorted(self._relations, key=lambda item: (item.start, item.subject, item.kind))),
-            causes=tuple(self._causes),
+            causes=tuple(self.causes),
             facts=tuple(self.learned_so_far),
             written=tuple(self._written),
             extras=extras,

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from eval.sandbox.sets import Opened
-from eval.sandbox.stories.casting import Article
+from eval.sandbox.stories.casting import Article, Rule
 from eval.sandbox.stories.director import Director
-from eval.sandbox.stories.stage import kept_on
+from eval.sandbox.stories.state import kept_on
 
-_BROUGHT = 0.5  #: how often a labelled thing is brought by somebody, while there are hands free
-_KEPT = 0.3  #: how often a thing is inside something at first
+_BROUGHT = 0.75  #: how often a labelled thing is brought by somebody, while there are hands free
+_KEPT = 0.15  #: how often any other thing is inside something at first
 
 
 def furnish(director: Director) -> None:
     """Give every thing its first place."""
     for article in director.cast.articles:
-        if director.cast.rule_of(article) is not None:
-            _labelled(director, article)
+        rule = director.cast.rule_of(article)
+        if rule is not None:
+            _labelled(director, article, rule)
         else:
             _lying(director, article)
 
 
-def _labelled(director: Director, article: Article) -> None:
-    """A thing that a rule is about is brought by somebody, or lies about, or is where it belongs."""
+def _labelled(director: Director, article: Article, rule: Rule) -> None:
+    """A thing that a rule is about is brought by somebody, or is where it belongs: it never lies where the rule does not say."""
     chance, world = director.chance, director.world
-    rule = director.cast.rule_of(article)
     hands = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
-    if len(hands) > 2 and chance.random() < _BROUGHT:
+    if len(hands) > 1 and chance.random() < _BROUGHT:
         player = chance.choice(hands)
         world.hand(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
-    elif rule is not None and (chance.random() < _KEPT or not _lay(director, article)):
+    else:
         _keep(director, article, rule.room, world.opening(rule.room, rule.target))
 
 
@@ -42,7 +42,7 @@ def _lying(director: Director, article: Article) -> None:
         for item in location.plan.openings
         if not item.name.endswith("door")
     ]
-    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT / 2
+    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
     if inside or not _lay(director, article):
         _keep(director, article, *chance.choice(openings))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from eval.sandbox.facts import Event
+from eval.sandbox.script import with_article
 from eval.sandbox.stories.casting import Rule
 from eval.sandbox.stories.director import Director
 
@@ -14,7 +17,6 @@ def learn(director: Director) -> None:
     """Note the rules and habits that enough moments show."""
     _rules(director)
     _habits(director)
-    _numbers(director)
 
 
 def _spans(events: list[Event]) -> list[tuple[float, float]]:
@@ -25,6 +27,30 @@ def rules_are_shown(director: Director) -> bool:
     """Whether at least one rule of the film can be learned by now, and half of them."""
     shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
     return any(shown) and sum(shown) >= len(shown) / 2
+
+
+def causes_are_shown(director: Director) -> bool:
+    """Whether enough has been brought about by now that is seen, and seen once only.
+
+    Who gives a thing to somebody who asked for it does not count: the deed itself names its reason.
+    """
+    times = Counter(event.clause for event in director.chronicle.events)
+    seen = {
+        event.id
+        for event in director.chronicle.events
+        if event.kind not in {"says", "gives"} and times[event.clause] == 1
+    }
+    return sum(cause.effect in seen for cause in director.chronicle.causes) >= _ENOUGH
+
+
+def containers_are_shown(director: Director) -> bool:
+    """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
+    opened = {
+        (event.place, event.target)
+        for event in director.chronicle.events
+        if event.kind == "opens" and not event.target.endswith("door")
+    }
+    return len(opened) > _ENOUGH
 
 
 def _following(director: Director, rule: Rule) -> list[Event]:
@@ -38,7 +64,7 @@ def _rules(director: Director) -> None:
         shown = _following(director, rule)
         if len(shown) < _ENOUGH:
             continue
-        many = f"{_plural(rule.category)} with a {rule.label} label"
+        many = f"{_plural(rule.category)} with {with_article(rule.label)} label"
         room = director.room_name(rule.room)
         chronicle.learned(
             "rule",
@@ -81,20 +107,6 @@ def _on_entering(wave: Event, events: list[Event]) -> bool:
         event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
         for event in events
     )
-
-
-def _numbers(director: Director) -> None:
-    """The numbers of rooms, which their signs tell whenever they are shown."""
-    for location in director.cast.locations:
-        number = location.place.sign.rsplit(" ", 1)[-1]
-        shown = [scene for scene in director.chronicle.scenes if scene.place == location.id]
-        if number.isdigit() and shown:
-            director.chronicle.learned(
-                "number",
-                f"the number on the sign of {location.place.kind} is {number}",
-                {"what": f"the number of {location.place.name}", "number": number, "place": location.id},
-                [(scene.start, scene.end) for scene in shown],
-            )
 
 
 def _plural(category: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from eval.sandbox.script import Carry, Gesture, GestureKind, Performance, Walk, Wear
 from eval.sandbox.stories.casting import Article
 from eval.sandbox.stories.state import Feet, Standing
@@ -100,3 +103,24 @@ class Part:
             carries=tuple(self._carries),
             wears=tuple(self._wears),
         )
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A thing lies here (``holder`` empty), or somebody holds or wears it; seconds of the shot."""
+
+    thing: str
+    holder: str
+    start: float
+    end: float
+
+
+def joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Stretches in order, those that touch as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(stretches):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

@@ -7,8 +7,9 @@ from eval.sandbox.script import Line, Opening
 from eval.sandbox.sets import Opened, Seat, Spot, giving_place
 from eval.sandbox.stories.casting import Article, Player
 from eval.sandbox.stories.chronicle import on_frame
-from eval.sandbox.stories.stage import Stage, Stretch, hand_place, kept_on
-from eval.sandbox.stories.state import Feet
+from eval.sandbox.stories.part import Stretch
+from eval.sandbox.stories.stage import Stage
+from eval.sandbox.stories.state import Feet, hand_place, kept_on
 
 _BEFORE_SITTING = 0.8  #: seconds in which somebody stands before a seat and can be seen whole
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eval.sandbox.facts import Event, EventKind
 from eval.sandbox.script import WIDTH, GestureKind, Line, Opening, Resting, Shot
-from eval.sandbox.sets import GIVING_APART, Opened, Seat, Spot
+from eval.sandbox.sets import GIVING_APART, Spot
 from eval.sandbox.stories.casting import Article, Cast, Location, Player
 from eval.sandbox.stories.chronicle import Chronicle, on_frame
-from eval.sandbox.stories.part import Part
+from eval.sandbox.stories.part import Part, Stretch, joined
 from eval.sandbox.stories.state import Feet, Standing, World
-from eval.sandbox.stories.words import capital, tell_event
+from eval.sandbox.stories.words import capital, caption_of, tell_event
 
 _SPEED = 110.0  #: pixels a second
 _APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
@@ -24,17 +24,6 @@ _SECONDS: dict[GestureKind, float] = {
     "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
 }  # fmt: skip
 _TAIL = 0.7  #: seconds after the last action
-_TOLD = 5  #: events that a shot's caption tells
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A thing lies here (``holder`` empty), or somebody holds or wears it; seconds of the shot."""
-
-    thing: str
-    holder: str
-    start: float
-    end: float
 
 
 class Stage:
@@ -118,7 +107,7 @@ class Stage:
         return Shot(
             room=room,
             duration=duration,
-            caption=self._caption(),
+            caption=caption_of(self.location.place.name, self._told),
             performances=performances,
             resting=tuple(self._resting),
             lines=tuple(self._lines),
@@ -263,7 +252,7 @@ class Stage:
             kind,
             thing=article.thing.name if article else "",
             other=other.person.description if other else "",
-            target=target,
+            target=self.cast.in_words(target) if target else "",
             room=self.location.place.name,
             words=words,
             inside=inside,
@@ -298,31 +287,3 @@ class Stage:
         for subject, stretches in shown.items():
             for start, end in joined(stretches):
                 self.chronicle.shown(subject, place, self._time(start), self._time(end))
-
-    def _caption(self) -> str:
-        deeds = [event for event in self._told if event.kind not in {"says", "stands_up", "opens", "closes"}]
-        said = next((f' "{event.words}"' for event in self._told if event.kind == "says"), "")
-        told = "; ".join(event.clause for event in deeds[:_TOLD]) or "nothing happens"
-        heard = f"; somebody says{said}" if said else ""
-        return f"In {self.location.place.name}, {told}{heard}."
-
-
-def joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Stretches in order, those that touch as one."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(stretches):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-def hand_place(place: Spot | Opened) -> Feet:
-    """Where the hand goes for a thing on a spot or inside something."""
-    return place.place if isinstance(place, Spot) else place.handle
-
-
-def kept_on(place: Spot | Opened | Seat) -> str:
-    """The words for where a thing is: a surface, a hook, a drawer."""
-    return place.on if isinstance(place, Spot) and not place.hangs else place.name

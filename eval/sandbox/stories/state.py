@@ -193,3 +193,13 @@ class World:
     def _must(condition: bool, message: str) -> None:
         if not condition:
             raise ContradictionError(message)
+
+
+def hand_place(place: Spot | Opened) -> Feet:
+    """Where the hand goes for a thing on a spot or inside something."""
+    return place.place if isinstance(place, Spot) else place.handle
+
+
+def kept_on(place: Spot | Opened | Seat) -> str:
+    """The words for where a thing is: a surface, a hook, a drawer."""
+    return place.on if isinstance(place, Spot) and not place.hangs else place.name

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from eval.sandbox.facts import FilmFacts
-from eval.sandbox.script import Card, Film, Shot
+from eval.sandbox.script import Actor, Card, Film, Prop, Shot
 from eval.sandbox.stories.casting import Cast, cast_story
 from eval.sandbox.stories.chronicle import FRAME_RATE, on_frame
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.furnishing import furnish
-from eval.sandbox.stories.lessons import learn, rules_are_shown
+from eval.sandbox.stories.lessons import causes_are_shown, containers_are_shown, learn, rules_are_shown
 from eval.sandbox.stories.plots.belongings import errand, lent, misplaced, outing
-from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, uncovered
+from eval.sandbox.stories.plots.everyday import come_by, moment, nothing, relieved, sought, uncovered
 from eval.sandbox.stories.plots.filing import consulted, filed
 from eval.sandbox.stories.plots.meetings import appointment, called, noticed, told_number
 from eval.sandbox.stories.scene import Scene
@@ -31,6 +31,7 @@ _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seem
 _LONG = 7.0  #: seconds of an empty room that are filled with something
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
+_LEARNING = 2.0  #: minutes of film from which on it is seen to that rules can be learned
 _TRIES = 12
 
 #: How often each plot begins, and the seconds it takes at least.
@@ -48,8 +49,12 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (relieved, 2.5, 8.0),
     (told_number, 1.5, 15.0),
     (uncovered, 1.0, 10.0),
+    (sought, 0.7, 20.0),
 )
 
+
+#: What brings about something that can be seen.
+_CAUSING = (errand, outing, appointment, called, noticed)
 
 #: What happens more often in films of a theme.
 _LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
@@ -98,7 +103,9 @@ class _Telling:
         self._parts: list[Shot | Card] = []
         self._scene: Scene | None = None
         self._left_at: dict[str, float] = {}
-        self._rules_shown = False
+        is_brief = minutes < _LEARNING
+        self._rules_shown = self._containers_shown = is_brief
+        self._causes_shown = False
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
 
@@ -118,11 +125,18 @@ class _Telling:
             "split": self._split,
             "minutes": float(self._minutes),
             "version": STORY_VERSION,
+            "tracks": self._tracks(film),
         }
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )
         return Story(film=film, facts=facts)
+
+    def _tracks(self, film: Film) -> dict[str, str]:
+        """Who and what the tracks of the truth are, by the ids of the facts; those that the film shows."""
+        ids: dict[Actor | Prop, str] = {player.actor: player.id for player in self._cast.players}
+        ids |= {article.prop: article.id for article in self._cast.articles}
+        return {ids[subject]: track for subject, track in film.tracks().items()}
 
     def _card(self, title: str, subtitle: str) -> None:
         self._end_scene()
@@ -202,6 +216,8 @@ class _Telling:
     def _begin(self) -> tuple[Plot, Wanted] | None:
         """A new plot, if one can begin now in a room that can come at once."""
         self._rules_shown = self._rules_shown or rules_are_shown(self._director)
+        self._causes_shown = self._causes_shown or causes_are_shown(self._director)
+        self._containers_shown = self._containers_shown or containers_are_shown(self._director)
         for _ in range(_TRIES):
             fitting = [item for item in _PLOTS if item[2] < self._director.left]
             if not fitting:
@@ -219,6 +235,10 @@ class _Telling:
         return None
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
-        """How much likelier than usual a plot is: by the theme, and while the film's rules are still to be learned."""
+        """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
         leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
+        if not self._causes_shown and plot in _CAUSING:
+            leaning *= 3.0
+        if plot is sought and not self._containers_shown:
+            leaning *= 4.0
         return leaning * 4.0 if plot in (filed, consulted) and not self._rules_shown else leaning

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.sandbox.facts import EventKind
+from eval.sandbox.facts import Event, EventKind
+
+_TOLD = 5  #: events that a shot's caption tells
 
 _VERBS: dict[EventKind, tuple[str, str]] = {  # third person, base form
     "enters": ("enters", "enter"),
@@ -80,3 +83,12 @@ def capital(sentence: str) -> str:
 def clock_words(minute: int) -> str:
     """Minutes of the day as a clock shows them: ``09:05``."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
+
+
+def caption_of(room: str, events: Sequence[Event]) -> str:
+    """A shot in one sentence: the first things that are done in it, and the first that is said."""
+    deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
+    said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
+    told = "; ".join(event.clause for event in deeds[:_TOLD]) or "nothing happens"
+    heard = f"; somebody says{said}" if said else ""
+    return f"In {room}, {told}{heard}."

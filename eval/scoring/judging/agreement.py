@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,7 +44,10 @@ class LengthBias:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """A judge against labels: accuracy with an interval over questions, Cohen's kappa, by category and by arm, length bias."""
+    """A judge against labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
+
+    The interval draws videos where pairs name them, else questions.
+    """
 
     judge: str
     seed: int
@@ -86,11 +89,11 @@ def compared(judge: str, pairs: Sequence[LabelledPair], verdicts: Sequence[Verdi
     """Verdicts that were given against the labels."""
     yes = [verdict.yes for verdict in verdicts]
     agreed = [float(verdict == pair.right) for verdict, pair in zip(yes, pairs, strict=True)]
-    arms = _grouped(pairs, lambda pair: pair.arm)
+    arms = _grouped(pairs, lambda pair: pair.arms)
     return Agreement(
         judge=judge,
         seed=seed,
-        accuracy=mean_interval(agreed, [pair.question for pair in pairs], seed=seed, within=(0.0, 1.0)),
+        accuracy=mean_interval(agreed, [pair.video or pair.question for pair in pairs], seed=seed, within=(0.0, 1.0)),
         kappa=_kappa(pairs, yes, range(len(pairs)), seed),
         total=_share(pairs, verdicts, range(len(pairs))),
         categories={name: _share(pairs, verdicts, at) for name, at in _grouped(pairs, _category).items()},
@@ -135,20 +138,20 @@ def _share(pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict], places: S
     )
 
 
-def _grouped(pairs: Sequence[LabelledPair], of: Callable[[LabelledPair], str]) -> dict[str, list[int]]:
+def _grouped(pairs: Sequence[LabelledPair], of: Callable[[LabelledPair], Iterable[str]]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):
-        if of(pair):
-            groups.setdefault(of(pair), []).append(place)
+        for name in filter(None, of(pair)):
+            groups.setdefault(name, []).append(place)
     return dict(sorted(groups.items()))
 
 
-def _category(pair: LabelledPair) -> str:
-    return pair.category
+def _category(pair: LabelledPair) -> tuple[str, ...]:
+    return (pair.category,)
 
 
-def _language(pair: LabelledPair) -> str:
-    return pair.language
+def _language(pair: LabelledPair) -> tuple[str, ...]:
+    return (pair.language,)
 
 
 def _lines(found: Agreement) -> list[str]:

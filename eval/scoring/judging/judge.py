@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,7 +51,7 @@ class ModelJudge:
 
     A request holds the question, the accepted answers and the answer, and nothing of who answered. The same three get the
     same verdict: from memory, or from ``record``, a file of JSON lines that keeps each request with its reply. Without a
-    model only what is on file can be said. Threads may share a judge.
+    model only what is on file can be said. Threads may share a judge; equal answers at the same time are one request too.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ModelJudge:
         self._guard = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._usage = Usage()
+        self._asking: dict[str, Future[Verdict]] = {}
         self._known, judges = _on_file(record)
         if model is None and len(judges) > 1:
             raise EvalFault(
@@ -89,11 +91,29 @@ class ModelJudge:
             BackendFault: what the model names.
         """
         key = content_hash([self.name, question, list(accepted), given])
+        own: Future[Verdict] = Future()
         with self._guard:
             known = self._known.get(key)
             if known is not None:
                 self._counts["remembered"] += 1
                 return known
+            asking = self._asking.setdefault(key, own)
+        if asking is not own:  # another thread asks just that
+            found = asking.result()
+            with self._guard:
+                self._counts["remembered"] += 1
+            return found
+        try:
+            own.set_result(self._asked(key, question, accepted, given))
+        except BaseException as error:  # whatever it is, those who wait must hear of it
+            own.set_exception(error)
+            raise
+        finally:
+            with self._guard:
+                del self._asking[key]
+        return own.result()
+
+    def _asked(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
         if self._model is None:
             raise EvalFault(
                 "no_judgement",
@@ -127,12 +147,12 @@ class ModelJudge:
         with self._guard:
             self._counts["asked"] += 1
             self._counts["given_up"] += verdict.fault is not None
-            first = self._known.setdefault(key, verdict)  # another thread may have asked the same
-            if first is verdict and self._file is not None:
+            self._known[key] = verdict
+            if self._file is not None:
                 told = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name}
                 said = {"verdict": verdict.yes, "fault": verdict.fault}
                 append_line(self._file, {**told, **said, "exchanges": [one.record() for one in exchanges]})
-            return first
+            return verdict
 
 
 def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:

@@ -1,14 +1,15 @@
-"""Answers that people labelled, to measure a judge by."""
+"""Answers that people labelled, to measure a judge and a run's scorers by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from world_api.core.canonical import parse_json
+from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
 from world_api.world.disk.files import open_regular
 
@@ -21,8 +22,8 @@ _NEEDED: Mapping[str, type] = {"id": str, "question": str, "accepted": list, "an
 class LabelledPair:
     """An answer, the accepted ones, and whether a person calls it right.
 
-    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...), ``arm`` whose answer it is, where answers
-    of a run were labelled.
+    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). Where answers of a run were labelled, ``id``
+    is that of an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
     """
 
     id: str
@@ -32,7 +33,16 @@ class LabelledPair:
     right: bool
     category: str = ""
     language: str = ""
-    arm: str = ""
+    video: str = ""
+    by: str = ""
+    arms: tuple[str, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """As a file of pairs holds it."""
+        told = {"id": self.id, "video": self.video, "question": self.question, "accepted": list(self.accepted)}
+        more = {"category": self.category, "language": self.language, "by": self.by, "arms": list(self.arms)}
+        whole = {**told, "answer": self.answer, "right": self.right, **more}
+        return {key: value for key, value in whole.items() if key in _NEEDED or value}
 
 
 def shipped_pairs() -> tuple[LabelledPair, ...]:
@@ -47,7 +57,7 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
     Raises:
         EvalFault: ``bad_pairs``.
     """
-    pairs = _read(_text(file), file.name)
+    pairs = own_pairs(file)
     beside = arms_beside(file)
     if not beside.exists():
         return pairs
@@ -55,9 +65,24 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
         arms = parse_json(_text(beside))
     except ValueError as error:
         raise _bad(beside.name, f"it is no JSON: {str(error)[:80]}") from None
-    if not isinstance(arms, dict) or not all(isinstance(arm, str) for arm in arms.values()):
+    if not isinstance(arms, dict) or not all(_are_texts(names) for names in arms.values()):
         raise _bad(beside.name, "it does not say by id whose answers they are")
-    return tuple(replace(pair, arm=arms.get(pair.id, pair.arm)) for pair in pairs)
+    return tuple(replace(pair, arms=tuple(arms.get(pair.id, pair.arms))) for pair in pairs)
+
+
+def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
+    """The pairs of one file, whatever lies beside it.
+
+    Raises:
+        EvalFault: ``bad_pairs``.
+    """
+    return _read(_text(file), file.name)
+
+
+def pairs_text(records: Iterable[Mapping[str, Any]]) -> str:
+    """A file of pairs, one a line."""
+    lines = ",\n".join("  " + json_line(dict(record)) for record in records)
+    return f'{{"schema_version": {SCHEMA_VERSION}, "pairs": [\n{lines}\n]}}\n'
 
 
 def arms_beside(file: Path) -> Path:
@@ -86,7 +111,11 @@ def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
     records = whole.get("pairs")
     if not isinstance(records, list) or not records:
         raise _bad(name, "it holds no pairs")
-    return tuple(_pair(record, place, name) for place, record in enumerate(records))
+    pairs = tuple(_pair(record, place, name) for place, record in enumerate(records))
+    twice = [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]
+    if twice:
+        raise _bad(name, f"the id {twice[0][:40]!r} stands there twice")
+    return pairs
 
 
 def _pair(record: Any, place: int, name: str) -> LabelledPair:
@@ -96,10 +125,12 @@ def _pair(record: Any, place: int, name: str) -> LabelledPair:
         raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
     wrong = [key for key, kind in _NEEDED.items() if not isinstance(record.get(key), kind)]
     accepted = record.get("accepted")
-    if isinstance(accepted, list) and not (accepted and all(isinstance(one, str) for one in accepted)):
+    if isinstance(accepted, list) and not (accepted and _are_texts(accepted)):
         wrong.append("accepted")
-    others = {key: record.get(key, "") for key in ("category", "language", "arm")}
+    others = {key: record.get(key, "") for key in ("category", "language", "video", "by")}
     wrong += [key for key, value in others.items() if not isinstance(value, str)]
+    if not _are_texts(record.get("arms", [])):
+        wrong.append("arms")
     if wrong:
         raise _bad(name, f"pair {place} has no {wrong[0]!r}, or not as it should be")
     return LabelledPair(
@@ -108,8 +139,13 @@ def _pair(record: Any, place: int, name: str) -> LabelledPair:
         accepted=tuple(record["accepted"]),
         answer=record["answer"],
         right=record["right"],
+        arms=tuple(record.get("arms", ())),
         **others,
     )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _bad(name: str, why: str) -> EvalFault:

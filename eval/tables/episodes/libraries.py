@@ -21,7 +21,8 @@ class LibraryFacts:
     """A library as its manifest tells it.
 
     ``tools`` are the hashes of its tools' documents by name, in the library's order. ``of`` is the hash of the library that it is
-    an arm of or was edited from, ``dropped`` what that edit left out. ``why`` says why nothing more is known.
+    an arm of or was edited from, ``dropped`` what that edit left out; ``lineage`` are the hashes of all that it was edited from, the
+    first one first. ``why`` says why nothing more is known.
     """
 
     name: str
@@ -29,6 +30,7 @@ class LibraryFacts:
     domain: str | None = None
     arm: str | None = None
     of: str | None = None
+    lineage: tuple[str, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -80,13 +82,15 @@ def _read(folder: Traversable, name: str) -> LibraryFacts | None:
     documents = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     changes = _object(manifest.get("changes"))
     lineage = manifest.get("lineage")
-    edited = manifest.get("origin") == "edited" and isinstance(lineage, list) and lineage
+    ancestors = lineage if isinstance(lineage, list) else []
+    edited = manifest.get("origin") == "edited" and ancestors
     return LibraryFacts(
         name=name,
         hash=content_hash(document),
         domain=_text(manifest.get("domain")),
         arm=_text(manifest.get("arm")),
-        of=_hash_of(lineage[-1]) if edited and isinstance(lineage, list) else _hash_of(manifest.get("of")),
+        of=_hash_of(ancestors[-1]) if edited else _hash_of(manifest.get("of")),
+        lineage=tuple(found for item in ancestors if (found := _hash_of(item)) is not None),
         tools={str(tool.get("tool_name")): content_hash(tool) for tool in documents},
         dropped=_names(changes.get("dropped")),
         changed=_names(changes.get("changed")) + _names(changes.get("added")),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from eval.statistics.interval import FEW_CLUSTERS
 from eval.tables.kinds.comparing import clustered_p
 from eval.tables.kinds.main import PLACE, place_cells
-from eval.tables.measuring import POINTS, correct, count, interval, tokens
+from eval.tables.measuring import POINTS, correct, count, interval, is_sure, tokens
 from eval.tables.pairing import Pairs, concerns, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, keys, libraries_are_real, setting_of
@@ -19,6 +20,7 @@ CONTROLS = {
     "hints": "advice that cannot be called",
     "flat+compose": "programs without a library",
 }
+_LEVEL = 0.05
 _COLUMNS = (
     *PLACE,
     Column(key="pairs", title="pairs", kind="count", about="with the control that has fewest"),
@@ -29,7 +31,9 @@ _COLUMNS = (
     ),
     Column(key="abstraction", title="less the best", kind="points", about="the smallest of the differences"),
     Column(key="p", title="p", kind="p", about="the greatest of the clustered p values: all must be beaten"),
-    Column(key="beaten", title="beaten", kind="count", about="controls whose interval lies below the arm"),
+    Column(
+        key="beaten", title="beaten", kind="count", about="controls whose interval lies below the arm, at a p of 0.05"
+    ),
     Column(key="claim", title="all beaten", kind="yes_no"),
     Column(key="tokens_difference", title="tokens, less the best", kind="change", about="logical, a sample"),
     Column(key="concerns", title="also differs", aside=True),
@@ -57,7 +61,7 @@ def abstraction_table(study: Study) -> Table:
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
         "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it lies above "
         "zero only if each does. All must be beaten, so no adjustment for their number is due (an intersection-union test). A "
-        "control that was not run leaves the claim open.",
+        f"control that was not run leaves the claim open, and so do fewer than {FEW_CLUSTERS} videos.",
     )
 
 
@@ -84,16 +88,19 @@ def _cells(pairs: Mapping[str, Pairs], seed: int) -> Iterator[Cell]:
     yield _composite(differences, why)
     lost = any(float(cell.value or 0.0) <= 0 for cell in differences.values())
     yield _greatest_p(held, why or ("a control is as good" if lost else ""), seed)
-    yield count(sum(_is_above(cell) for cell in differences.values()))
-    unknown = why or ("no interval: one video" if any(cell.low is None for cell in differences.values()) else "")
-    yield blank(unknown) if unknown else Cell(value=all(_is_above(cell) for cell in differences.values()))
+    beaten = {name: is_sure(cell) and _p(held[name], seed) <= _LEVEL for name, cell in differences.items()}
+    yield count(sum(beaten.values()))
+    few = any((cell.clusters or 0) < FEW_CLUSTERS for cell in differences.values())
+    unknown = why or (f"fewer than {FEW_CLUSTERS} videos" if few and not lost else "")
+    yield blank(unknown) if unknown else Cell(value=all(beaten.values()))
     yield _of_best(held, differences, why, seed)
     found = dict.fromkeys(f"{name}: {what}" for name, item in held.items() for what in concerns(item))
     yield Cell(value="; ".join(found))
 
 
-def _is_above(cell: Cell) -> bool:
-    return cell.low is not None and cell.low > 0
+def _p(pairs: Pairs, seed: int) -> float:
+    p = clustered_p(pairs.differences(correct), seed)
+    return 1.0 if p is None else p
 
 
 def _composite(differences: Mapping[str, Cell], why: str) -> Cell:

@@ -58,19 +58,41 @@ def _ours(study: Study) -> Iterator[Row]:
 
 def _others(study: Study) -> Iterator[Row]:
     for name, record in sorted(study.datasets.items()):
-        chance = record.protocol.get("chance")
-        if chance is not None:
-            yield Row(cells=_published(name, "chance", chance if isinstance(chance, Mapping) else {"accuracy": chance}))
+        if record.protocol.get("chance") is not None or record.protocol.get("chance_on"):
+            yield Row(cells=_chance(name, record.protocol))
         published = record.protocol.get("published")
         for entry in published if isinstance(published, list) else ():
             if isinstance(entry, Mapping):
                 yield Row(cells=_published(name, "published", entry))
 
 
+def _chance(dataset: str, protocol: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """What guessing gives, as the protocol says: a share from 0 to 1."""
+    chance, told = protocol.get("chance"), _text(protocol.get("chance_on")) or None
+    known = _number(chance)
+    if known is not None and not 0 <= known <= 1:
+        known = None
+    why = (told or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"
+    return (
+        Cell(value=dataset),
+        Cell(value="chance"),
+        *(blank("no system") for _ in range(4)),
+        blank("not given"),
+        Cell(value=known) if known is not None else blank(why),
+        word(told, "all"),
+        Cell(value="the dataset's protocol"),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def _published(dataset: str, kind: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """A published figure, in percent as its source gives it."""
     accuracy = entry.get("accuracy")
-    known = isinstance(accuracy, int | float) and not isinstance(accuracy, bool)
-    value = float(accuracy) / 100 if known and isinstance(accuracy, int | float) else None
+    percent = _number(accuracy)
+    value = percent / 100 if percent is not None else None
     number = entry.get("n")
     return (
         Cell(value=dataset),

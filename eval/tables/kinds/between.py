@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from eval.tables.arms import chosen, filtered
 from eval.tables.kinds.comparing import Contrast, comparison_table
 from eval.tables.pairing import Pairs, concerns, differing, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Setting, Study, grouped, setting_of
+from eval.tables.study import Setting, Study, setting_of
 from eval.tables.table import Table
 from world_api.core.faults import EvalFault
 
 _CROSSABLE = ("world", "budget", "seed")
+_ALL = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +73,8 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
         EvalFault: as ``paired_groups``.
     """
     pairs, across = paired_groups(study, one, other, filters)
-    first = [row for row, _ in pairs.pairs]
-    whole = [_contrast(setting, one, other, part, pairs) for setting, part in grouped(first, setting_of).items()]
-    parts = [
-        _contrast(setting, one, other, part, pairs, domain=domain)
-        for (setting, domain), part in grouped(first, lambda row: (setting_of(row), row.domain)).items()
-        if domain is not None
-    ]
+    whole = _contrasts(one, other, pairs, across, by_domain=False)
+    parts = _contrasts(one, other, pairs, across, by_domain=True)
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "
     family = "Holm's adjustment is over the rows of this table."
     tables = [comparison_table(study, "compared", f"{one} against {other}", whole, note=note + family)]
@@ -88,16 +84,40 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
     return Compared(one=one, other=other, pairs=pairs, across=across, tables=tuple(tables))
 
 
-def _contrast(
-    setting: Setting, one: str, other: str, part: Sequence[SampleRow], pairs: Pairs, *, domain: str = "all"
-) -> Contrast:
-    wanted = {row.sample for row in part}
-    own = tuple(pair for pair in pairs.pairs if pair[0].sample in wanted)
-    left, right = (pairs.left, pairs.right) if domain == "all" else (0, 0)
-    return Contrast(
-        setting=setting,
-        arm=one,
-        against=other,
-        pairs=Pairs(pairs=own, left=left, right=right),
-        domain=domain,
-    )
+@dataclass(kw_only=True)
+class _Part:
+    """What of two groups lies in one setting, or in one domain of it."""
+
+    pairs: list[tuple[SampleRow, SampleRow]] = field(default_factory=list)
+    left: list[SampleRow] = field(default_factory=list)
+    right: list[SampleRow] = field(default_factory=list)
+
+
+def _contrasts(one: str, other: str, pairs: Pairs, across: Sequence[str], *, by_domain: bool) -> list[Contrast]:
+    """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
+    first, _ = pairs.pairs[0]
+    # Where worlds or budgets are what is compared, those of the first group stand for both.
+    shared: dict[str, str] = {name: getattr(first, name) for name in across if name != "seed"}
+    held: dict[tuple[Setting, str | None], _Part] = {}
+
+    def part(row: SampleRow) -> _Part:
+        place = replace(setting_of(row), **shared), row.domain if by_domain else _ALL
+        return held.setdefault(place, _Part())
+
+    for pair in pairs.pairs:
+        part(pair[0]).pairs.append(pair)
+    for row in pairs.left:
+        part(row).left.append(row)
+    for row in pairs.right:
+        part(row).right.append(row)
+    return [
+        Contrast(
+            setting=setting,
+            arm=one,
+            against=other,
+            pairs=Pairs(pairs=tuple(own.pairs), left=tuple(own.left), right=tuple(own.right)),
+            domain=domain,
+        )
+        for (setting, domain), own in held.items()
+        if domain is not None
+    ]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
 
-from eval.tables.kinds.comparing import baseline_of
 from eval.tables.kinds.main import cells_of
 from eval.tables.kinds.votes import votes_of
 from eval.tables.measuring import (
-    POINTS,
-    Values,
-    correct,
     count,
-    interval,
-    marked,
     mean,
     money_cell,
     share,
@@ -22,7 +19,7 @@ from eval.tables.measuring import (
     tokens_cell,
 )
 from eval.tables.rows import SampleRow
-from eval.tables.study import Setting, Study, grouped, keys, videos
+from eval.tables.study import Setting, Study, keys, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
 
 _CURVE = (
@@ -42,7 +39,7 @@ _CURVE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
     """A point of the curve: an arm at a budget, with so many voters. ``behind`` are the keys of its samples."""
 
@@ -51,6 +48,32 @@ class Point:
     voters: int
     rows: Sequence[SampleRow]
     behind: tuple[str, ...]
+
+    @cached_property
+    def tokens(self) -> float:
+        """Mean tokens a question; infinite where none are known."""
+        cell = mean(self.rows, tokens)
+        return float(cell.value) if isinstance(cell.value, int | float) else math.inf
+
+    @cached_property
+    def accuracy(self) -> float:
+        """The share that is right; below all others where there is no sample."""
+        return sum(row.correct for row in self.rows) / len(self.rows) if self.rows else -1.0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known where it lies."""
+        return bool(self.rows) and 0 < self.tokens < math.inf
+
+    @property
+    def name(self) -> str:
+        """The arm, its budget, and votes where there are any."""
+        return f"{self.arm} {self.setting.budget}" + (f", {self.voters} votes" if self.voters > 1 else "")
+
+    @property
+    def world(self) -> tuple[str, str]:
+        """Points of one world are on one curve sheet."""
+        return self.setting.dataset, self.setting.world
 
 
 def points_of(study: Study) -> list[Point]:
@@ -63,13 +86,14 @@ def points_of(study: Study) -> list[Point]:
         behind = keys(row for vote in votes for row in vote.voters)
         rows = [vote.row() for vote in votes]
         found.append(Point(setting=setting, arm=arm, voters=number, rows=rows, behind=behind))
-    return sorted(found, key=lambda point: (point.setting.dataset, point.setting.world, point.arm, _mean_tokens(point)))
+    return sorted(found, key=lambda point: (point.setting.dataset, point.setting.world, point.arm, point.tokens))
 
 
 def curve_table(study: Study) -> Table:
     """The points of the accuracy-cost curve of every arm."""
     points = points_of(study)
-    rows = [Row(cells=tuple(_cells(point, points, study.seed)), samples=point.behind) for point in points]
+    front = _on_front(points)
+    rows = [Row(cells=tuple(_cells(point, front.get(point), study.seed)), samples=point.behind) for point in points]
     return study.table(
         "curve",
         "Accuracy against cost",
@@ -81,7 +105,7 @@ def curve_table(study: Study) -> Table:
     )
 
 
-def _cells(point: Point, points: Sequence[Point], seed: int) -> Iterator[Cell]:
+def _cells(point: Point, on_front: bool | None, seed: int) -> Iterator[Cell]:
     setting = point.setting
     for value in (setting.dataset, setting.world, point.arm, setting.budget):
         yield Cell(value=value)
@@ -91,97 +115,26 @@ def _cells(point: Point, points: Sequence[Point], seed: int) -> Iterator[Cell]:
     yield tokens_cell(point.rows)
     yield money_cell(point.rows)
     yield replace(share(point.rows, seed=seed), samples=point.behind)
-    yield _front(point, points)
+    yield Cell(value=on_front) if on_front is not None else blank("no tokens are known")
 
 
-def _front(point: Point, points: Sequence[Point]) -> Cell:
-    rivals = [
-        other
-        for other in points
-        if (other.setting.dataset, other.setting.world) == (point.setting.dataset, point.setting.world)
-    ]
-    own = _mean_tokens(point)
-    if not point.rows or own == float("inf"):
-        return blank("no tokens are known")
-    better = [
-        other
-        for other in rivals
-        if (_accuracy(other) >= _accuracy(point) and _mean_tokens(other) < own)
-        or (_accuracy(other) > _accuracy(point) and _mean_tokens(other) <= own)
-    ]
-    return Cell(value=not better)
+def _on_front(points: Sequence[Point]) -> dict[Point, bool]:
+    """Of each point with known tokens whether no other one of its world is as right for fewer, or more right for no more."""
+    found: dict[Point, bool] = {}
+    for own in _known(points).values():
+        best = -math.inf
+        for _, alike in groupby(sorted(own, key=lambda point: point.tokens), key=lambda point: point.tokens):
+            held = list(alike)
+            most = max(point.accuracy for point in held)
+            found.update({point: point.accuracy == most > best for point in held})
+            best = max(best, most)
+    return found
 
 
-def _accuracy(point: Point) -> float:
-    return sum(row.correct for row in point.rows) / len(point.rows) if point.rows else -1.0
-
-
-def _mean_tokens(point: Point) -> float:
-    cell = mean(point.rows, tokens)
-    return float(cell.value) if isinstance(cell.value, int | float) else float("inf")
-
-
-_MATCHED = (
-    Column(key="dataset", title="dataset"),
-    Column(key="world", title="world"),
-    Column(key="arm", title="arm"),
-    Column(key="budget", title="budget"),
-    Column(key="tokens", title="tokens", kind="tokens", about="a question, logical"),
-    Column(key="against", title="against", about="the point of the baseline: budget, and votes where there are any"),
-    Column(key="tokens_against", title="tokens of it", kind="tokens"),
-    Column(key="questions", title="questions", kind="count"),
-    Column(key="videos", title="videos", kind="count", aside=True),
-    Column(key="difference", title="difference", kind="points"),
-)
-
-
-def matched_table(study: Study) -> Table:
-    """Every arm at every budget against the baseline at no less spend: another budget of it, or votes."""
-    points, rows = points_of(study), []
-    baseline = baseline_of(study.rows, study.baseline)
+def _known(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
+    """The points with known tokens, by dataset and world."""
+    found: dict[tuple[str, str], list[Point]] = {}
     for point in points:
-        rivals = [
-            other
-            for other in points
-            if other.arm == baseline
-            and (other.setting.dataset, other.setting.world) == (point.setting.dataset, point.setting.world)
-            and _mean_tokens(other) < float("inf")
-        ]
-        if point.arm == baseline or point.voters > 1 or not rivals or not 0 < _mean_tokens(point) < float("inf"):
-            continue
-        dear = [other for other in rivals if _mean_tokens(other) >= _mean_tokens(point)]
-        rival = min(dear, key=_mean_tokens) if dear else max(rivals, key=_mean_tokens)
-        behind = (*point.behind, *rival.behind)
-        rows.append(Row(cells=tuple(_against(point, rival, cheaper=not dear, seed=study.seed)), samples=behind))
-    return study.table(
-        "matched",
-        "Arms against the baseline at no less spend",
-        _MATCHED,
-        rows,
-        note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
-        "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos."
-        if rows
-        else "No arm and baseline with known tokens share a world.",
-    )
-
-
-def _against(point: Point, rival: Point, *, cheaper: bool, seed: int) -> Iterator[Cell]:
-    theirs = grouped(rival.rows, lambda row: row.item)
-    values = Values()
-    for item, own in grouped(point.rows, lambda row: row.item).items():
-        if item in theirs:
-            values.add(_share(own) - _share(theirs[item]), own[0], *own[1:], *theirs[item])
-    votes = f", {rival.voters} votes" if rival.voters > 1 else ""
-    found = interval(values, seed=seed, within=POINTS, why="no question in common")
-    for value in (point.setting.dataset, point.setting.world, point.arm, point.setting.budget):
-        yield Cell(value=value)
-    yield tokens_cell(point.rows)
-    yield Cell(value=f"{rival.arm} {rival.setting.budget}{votes}")
-    yield replace(tokens_cell(rival.rows), samples=rival.behind)
-    yield count(len(values.numbers))
-    yield count(len(set(values.clusters)))
-    yield replace(marked(found, "the baseline never spends as much") if cheaper else found, samples=None)
-
-
-def _share(rows: Sequence[SampleRow]) -> float:
-    return sum(map(correct, rows)) / len(rows)
+        if point.is_known:
+            found.setdefault(point.world, []).append(point)
+    return found

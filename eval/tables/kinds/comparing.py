@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from eval.statistics.significance import holm, mcnemar, sign_flip
 from eval.tables.arms import filtered
+from eval.tables.episodes.lineage import independent
 from eval.tables.kinds.main import PLACE, place_cells
 from eval.tables.measuring import POINTS, Values, correct, count, interval, mean, money, score, tokens, word
 from eval.tables.pairing import Pairs, concerns, pairs_of
@@ -35,6 +36,8 @@ _FIGURES = (
 COLUMNS = (*PLACE, Column(key="against", title="against"), Column(key="domain", title="domain"), *_FIGURES)
 
 _NOTE = "Differences are the arm less the other on the same question, world, budget and seed; intervals (95 %) over videos. "
+#: Why there is no p value where several libraries are behind a difference.
+DRAWN = "libraries are draws: the interval crosses them"
 _FAMILY = "Holm's adjustment is over all rows of this table. "
 
 
@@ -91,8 +94,8 @@ def _parts(
 
 def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
     """Every arm against the baseline, the primary contrast left aside: that one has a table of its own."""
-    primary = primary_contrast(study)
-    found = [item for item in contrasts(study, by_domain=by_domain) if not _same(item, primary)]
+    primary = _set_aside(study)
+    found = [item for item in contrasts(study, by_domain=by_domain) if not any(_same(item, own) for own in primary)]
     name, title = ("comparisons_by_domain", "by task domain") if by_domain else ("comparisons", "paired")
     note = (
         _NOTE
@@ -128,7 +131,15 @@ def _values(pairs: Pairs) -> Values:
 
 
 def clustered_p(values: Values, seed: int) -> float | None:
-    """The p value of sign flips over videos; None where there are fewer than two."""
+    """The p value of sign flips over videos; None where there are fewer than two, or where libraries are draws too.
+
+    Flipping videos alone would take the libraries that happened to be drawn for all there are.
+    """
+    return None if values.are_drawn else sign_flip_of(values, seed)
+
+
+def sign_flip_of(values: Values, seed: int) -> float | None:
+    """The p value of sign flips over videos, the libraries behind it as they are; None where there are fewer than two."""
     if len(set(values.clusters)) < 2:
         return None
     return sign_flip(values.numbers, values.clusters, seed=seed)
@@ -146,63 +157,92 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
     """The figures of a comparison, from the number of pairs on."""
     one, other = [pair[0] for pair in pairs.pairs], [pair[1] for pair in pairs.pairs]
     test = mcnemar([row.correct for row in one], [row.correct for row in other])
-    raw = clustered_p(values, seed)
-    single = "one video" if pairs.pairs else "no pairs"
+    raw, drawn = clustered_p(values, seed), values.are_drawn
+    without = "no pairs" if not pairs.pairs else DRAWN if drawn else "one video"
     yield count(len(pairs.pairs))
-    yield count(pairs.left + pairs.right)
+    yield count(pairs.unpaired)
     yield count(len(videos(one)))
     yield replace(mean(one, correct), samples=keys(one))
     yield replace(mean(other, correct), samples=keys(other))
-    yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=len(set(values.libraries)) > 1)
+    yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=drawn)
     yield count(test.only_first, [row for pair in pairs.better for row in pair])
     yield count(test.only_second, [row for pair in pairs.worse for row in pair])
-    yield Cell(value=raw) if raw is not None else blank(single)
-    yield Cell(value=test.p) if pairs.pairs else blank("no pairs")
-    yield Cell(value=p) if p is not None else blank(single)
-    yield interval(pairs.differences(score), seed=seed, within=POINTS, why="no pairs")
-    yield interval(pairs.differences(tokens), seed=seed, why="no pair with episodes")
-    yield interval(pairs.differences(money), seed=seed, why="no price is known")
+    yield Cell(value=raw) if raw is not None else blank(without)
+    yield Cell(value=test.p) if pairs.pairs and not drawn else blank(without)
+    yield Cell(value=p) if p is not None else blank(without)
+    yield interval(pairs.differences(score), seed=seed, within=POINTS, why="no pairs", crossed=drawn)
+    yield interval(pairs.differences(tokens), seed=seed, why="no pair with episodes", crossed=drawn)
+    yield interval(pairs.differences(money), seed=seed, why="no price is known", crossed=drawn)
     yield word("; ".join(concerns(pairs)))
 
 
-def primary_contrast(study: Study) -> Contrast | None:
-    """The contrast that the run named before; None where it named none, or nothing of it is there yet."""
+def primary_contrasts(study: Study) -> list[Contrast]:
+    """The contrast that the run named before, in each dataset; none where it named none, or nothing of it is there yet.
+
+    Raises:
+        EvalFault: ``ambiguous_pairs``.
+    """
     named = study.primary
     if not named:
-        return None
-    filters = [f"{key}={named[key]}" for key in ("world", "budget", "domain") if named.get(key)]
+        return []
+    filters = [f"{key}={named[key]}" for key in ("dataset", "world", "budget", "domain") if named.get(key)]
     try:
         rows = filtered(study.rows, filters)
     except EvalFault:
-        return None
+        return []
+    found = (_primary_of(study, named, own) for own in grouped(rows, lambda row: row.dataset).values())
+    return [item for item in found if item is not None]
+
+
+def _primary_of(study: Study, named: Mapping[str, str | None], rows: Sequence[SampleRow]) -> Contrast | None:
+    """The primary contrast in one dataset."""
     one, other = ([row for row in rows if row.arm_name == named.get(key)] for key in ("arm", "against"))
     if named.get("library"):
         one = [row for row in one if row.library == named["library"]]
+        other = [row for row in other if row.library == named["library"]] or other
     elif any(libraries_are_real(row) for row in one):
-        one = [row for row in one if libraries_are_real(row)]
+        one, _ = independent([row for row in one if libraries_are_real(row)], study.libraries)
     if not one or not other:
         return None
     several = len({row.arm for row in one}) > 1
     return Contrast(
         setting=setting_of(one[0]),
         arm=str(named["arm"]) if several else one[0].arm,
-        against=other[0].arm,
+        against=str(named["against"]) if len({row.arm for row in other}) > 1 else other[0].arm,
         pairs=pairs_of(one, other, shared=several),
         domain=str(named.get("domain") or "all"),
     )
 
 
 def primary_table(study: Study) -> Table:
-    """The one contrast that was named before anything was run."""
-    found = primary_contrast(study)
+    """The one contrast that was named before anything was run; a row for each dataset where there are several.
+
+    Raises:
+        EvalFault: ``ambiguous_pairs``.
+    """
+    found = primary_contrasts(study)
     told = ", ".join(f"{key} {value}" for key, value in (study.primary or {}).items() if value)
-    if found is None:
+    if not found:
         note = f"The primary contrast ({told}) has no pairs yet." if told else "The run names no primary contrast."
         return study.table("primary", "Primary contrast", COLUMNS, (), of=(), note=note)
-    note = _NOTE + f"Named before the run: {told}. Being the only one of its family its p value is not adjusted. "
-    note += "Where it names no library, all real ones of the arm are in it, as draws that are crossed with videos and seeds."
-    return comparison_table(study, "primary", "Primary contrast", [found], note=note)
+    note = _NOTE + f"Named before the run: {told}. "
+    note += (
+        "It names no dataset, so that each has a row and Holm's adjustment is over them. "
+        if len(found) > 1
+        else "Being the only one of its family its p value is not adjusted. "
+    )
+    note += "Where it names no library, all real ones of the arm are in it, as draws that are crossed with videos and seeds; then "
+    note += "the interval alone counts. Of libraries that are made from one another one is in it."
+    return comparison_table(study, "primary", "Primary contrast", found, note=note)
 
 
-def _same(one: Contrast, other: Contrast | None) -> bool:
-    return other is not None and one.key() == other.key() and one.against == other.against
+def _set_aside(study: Study) -> list[Contrast]:
+    """The primary contrasts, which stand in a table of their own; none where they cannot be made."""
+    try:
+        return primary_contrasts(study)
+    except EvalFault:
+        return []
+
+
+def _same(one: Contrast, other: Contrast) -> bool:
+    return one.key() == other.key() and one.against == other.against

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
-from eval.tables.kinds.comparing import baseline_of, clustered_p
+from eval.tables.episodes.lineage import FORKS, independent
+from eval.tables.kinds.comparing import DRAWN, baseline_of, sign_flip_of
 from eval.tables.kinds.main import PLACE, place_cells
 from eval.tables.measuring import POINTS, Values, correct, count, interval, share, word
 from eval.tables.pairing import key_of, pairs_of
@@ -116,8 +118,7 @@ def _differences(study: Study, lines: Sequence[_Line]) -> Table:
 
 
 _OWN_OTHER = (
-    *(column for column in PLACE if column.key != "arm"),
-    Column(key="system", title="exposure"),
+    *PLACE,
     Column(key="domain", title="domain"),
     Column(key="own", title="own libraries"),
     Column(key="other", title="other libraries"),
@@ -132,13 +133,15 @@ _OWN_OTHER = (
 
 def own_other_table(study: Study) -> Table:
     """Libraries that were induced for the domain of the question, less those that were induced for another."""
-    rows, about = [], []
+    rows, about, forks = [], [], list[SampleRow]()
     for setting, within in grouped(study.rows, setting_of).items():
         real = [row for row in within if row.system == "hier" and libraries_are_real(row) and row.library_domain]
-        for exposure, own in grouped(real, _exposure).items():
+        for arm, asked in grouped(real, lambda row: row.arm_name).items():
+            own, folded = independent(asked, study.libraries)
+            forks += [row for row in asked if row.library in folded]
             for domain in [*domains_of(own), _ALL]:
-                asked = [row for row in own if row.domain == domain or (domain == _ALL and row.domain is not None)]
-                rows.append(_own_other(setting, exposure, domain, asked, study.seed))
+                part = [row for row in own if row.domain == domain or (domain == _ALL and row.domain is not None)]
+                rows.append(_own_other(setting, arm, domain, part, study.seed))
             about += own
     return study.table(
         "own_other",
@@ -147,44 +150,64 @@ def own_other_table(study: Study) -> Table:
         rows,
         of=about,
         note="For each question and seed the mean over the libraries of its own domain less the mean over those of other domains; "
-        "intervals (95 %) over videos. Placebo and random libraries are left out. This is what tells a library that fits the "
-        "domain from any library. Where a domain has several libraries, read it with the split by draws.",
+        "intervals (95 %) over videos. Placebo and random libraries are left out, and of libraries made from one another all but "
+        "one. This is what tells a library that fits the domain from any library. Where a domain has several libraries, own and "
+        "other ones are crossed with videos and seeds as draws, and the interval alone counts.",
+        left_out={FORKS: len(forks)},
     )
 
 
-def _exposure(row: SampleRow) -> str:
-    return str(row.settings.get("exposure", "all"))
-
-
-def _own_other(setting: Setting, exposure: str, domain: str, asked: Sequence[SampleRow], seed: int) -> Row:
-    values, behind = Values(), []
-    first, second = Values(), Values()
+def _own_other(setting: Setting, arm: str, domain: str, asked: Sequence[SampleRow], seed: int) -> Row:
+    behind: list[SampleRow] = []
+    values, first, second = Values(), Values(), Values()
+    others: list[str] = []
+    drawn = _are_drawn(asked)
     for answers in grouped(asked, key_of).values():
         own = [row for row in answers if row.library_domain == row.domain]
         other = [row for row in answers if row.library_domain != row.domain]
-        if own and other:
-            ours, theirs = (sum(map(correct, part)) / len(part) for part in (own, other))
+        if not own or not other:
+            continue
+        ours, theirs = (sum(map(correct, part)) / len(part) for part in (own, other))
+        first.add(ours, own[0], *own[1:])
+        second.add(theirs, own[0], *other)
+        behind += [*own, *other]
+        if not drawn:
             values.add(ours - theirs, own[0], *own[1:], *other)
-            first.add(ours, own[0], *own[1:])
-            second.add(theirs, own[0], *other)
-            behind += [*own, *other]
-    place = (setting.dataset, setting.world, setting.budget, exposure, domain)
-    p = clustered_p(values, seed)
+            continue
+        for one, rival in product(own, other):
+            values.add(correct(one) - correct(rival), one, rival)
+            others.append(str(rival.library))
+    p = None if drawn else sign_flip_of(values, seed)
+    found = interval(
+        values,
+        seed=seed,
+        within=POINTS,
+        why="no question with an own and an other library",
+        crossed=drawn,
+        also=[others] if drawn else [],
+    )
     names = {
         which: sorted({str(row.library) for row in behind if (row.library_domain == row.domain) == which})
         for which in (True, False)
     }
     return Row(
         cells=(
-            *(Cell(value=value) for value in place),
+            *place_cells(setting, arm),
+            Cell(value=domain),
             word(", ".join(names[True]) or None, "no library was induced for it"),
             word(", ".join(names[False]) or None, "no library was induced for another"),
-            count(len(values.numbers)),
+            count(len(first.numbers)),
             count(len(set(values.clusters))),
             replace(interval(first, seed=seed, why="no pairs"), low=None, high=None),
             replace(interval(second, seed=seed, why="no pairs"), low=None, high=None),
-            interval(values, seed=seed, within=POINTS, why="no question with an own and an other library"),
-            Cell(value=p) if p is not None else blank("fewer than two videos"),
+            found,
+            Cell(value=p) if p is not None else blank(DRAWN if drawn else "fewer than two videos"),
         ),
         samples=keys(behind),
     )
+
+
+def _are_drawn(asked: Sequence[SampleRow]) -> bool:
+    """Whether some domain has several libraries, so that there are draws to look at and not one library a domain."""
+    made_for = {row.library: row.library_domain for row in asked}
+    return len(set(made_for.values())) < len(made_for)

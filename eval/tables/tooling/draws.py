@@ -7,17 +7,19 @@ seed; Searle, Casella & McCulloch 1992, chapter 4. The design must be complete.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.tables.episodes.lineage import FORKS, independent
 from eval.tables.kinds.comparing import baseline_of
-from eval.tables.measuring import POINTS, Values, correct, count, interval
+from eval.tables.measuring import POINTS, Values, correct, count, interval, marked
 from eval.tables.pairing import pairs_of
 from eval.tables.study import Setting, Study, grouped, libraries_are_real, setting_of
 from eval.tables.table import Cell, Column, Row, Table, blank
+from eval.tables.tooling.shelves import was_induced
 
 #: So many independent inductions make a claim about a way of inducing, and not about one library.
 ENOUGH = 5
@@ -59,6 +61,8 @@ class _Group:
     library_domain: str
     domain: str
     values: Values
+    induced: bool  #: all of them, as far as is known
+    forks: tuple[str, ...]  #: samples of libraries that are no draws of their own
 
     def head(self) -> tuple[Cell, ...]:
         """Where its rows stand."""
@@ -82,7 +86,9 @@ def draws_tables(study: Study) -> list[Table]:
             draws,
             of=about,
             note="Several libraries of one domain are draws of one way of making them. The interval (95 %) crosses libraries, "
-            f"videos and seeds, and so says what another library would gain; a claim wants {ENOUGH} libraries or more.",
+            f"videos and seeds, and so says what another library would gain; a claim wants {ENOUGH} induced libraries or more. A fork "
+            "of a library, what was selected from it and the same library under another name are no draws of their own.",
+            left_out={FORKS: len({key for group in groups for key in group.forks})},
         ),
         study.table(
             "variance",
@@ -106,13 +112,25 @@ def _groups(study: Study) -> Iterator[_Group]:
         baseline = arms.get(baseline_of(within, study.baseline) or "", [])
         real = [row for row in within if row.system == "hier" and libraries_are_real(row) and row.library_domain]
         for (arm, made_for), own in grouped(real, lambda row: (row.arm_name, str(row.library_domain))).items():
-            if len({row.library for row in own}) < 2:
+            held, folded = independent(own, study.libraries)
+            names = {str(row.library) for row in held}
+            if len(names) < 2:
                 continue
-            for domain in [*sorted({row.domain for row in own if row.domain}), "all"]:
-                asked = [row for row in own if domain in ("all", row.domain)]
+            known = [study.libraries[name] for name in names if name in study.libraries]
+            forks = tuple(row.sample for row in own if row.library in folded)
+            for domain in [*sorted({row.domain for row in held if row.domain}), "all"]:
+                asked = [row for row in held if domain in ("all", row.domain)]
                 values = pairs_of(asked, baseline, shared=True).differences(correct)
                 if values.numbers:
-                    yield _Group(setting=setting, arm=arm, library_domain=made_for, domain=domain, values=values)
+                    yield _Group(
+                        setting=setting,
+                        arm=arm,
+                        library_domain=made_for,
+                        domain=domain,
+                        values=values,
+                        induced=all(map(was_induced, known)),
+                        forks=forks,
+                    )
 
 
 def _gain(group: _Group, seed: int) -> Iterator[Cell]:
@@ -123,14 +141,11 @@ def _gain(group: _Group, seed: int) -> Iterator[Cell]:
     yield count(len(set(values.seeds)))
     yield count(len(values.numbers))
     whole = interval(values, seed=seed, within=POINTS, crossed=True)
-    yield whole if len(means) >= ENOUGH else _few(whole, len(means))
+    if len(means) < ENOUGH:
+        whole = marked(whole, f"{len(means)} libraries: too few for a claim")
+    yield whole if group.induced else marked(whole, "libraries that were not induced are among them: no claim")
     yield Cell(value=min(means.values()))
     yield Cell(value=max(means.values()))
-
-
-def _few(cell: Cell, libraries: int) -> Cell:
-    said = f"{libraries} libraries: too few for a claim"
-    return replace(cell, mark=f"{cell.mark}; {said}" if cell.mark else said)
 
 
 def _means(numbers: Sequence[float], labels: Sequence[str]) -> dict[str, float]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from eval.statistics.interval import FEW_CLUSTERS
 from eval.tables.kinds.comparing import baseline_of
-from eval.tables.measuring import POINTS, correct, interval, tokens
+from eval.tables.measuring import POINTS, correct, interval, is_sure, tokens
 from eval.tables.pairing import Pairs, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, setting_of
@@ -133,23 +134,23 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
 
 
 def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
-    gain = _bound(accuracy, sure=sure)
-    middle = _bound(accuracy, sure=False)
-    less = _bound(saved, sure=sure)
-    if gain is not None and gain > 0:
-        return True, "it raises accuracy"
-    if middle is not None and middle >= 0 and less is not None and less > 0:
-        return True, "it lowers cost at no loss of accuracy"
-    if middle is None:
+    gain = accuracy.value if isinstance(accuracy.value, int | float) else None
+    if gain is None:
         return False, "nothing is known of it"
-    return False, "it neither raises accuracy nor lowers cost" + (", as far as is sure" if sure else "")
+    if _is_above(accuracy, sure=sure):
+        return True, "it raises accuracy"
+    if gain >= 0 and _is_above(saved, sure=sure):
+        return True, "it lowers cost at no loss of accuracy"
+    few = sure and (accuracy.clusters or 0) < FEW_CLUSTERS
+    said = (
+        f", as far as is sure with fewer than {FEW_CLUSTERS} videos" if few else ", as far as is sure" if sure else ""
+    )
+    return False, "it neither raises accuracy nor lowers cost" + said
 
 
-def _bound(cell: Cell, *, sure: bool) -> float | None:
-    """What must lie above zero: the lower end where one has to be sure, else the estimate."""
-    if sure:
-        return cell.low
-    return float(cell.value) if isinstance(cell.value, int | float) else None
+def _is_above(cell: Cell, *, sure: bool) -> bool:
+    """Whether a figure lies above zero; where one has to be sure, its whole interval, over enough videos."""
+    return is_sure(cell) if sure else isinstance(cell.value, int | float) and cell.value > 0
 
 
 def _ends(cell: Cell) -> Mapping[str, float | None]:

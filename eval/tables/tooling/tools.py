@@ -217,12 +217,12 @@ def left_out_pairs(study: Study) -> Iterator[tuple[Setting, str, list[SampleRow]
             if facts is None or facts.left_out is None:
                 continue
             for one in arms:
-                if one[0].library_hash == facts.of and one[0].system == other[0].system and _alike(one[0], other[0]):
+                if (
+                    one[0].library_hash == facts.of
+                    and one[0].system == other[0].system
+                    and one[0].exposure == other[0].exposure
+                ):
                     yield setting, facts.left_out, one, other
-
-
-def _alike(one: SampleRow, other: SampleRow) -> bool:
-    return one.settings.get("exposure") == other.settings.get("exposure")
 
 
 def _once(rows: Sequence[SampleRow]) -> list[SampleRow]:

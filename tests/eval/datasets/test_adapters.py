@@ -10,6 +10,8 @@ import pytest
 
 from eval.datasets.adapters import ADAPTERS
 from eval.datasets.adapters.lettered import without_letters
+from eval.datasets.adapters.raw import Raw
+from eval.datasets.assembling import Wanted, assemble
 from eval.datasets.items import Dataset, LeftOut
 from eval.datasets.loading import load_dataset
 from eval.datasets.protocols import load_protocol, packaged_protocols
@@ -120,6 +122,35 @@ def test_longvideobench_subtitles_are_made_ready_for_a_build(tmp_path: Path) -> 
     assert path.read_text() == (
         "1\n00:00:02,000 --> 00:00:04,500\nhello\n\n2\n00:00:10,000 --> 00:00:15,000\nbye\n"
     )  # the line that ends before the video begins is not in it
+
+
+def test_subtitles_are_taken_from_their_folder_only(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.srt"
+    secret.write_text("1\n00:00:00,000 --> 00:00:02,000\nof somebody else\n")
+    folder = tmp_path / "subtitles"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "own.srt").write_text("")
+    (folder / "linked.srt").symlink_to(secret)
+    (folder / "round.srt").symlink_to("round.srt")
+    wanted = Wanted(name="lvb", subtitles=folder)
+
+    def taken(name: str) -> Path | None:
+        entry = Raw(where="1", id="q", video="v", question="?", kind="count", answer=1, subtitles=name)
+        return assemble([entry], load_protocol("longvideobench"), wanted, {}).videos["v"].subtitles
+
+    assert taken("deep/own.srt") == folder / "deep" / "own.srt"
+    for name in (str(secret), "../secret.srt", "deep/../../secret.srt", "linked.srt", "round.srt", "x" * 5000, "a\0b"):
+        assert taken(name) is None, name
+
+
+def test_many_entries_of_one_id_get_one_each_in_time_that_grows_with_them() -> None:
+    """Counting up from the first for each would take minutes for these."""
+    names = ["q", "q-3", "q", "q", "q-3", "Q 3", *["q"] * 60_000]
+    entries = [Raw(where="1", id=name, video="v", question="?", kind="count", answer=1) for name in names]
+    asked = assemble(entries, load_protocol("longvideobench"), Wanted(name="x"), {}).items
+    ids = [item.id for item in asked]
+    assert ids[:6] == ["q", "q-3", "q-2", "q-4", "q-3-2", "Q-3"]
+    assert len(set(ids)) == len(names)
 
 
 def test_egoschema_asks_what_has_a_published_answer(tmp_path: Path) -> None:

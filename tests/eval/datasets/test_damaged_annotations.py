@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eval.datasets.adapters import ADAPTERS
+from eval.datasets.archives import json_files
 from eval.datasets.loading import load_dataset
 from tests.support import published_files
 from world_api.core.faults import EvalFault
@@ -102,6 +103,39 @@ def test_an_archive_that_grows_when_it_is_unpacked_is_refused(tmp_path: Path, mo
     fault = outcome("locomo", path)
     assert isinstance(fault, EvalFault)
     assert fault.code == "dataset_too_large"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_no_byte_of_an_archive_that_is_another_is_a_traceback(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "locomo10.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("1.json", json.dumps([{"sample_id": str(n), "qa": []} for n in range(40)]))
+    whole = path.read_bytes()
+    codes = set()
+    for place in range(len(whole)):
+        for flip in (0x01, 0xFF):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
+            try:
+                json_files(path)
+            except EvalFault as fault:
+                codes.add(fault.code)
+    for size in range(0, len(whole), 7):
+        path.write_bytes(whole[:size])
+        with pytest.raises(EvalFault):
+            json_files(path)
+    assert "bad_dataset" in codes and codes <= {"bad_dataset", "dataset_unreadable", "dataset_too_large"}
+
+
+def test_no_file_of_an_archive_is_lost_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "locomo10.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("a/1.json", "b/1.json"):
+            archive.writestr(name, "[]")
+    with pytest.raises(EvalFault, match=r"two files named '1\.json'"):
+        json_files(path)
+    monkeypatch.setattr("eval.datasets.archives.MAX_FILES", 1)
+    with pytest.raises(EvalFault, match="more than 1 entries"):
+        json_files(path)
 
 
 ROWS = st.text(alphabet=st.characters(codec="utf-8"), max_size=200)

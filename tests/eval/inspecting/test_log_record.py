@@ -13,6 +13,7 @@ from eval.inspecting.logs import conditions_of, log_record
 from eval.inspecting.messages import messages_of, text_of
 from eval.inspecting.samples import told, usage_of
 from eval.runs.reading import Run, read_run
+from eval.tables.making import rows_of
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.usage import Usage
 
@@ -88,7 +89,39 @@ def test_a_damaged_episode_stands_with_its_fault(run: Run) -> None:
     assert len(faults) == 1
     assert "recording" in faults[0]["error"]["message"]
     assert "messages" not in faults[0]
-    assert faults[0]["scores"]["correct"]["value"] in ("C", "I")  # what was scored before is still told
+    assert faults[0]["scores"]["correct"]["value"] == "I"  # as in the tables, whatever was scored before
+
+
+def test_accuracy_is_that_of_the_tables_of_a_run_that_is_half_scored_and_damaged(run: Run) -> None:
+    lines = run.folder.scores.read_text().splitlines(keepends=True)
+    claimed = [
+        line.replace('"correct":false', '"correct":true').replace('"score":0.0', '"score":1.0') for line in lines
+    ]
+    run.folder.scores.write_text("".join(claimed[: len(claimed) // 2]))
+    first = conditions_of(run)[0]
+    journal = run.folder.journal(first.first.id) / "episodes.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b"schema_version", b"schema_vershon", 1))
+    half = read_run(run.folder.root)
+    rows = rows_of(half)
+    assert 0 < sum(row.correct for row in rows) < len(rows) < len(half.samples)
+    for conditions in (conditions_of(half), [first]):
+        cells = {cell.id for condition in conditions for cell in condition.cells}
+        own = [row for row in rows if row.cell in cells]
+        results = log_record(half, conditions)["results"]
+        correct, score = results["scores"]
+        assert correct["metrics"]["accuracy"]["value"] == pytest.approx(
+            sum(row.correct for row in own) / len(own), abs=1e-6
+        )
+        assert score["metrics"]["mean"]["value"] == pytest.approx(sum(row.score for row in own) / len(own), abs=1e-6)
+        assert correct["scored_samples"] == len(own)
+        assert correct["unscored_samples"] == results["completed_samples"] - len(own)
+
+
+def test_a_run_without_scores_has_no_accuracy(run: Run) -> None:
+    run.folder.scores.unlink()
+    record = log_record(read_run(run.folder.root), conditions_of(run))
+    assert record["results"]["scores"] == []
+    assert not any("scores" in sample for sample in record["samples"])
 
 
 def test_a_run_that_is_not_finished_says_so(run: Run) -> None:

@@ -36,8 +36,9 @@ def shows(tab: Tab, view: str) -> None:
     tab.wait_for(f"document.body.dataset.view === {view!r}")
 
 
-def test_it_opens_on_what_was_run_and_says_that_it_is_plumbing(tab: Tab) -> None:
-    assert tab.text("#overview h2") == "What was run"
+def test_it_opens_on_its_result_and_says_that_it_is_plumbing(tab: Tab) -> None:
+    assert tab.text("#overview h2") == "The result"
+    assert tab.count("#overview .roomy svg g[data-set]") == 5  # arms
     assert "plumbing, not a result" in tab.text("p.watermark")
     assert tab.count("#results") == tab.count("#browse") == 0
 
@@ -141,18 +142,6 @@ def test_questions_stand_side_by_side_and_lead_to_their_episodes(tab: Tab) -> No
     shows(tab, "episodes")
     assert tab.count(LINES) == 2  # both seeds
     assert "question" in tab.text("#chosen")
-
-
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [360, 800, 1600])
-def test_no_view_is_wider_than_the_screen(browser: Browser, written: Written, width: int, dark: bool) -> None:
-    tab = browser.open(written.page, width=width, height=700, dark=dark)
-    for address in ("#overview", "#results", "#questions", "#episodes", "#episodes?open=3"):
-        tab.run(f"location.hash = {address!r}")
-        tab.wait_for("document.querySelector('#episode h2') !== null" if "open" in address else "true")
-        assert tab.run("document.documentElement.scrollWidth") <= width, address
-    assert tab.complaints() == []
-    tab.close()
 
 
 def test_light_and_dark_can_be_switched(tab: Tab) -> None:

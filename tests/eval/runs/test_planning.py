@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from eval.datasets.items import Dataset, LeftOut
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
-from eval.runs.planning.questions import spread
+from eval.runs.planning.questions import Picked, spread
 from eval.runs.running.experiment import given
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction.library import Origin, freeze_library, load_library
@@ -169,10 +170,20 @@ def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, 
     plan, _ = make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})
     assert plan.missing == {"films": ("gone",)}
     assert plan.count == len(QUESTIONS)
+    assert plan.manifest({}).datasets["films"].missing_questions == len(QUESTIONS)
     write_dataset(tmp_path / "films", videos=["gone"])
     with pytest.raises(VideoWorldError) as caught:
         make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})
     assert caught.value.code == "nothing_to_ask"
+
+
+def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
+    reasons = ["its answer is not published"] * 5 + ["two options"] * 2 + [f"option {n} is blank" for n in range(30)]
+    entries = tuple(LeftOut(where=str(place), reason=reason) for place, reason in enumerate(reasons))
+    counts = Picked(name="x", dataset=Dataset(name="x", items=(), videos={}, left_out=entries), items=()).left_out
+    assert (counts["its answer is not published"], counts["two options"]) == (5, 2)
+    assert (len(counts), sum(counts.values()), counts["other reasons"]) == (21, 37, 12)
+    assert Picked(name="x", dataset=Dataset(name="x", items=(), videos={}), items=()).left_out == {}
 
 
 def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned: Planned) -> None:

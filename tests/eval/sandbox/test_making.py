@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,8 +73,28 @@ def test_what_is_said_is_in_the_subtitles_at_its_time(files: FilmFiles, facts: F
     assert [block.split("\n")[1][:8] for block in blocks] == [f"00:00:{int(event.start):02d}" for event in said]
 
 
+def _seen(truth: Truth, facts: FilmFacts) -> dict[str, list[float]]:
+    """When somebody or something is sighted, by the ids of the facts."""
+    ids = {track: subject for subject, track in facts.extras["tracks"].items()}
+    return {ids[track.track]: [seen.time for seen in track.sightings] for track in truth.tracks}
+
+
+def test_the_truth_tells_no_name_but_in_what_is_said_and_no_id_tells_looks(
+    files: FilmFiles, truth: Truth, facts: FilmFacts
+) -> None:
+    record = json.loads(files.truth.read_text(encoding="utf-8"))
+    said = {item.pop("text") for item in record["speech"]}
+    for item in (*record["scenes"], *record["captions"]):
+        item["caption" if "caption" in item else "text"] = re.sub(r'"[^"]*"', "", item.get("caption", item.get("text")))
+    words = set(re.findall(r"[a-z]+", json.dumps(record).lower()))
+    assert said
+    assert not words & {person.name.lower() for person in facts.people}
+    assert all(re.fullmatch(r"s\d{4}", track.track) for track in truth.tracks)
+    assert {line.speaker for line in truth.speech} <= {track.label for track in truth.tracks}
+
+
 def test_people_are_sighted_when_the_facts_say_that_they_are_on_screen(truth: Truth, facts: FilmFacts) -> None:
-    tracks = {track.track: [seen.time for seen in track.sightings] for track in truth.tracks}
+    tracks = _seen(truth, facts)
     assert {person.id for person in facts.people} & tracks.keys()
     for person in facts.people:
         times = np.asarray(tracks.get(person.id, []))
@@ -87,7 +108,7 @@ def test_people_are_sighted_when_the_facts_say_that_they_are_on_screen(truth: Tr
 
 
 def test_things_are_sighted_while_the_facts_say_that_they_are_on_screen(truth: Truth, facts: FilmFacts) -> None:
-    tracks = {track.track: [seen.time for seen in track.sightings] for track in truth.tracks}
+    tracks = _seen(truth, facts)
     shown = {thing.id for thing in facts.things} & {visit.subject for visit in facts.visits}
     assert shown
     for thing in shown:

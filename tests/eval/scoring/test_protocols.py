@@ -35,7 +35,12 @@ class Obliging:
 
 def shouting(item: Item, value: Any, answer: str | None, context: Context) -> Score:
     loud = answer is not None and answer.isupper()
-    return Score(correct=loud, score=float(loud), scorer=context.scorer, details=dict(context.settings))
+    return Score(
+        correct=loud,
+        score=context.settings.get("worth", float(loud)),
+        scorer=context.scorer,
+        details=dict(context.settings),
+    )
 
 
 shouting.version = 3
@@ -126,6 +131,14 @@ def test_another_package_adds_a_scorer_with_its_version_and_settings() -> None:
     score = score_value(OPEN, None, "HERE", protocol={"scoring": {"open": {"scorer": "shouting/3", "how": "loud"}}})
     assert (score.scorer, score.correct, score.details) == ("shouting/3", True, {"how": "loud"})
     assert "shouting" in scorer_names()
+
+
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize("worth", [7, -0.5, float("nan")])
+def test_a_score_of_another_package_that_is_none_is_named(worth: float) -> None:
+    with pytest.raises(EvalFault) as caught:
+        score_value(OPEN, None, "HERE", protocol={"scoring": {"open": {"scorer": "shouting", "worth": worth}}})
+    assert caught.value.code == "bad_score"
 
 
 @pytest.mark.usefixtures("third_party")

@@ -54,7 +54,7 @@ def test_pairs_are_made_by_question_world_budget_and_seed() -> None:
         ("q1", 1, "q1", 1),
         ("q1", 2, "q1", 2),
     ]
-    assert (pairs.left, pairs.right) == (1, 1)
+    assert ([row.item for row in pairs.left], [row.item for row in pairs.right]) == (["q2"], ["q3"])
 
 
 def test_samples_that_cannot_be_told_apart_are_refused() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from controller.summary import WATERMARK
 from eval.runs.reading import read_run
+from eval.scoring.judging.labelling import answer_key
 from eval.tables.every import tables_of
 from eval.tables.kinds.between import compare
 from eval.tables.study import Study, study_of
@@ -128,12 +129,20 @@ def test_labels_of_people_are_compared_with_the_scores_of_each_arm(tmp_path: Pat
     run = made_run(tmp_path)
     study = study_of(read_run(run))
     row = next(row for row in study.rows if row.kind == "open" and row.arm == "flat" and row.value is not None)
-    question = read_run(run).items[row.dataset, row.item].question.text
-    pair = {"id": "p", "question": question, "accepted": ["somebody walks"], "answer": row.value, "right": True}
+    item = read_run(run).items[row.dataset, row.item]
+    key = answer_key(item, row.value)
+    pair = {
+        "id": key,
+        "question": item.question.text,
+        "accepted": ["somebody walks"],
+        "answer": row.value,
+        "right": True,
+    }
     record = {"schema_version": 1, "pairs": [pair]}
     (run / "labels.json").write_text(json.dumps(record))
     labelled = study_of(read_run(run)).labels
     assert labelled.right[row.sample] is True
+    assert {one.video for one in study.rows if one.sample in labelled.right} == {row.video}
     table = next(table for table in tables_of(read_run(run)) if table.name == "scorers")
     assert sum(int(str(value)) for value in table.column("labelled")) == len(labelled.right)
     (run / "labels.json").write_text(json.dumps({**record, "pairs": [{**pair, "right": None}]}))

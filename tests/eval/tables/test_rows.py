@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eval.report import overview
 from eval.runs.bundling.packing import pack
 from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
@@ -15,7 +17,7 @@ from eval.tables.every import tables_of
 from eval.tables.making import read_rows, rows_of
 from eval.tables.rows import SampleRow
 from tests.support.journals import edit_lines
-from tests.support.runs import made_run
+from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
 
@@ -138,3 +140,25 @@ def test_a_sample_that_never_became_an_episode_is_wrong_for_its_fault(run: Path)
     (run / "samples.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
     row = next(found for found in rows_of(read_run(run)) if found.sample == lines[0]["sample"])
     assert (row.correct, row.outcome, row.reason, row.rounds) == (False, "failed", "session_failed", 0)
+
+
+def test_questions_that_were_never_asked_are_in_what_tables_leave_out(tmp_path: Path) -> None:
+    """Half of the videos are not there, and the file of the dataset held entries that nobody can ask."""
+    config = prepare(tmp_path, configuration=CONFIGURATION.replace("seeds: [1, 2]", "seeds: [1]"))
+    shutil.rmtree(tmp_path / "worlds" / "classical" / "other")
+    outcome = run_here(config)
+    score_run(outcome.folder)
+    manifest = outcome.folder.manifest
+    record = parse_json(manifest.read_text())
+    assert record["datasets"]["films"]["missing_questions"] == len(QUESTIONS)
+    record["datasets"]["films"]["left_out"] = {"its answer is not published": 3, "two options": 1}
+    manifest.write_text(json_line(record))
+    run = read_run(outcome.folder.root)
+    for table in tables_of(run):
+        assert (
+            "left out: 5 questions of missing videos; left out: 4 entries of datasets that cannot be asked"
+            in table.footer
+        )
+    told = [value for fact in overview._questions(run) for value in fact.values]
+    assert any("1 video with 5 questions missing" in value for value in told)
+    assert "left out: 3 of its file: its answer is not published" in told

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eval.datasets.protocols import load_protocol, packaged_protocols
+from eval.runs.manifest import DatasetRecord
 from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.budgets import curve_table, matched_table
+from eval.tables.kinds.baselines import baselines_table
+from eval.tables.kinds.budgets import curve_table
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.kinds.votes import overlap, winner
 from eval.tables.labels import Labels
 from eval.tables.rows import SampleRow
+from eval.tables.spending.matched import along_table, matched_table
 from eval.tables.study import Study
 from eval.tables.table import Cell
 from eval.tables.tooling.draws import Incomplete, components, draws_tables
@@ -249,3 +253,67 @@ def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
     assert table.cell(0, "difference").value == pytest.approx(0.5)
     alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
     assert "never spends as much" in alone.cell(0, "difference").mark
+
+
+def curve(*points: tuple[str, int, int]) -> Study:
+    """Twelve questions at budgets of ``flat`` and ``hier``: by arm and budget how many are right, and tokens a question."""
+    rows = []
+    for budget, right, cost in points:
+        for number in range(12):
+            place = {"video": f"v{number}", "budget": budget, "correct": number < right, "spend": spend(tokens=cost)}
+            rows.append((sample_row if budget.startswith("f") else hier_row)(item=f"q{number}", **place))
+    return Study(rows=tuple(rows))
+
+
+def test_along_the_curve_the_baseline_spends_as_much_as_the_arm() -> None:
+    study = curve(("f1", 3, 100), ("f2", 6, 200), ("f3", 6, 400), ("h1", 9, 150), ("h2", 12, 300), ("h3", 12, 500))
+    table = along_table(study)
+    assert table.column("budget") == ["all", "h1", "h2", "h3"]
+    assert table.cell(1, "difference").value == pytest.approx(9 / 12 - 4.5 / 12)
+    assert table.cell(1, "against").value == "50 % flat f1 and 50 % flat f2"
+    assert table.cell(2, "difference").value == pytest.approx(0.5)
+    assert table.cell(3, "difference").why == "the baseline never spends so much"
+    whole = table.cell(0, "difference")
+    assert whole.value == pytest.approx((4.5 / 12 + 0.5) / 2)
+    assert whole.low is not None
+    assert (table.cell(0, "against").value, table.cell(0, "videos").value) == ("2 of 3 budgets", 12)
+    behind = set(table.samples(0, "difference"))
+    assert behind == {row.sample for row in study.rows if row.budget != "h3"}
+
+
+def test_the_baseline_at_its_own_spend_is_no_different_from_itself() -> None:
+    rows = [
+        replace(row, arm="again", sample="again" + row.sample) for row in curve(("f1", 3, 100), ("f2", 6, 200)).rows
+    ]
+    table = along_table(Study(rows=(*curve(("f1", 3, 100), ("f2", 6, 200)).rows, *rows)))
+    assert set(table.column("difference")) == {0.0}
+
+
+def test_the_front_is_that_of_each_world() -> None:
+    study = curve(("f1", 3, 100), ("f2", 3, 200), ("h1", 6, 200), ("h2", 5, 300), ("h3", 7, 400))
+    table = curve_table(study)
+    front = dict(zip(table.column("budget"), table.column("front"), strict=True))
+    assert front == {"f1": True, "f2": False, "h1": True, "h2": False, "h3": True}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "value", "why"),
+    [
+        ({"chance": 0.25}, 0.25, ""),
+        ({"chance": 0}, 0.0, ""),
+        ({"chance": 25}, None, "25 is no share from 0 to 1"),
+        ({"chance": None, "chance_on": "open answers"}, None, "open answers"),
+    ],
+)
+def test_chance_is_a_share(protocol: dict[str, Any], value: float | None, why: str) -> None:
+    record = DatasetRecord(hash="h", protocol={**protocol, "published": [{"system": "s", "accuracy": 60.2}]})
+    table = baselines_table(Study(rows=(), datasets={"set": record}))
+    assert table.column("kind") == ["chance", "published"]
+    assert (table.cell(0, "accuracy").value, table.cell(0, "accuracy").why) == (value, why)
+    assert table.cell(1, "accuracy").value == pytest.approx(0.602)
+
+
+@pytest.mark.parametrize("name", packaged_protocols())
+def test_every_shipped_protocol_says_what_chance_gives(name: str) -> None:
+    protocol = load_protocol(name)
+    assert (protocol.chance is None) == bool(protocol.chance_on)

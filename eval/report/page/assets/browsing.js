@@ -96,8 +96,8 @@ function episodeLine(at) {
     { type: "button", class: "line", "data-sample": at, "aria-current": String(at) === chosen.open ? "true" : null },
     markOf(at),
     make("span", { class: "asked" }, item.question),
-    make("span", { class: "said" }, answer === null ? make("em", null, "no answer") : answer,
-      item.reference === null ? null : make("span", { class: "reference" }, ` — ${item.reference}`)),
+    make("span", { class: "said clamped" }, "Answer: ", answer === null ? make("em", null, "none") : answer),
+    item.reference === null ? null : make("span", { class: "said clamped reference" }, `Reference: ${item.reference}`),
     make("span", { class: "where" }, `${[...new Set(where)].join(" · ")} · seed ${valueOf("seed", at)}`),
   );
   return make("li", null, line);
@@ -135,14 +135,14 @@ function questionLine(item, by) {
     if (!own.length) return make("td", { class: "soft" }, "–");
     const right = own.filter((at) => index.mark[at] === 1).length;
     const one = own.length === 1 ? own[0] : null;
-    const words = one !== null ? [markOf(one), " ", index.answer[one] ?? make("em", null, "no answer")]
-      : own.every((at) => index.mark[at] === 2) ? plural(own.length, "answer") : `${right} / ${own.length}`;
+    const words = one !== null ? make("span", { class: "clamped" }, markOf(one), " ", index.answer[one] ?? make("em", null, "no answer"))
+      : own.every((at) => index.mark[at] === 2) ? plural(own.length, "answer") : `${right}\u00a0/\u00a0${own.length}`;
     const look = own.every((at) => index.mark[at] === 2) ? "" : right === own.length ? " all" : right === 0 ? " none" : " some";
     return make("td", null, make("button", {
       type: "button", class: `cell${look}`, "data-item": item, "data-arm": arm, "data-sample": one,
     }, words));
   });
   return make("tr", null,
-    make("th", { scope: "row" }, about.question, make("span", { class: "where" }, `${about.id} · ${about.video} · ${about.kind}`)),
-    make("td", null, about.reference ?? "–"), cells);
+    make("th", { scope: "row" }, make("span", { class: "clamped" }, about.question), make("span", { class: "where" }, `${about.id} · ${about.video} · ${about.kind}`)),
+    make("td", null, make("span", { class: "clamped" }, about.reference ?? "–")), cells);
 }

@@ -10,9 +10,10 @@ async function showEpisode(at) {
     record = { ...episodes[stored[1]], frames: moments[stored[1]] };
   }
   if (chosen.open !== String(at)) return; /* another one was opened meanwhile */
+  place.dataset.at = at;
   place.replaceChildren(
     make("p", { class: "back" }, make("button", { type: "button", class: "quiet", id: "close-episode" }, "← Back to the list")),
-    make("h2", null, markOf(at), " ", item.question),
+    make("h2", null, markOf(at), " ", cutAt(item.question, HEAD)),
     siblingsOf(at),
     ...question(item),
     outcome(at, item, record),
@@ -21,6 +22,9 @@ async function showEpisode(at) {
   );
   place.hidden = false;
 }
+
+const HEAD = 600; /* letters of a question that stand in the heading */
+const cutAt = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 function absence(at) {
   const reason = valueOf("outcome", at);
@@ -43,6 +47,7 @@ function question(item) {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const about = [item.kind, `video ${item.video}`, item.as_of === null ? "" : `as of ${clock(item.as_of)}`].filter(Boolean).join(" · ");
   const parts = [make("p", { class: "where" }, about)];
+  if (item.question.length > HEAD) parts.push(make("details", { class: "whole" }, make("summary", null, "The whole question"), make("pre", null, item.question)));
   if (item.options.length) parts.push(make("ol", { class: "options" }, item.options.map((text, place) => make("li", null, `${letters[place]}. ${text}`))));
   return parts;
 }

@@ -83,7 +83,16 @@ function refilter() {
   show();
 }
 
+/* How high the part of the page is that stays in view. */
+function measure() {
+  const fixed = [...document.querySelectorAll(".top, .watermark")].filter((one) => getComputedStyle(one).position === "sticky");
+  const high = Math.max(0, ...fixed.map((one) => one.offsetHeight));
+  document.documentElement.style.setProperty("--top", `${high}px`);
+}
+
 async function start() {
+  measure();
+  window.addEventListener("resize", measure);
   index = await block("index");
   fillFilters();
   document.addEventListener("click", (event) => press(event.target));

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import TypeAlias, TypeVar
 
 from eval.sandbox.asking.drafts import Asker
 from eval.sandbox.asking.known import APART, does_so
@@ -12,6 +14,10 @@ from eval.sandbox.facts import Event
 #: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
 RIGHT = 20.0
 _MOST_TAKEN = 40
+_MOST_SETS = 2000
+
+_Item = TypeVar("_Item")
+Shape: TypeAlias = tuple[str, bool, bool, bool]
 
 
 def alike(
@@ -37,7 +43,12 @@ def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
     return event.actor in people, event.other in people, event.thing in things
 
 
-def shape(event: Event) -> tuple[str, bool, bool, bool]:
+def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
+    """Whether two events name as much of the question's people and things, whoever does them."""
+    return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
+
+
+def shape(event: Event) -> Shape:
     """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named.
 
     Who comes in with a thing does so at other times than who comes in without.
@@ -81,3 +92,28 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
         return None
     is_clear = len(after) < 2 or (after[1].start - after[0].start >= APART and after[1].end > after[0].end)
     return after[0] if is_clear else None
+
+
+def exchangeable(
+    ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool], sizes: Sequence[int] = (4, 3)
+) -> Iterator[tuple[_Item, list[_Item]]]:
+    """One of some items and others beside it, of which each could as well have been the one.
+
+    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and who of the set is
+    asked about is drawn blindly: so its rank among them (the earliest, the longest) tells nothing. The first size that any
+    set has is taken; no item is asked about twice.
+    """
+    some = ask.some(items, 16)
+    pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}
+    for size in sizes:
+        every = (row for row in combinations(range(len(some)), size) if all(pairs[two] for two in combinations(row, 2)))
+        sets = ask.some(every, _MOST_SETS)
+        if not sets:
+            continue
+        asked = set[int]()
+        for row in sets:
+            drawn = ask.chance.choice(row)
+            if drawn not in asked:
+                asked.add(drawn)
+                yield some[drawn], [some[place] for place in row if place != drawn]
+        return

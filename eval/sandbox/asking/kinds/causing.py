@@ -14,6 +14,8 @@ from eval.sandbox.facts import Event, Relation, Thing
 from world_api.core.spans import TimeSpan
 
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
+#: Things that are worn; off, they hang.
+_HUNG = ("hat", "scarf")
 _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
 
 
@@ -107,11 +109,17 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
     if is_with_person(right):
         people = [item for item in ask.known.people if item.id != right.subject and item.id not in apart_from]
         return [[parts.kept(right, person, None) for person in ask.some(people)]]
-    states = [(item, state) for item in ask.known.things for state in _places(ask, item, right)]
+    same = [item for item in ask.known.things if hangs(item) == hangs(thing)]
+    states = [(item, state) for item in same for state in _places(ask, item, right)]
     own = [where(ask, item, state) for item, state in states if item is thing]
     alike = [where(ask, item, state) for item, state in states if item is not thing and item.category == thing.category]
     others = [where(ask, item, state) for item, state in states if item.category != thing.category]
     return [ask.some(own), ask.some(alike), ask.some(others)]
+
+
+def hangs(thing: Thing) -> bool:
+    """Whether a thing is hung up: nobody takes a cup to be on a hook."""
+    return thing.category in _HUNG
 
 
 def _places(ask: Asker, thing: Thing, right: Relation) -> list[Relation]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, count, yes_or_no
+from eval.sandbox.asking.kinds.alike import exchangeable
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import parts
@@ -93,25 +94,19 @@ def visible_duration(ask: Asker) -> Iterator[Draft]:
     """For how long: out of the lengths of others where those differ clearly, else of lengths that differ by a factor."""
     for template in ask.templates("visible_duration"):
         subjects: Sequence[Person | Thing] = ask.known.people if "{person}" in template.en else ask.known.things
-        lengths = {item.id: ask.known.seconds_seen(item.id) for item in subjects}
-        for subject in ask.some(subjects):
-            right = lengths[subject.id]
-            others = _clearly_other(right, ask.some(length for name, length in lengths.items() if name != subject.id))
-            wrong = others[: _LENGTHS - 1] if len(others) >= _LENGTHS - 2 else _scaled(ask, right)
-            if min(right, *wrong) < _SHORTEST:
-                continue
+        lengths = [(item, seconds) for item in subjects if (seconds := ask.known.seconds_seen(item.id)) >= _SHORTEST]
+        rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
+        long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
+        for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
             options = [parts.seconds(item) for item in wrong]
             spans = ask.known.stretches(subject.id)[:_MOST_SPANS]
             yield choice(template, named(subject), spans, right=parts.seconds(right), wrong=[options])
 
 
-def _clearly_other(right: float, lengths: Sequence[float]) -> list[float]:
-    """Of some lengths those that differ from the right one and from each other by the factor."""
-    found: list[float] = []
-    for length in lengths:
-        if all(length >= other * _LONGER or other >= length * _LONGER for other in (right, *found)):
-            found.append(length)
-    return found
+def _differ(one: tuple[Person | Thing, float], other: tuple[Person | Thing, float]) -> bool:
+    """Whether two lengths differ so much that nobody takes one for the other."""
+    shorter, longer = sorted((one[1], other[1]))
+    return longer >= shorter * _LONGER
 
 
 def _scaled(ask: Asker, right: float) -> list[float]:

@@ -86,7 +86,9 @@ def _end_and_origin(
     other = ask.chance.choice(others)
     wrong = [parts.had(holder, elsewhere), parts.had(other, origin), parts.had(other, elsewhere)]
     spans = [span_of(seen[0]), span_of(seen[-1])]
-    yield choice(template, {"object": parts.thing(thing)}, spans, right=parts.had(holder, origin), wrong=[wrong])
+    yield choice(
+        template, {"object": parts.thing(thing)}, spans, right=parts.had(holder, origin), wrong=[wrong], is_crossed=True
+    )
 
 
 def spoken_reference(ask: Asker) -> Iterator[Draft]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, interval
+from eval.sandbox.asking.kinds.alike import exchangeable
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
 from eval.sandbox.facts import Person, Thing
@@ -28,26 +31,54 @@ def last_appearance(ask: Asker) -> Iterator[Draft]:
 
 
 def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
+    place = -1 if last else 0
     for template in ask.templates(kind):
         subjects: Sequence[Person | Thing] = ask.known.people if "{person}" in template.en else ask.known.things
-        subject: Person | Thing
-        for subject in ask.some(subjects):
-            stretches = ask.known.stretches(subject.id)
-            if not _stands_alone(stretches, -1 if last else 0):
-                continue
-            slots = named(subject)
-            stretch = stretches[-1 if last else 0]
-            if template.split == "induction":  # "when": a stretch; the other wordings ask for a moment
-                yield interval(template, stretch, slots)
-                continue
-            moment = stretch.end if last else stretch.start
-            others = ask.known.others_like(subject.id)
-            seen = [times for item in others if (times := ask.known.stretches(item))]
-            rivals = [times[-1].end if last else times[0].start for times in seen]
-            own = [edge for item in stretches for edge in (item.start, item.end)]
-            if (draft := _in_which_range(ask, moment, rivals, own)) is not None:
-                right, wrong = draft
-                yield choice(template, slots, [stretch], right=right, wrong=[wrong])
+        clear = [item for item in subjects if _stands_alone(ask.known.stretches(item.id), place)]
+        if template.split == "induction":  # "when": a stretch; the other wordings ask for a moment
+            for subject in ask.some(clear):
+                yield interval(template, ask.known.stretches(subject.id)[place], named(subject))
+            continue
+        times = [_times(item, ask.known.stretches(item.id), place) for item in clear]
+        for right, wrong in _ranges(ask, times):
+            slots, stretch = named(right.subject), ask.known.stretches(right.subject.id)[place]
+            yield choice(template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Moment:
+    """A moment that is asked for, the moments of the same subject that would be right as well, and the range about it."""
+
+    subject: Any
+    time: float
+    own: tuple[float, ...]
+    start: float = 0.0
+    width: float = 0.0
+
+    @property
+    def says(self) -> Say:
+        """The range in words."""
+        return parts.between(self.start, self.start + self.width)
+
+    def is_in(self, other: _Moment) -> bool:
+        """Whether anything of its own lies in another's range, or too near to it."""
+        return any(other.start - APART <= edge <= other.start + other.width + APART for edge in self.own)
+
+
+def _times(subject: Person | Thing, stretches: Sequence[TimeSpan], place: int) -> _Moment:
+    edges = tuple(edge for item in stretches for edge in (item.start, item.end))
+    return _Moment(subject=subject, time=stretches[place].end if place else stretches[place].start, own=edges)
+
+
+def _ranges(ask: Asker, moments: Sequence[_Moment]) -> Iterator[tuple[_Moment, list[_Moment]]]:
+    """Moments with the ranges of others that would do as well: each lies in its own range and in none of the rest."""
+    duration = ask.known.facts.duration
+    width = max(_NARROWEST, round(duration * _SHARE))
+    held = [replace(item, start=_range_about(ask, item.time, width, duration), width=width) for item in moments]
+    held = [item for item in held if _holds(item.start, item.time, width)]
+    return exchangeable(
+        ask, held, lambda one, two: abs(one.start - two.start) >= width and not one.is_in(two) and not two.is_in(one)
+    )
 
 
 def named(subject: Person | Thing) -> dict[str, Say]:
@@ -64,24 +95,6 @@ def _stands_alone(stretches: Sequence[TimeSpan], place: int) -> bool:
         return True
     gap = near.start - stretches[0].end if place == 0 else stretches[-1].start - near.end
     return gap >= APART
-
-
-def _in_which_range(
-    ask: Asker, moment: float, rivals: Sequence[float], own: Sequence[float]
-) -> tuple[Say, list[Say]] | None:
-    """The range that holds a moment, and ranges about rival moments in which nothing of ``own`` lies."""
-    duration = ask.known.facts.duration
-    width = max(_NARROWEST, round(duration * _SHARE))
-    taken = [_range_about(ask, moment, width, duration)]
-    for rival in ask.some(rivals):
-        start = _range_about(ask, rival, width, duration)
-        is_apart = all(abs(start - other) >= width for other in taken)
-        if is_apart and not any(start - APART <= edge <= start + width + APART for edge in own):
-            taken.append(start)
-    if not _holds(taken[0], moment, width):
-        return None
-    says = [parts.between(start, start + width) for start in taken]
-    return says[0], says[1:]
 
 
 def _range_about(ask: Asker, moment: float, width: float, duration: float) -> float:
@@ -106,15 +119,15 @@ def words_time(ask: Asker) -> Iterator[Draft]:
     """When a line is said, or a text can be read, of those that are there once."""
     for template in ask.templates("words_time"):
         lines = _written_once(ask) if template.split == "development" else _said_once(ask)
-        starts = [span.start for _, span in lines]
-        for words, span in ask.some(lines):
+        if template.split != "test":
+            for words, span in ask.some(lines):
+                yield interval(template, span, {"words": parts.quoted(words)})
+            continue
+        moments = [_Moment(subject=line, time=line[1].start, own=(line[1].start, line[1].end)) for line in lines]
+        for right, wrong in _ranges(ask, moments):
+            words, span = right.subject
             slots = {"words": parts.quoted(words)}
-            if template.split != "test":
-                yield interval(template, span, slots)
-                continue
-            rivals = [start for start in starts if start != span.start]
-            if (options := _in_which_range(ask, span.start, rivals, [span.start, span.end])) is not None:
-                yield choice(template, slots, [span], right=options[0], wrong=[options[1]])
+            yield choice(template, slots, [span], right=right.says, wrong=[[item.says for item in wrong]])
 
 
 def _said_once(ask: Asker) -> list[tuple[str, TimeSpan]]:

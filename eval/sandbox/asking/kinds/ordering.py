@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice, yes_or_no
-from eval.sandbox.asking.kinds.alike import RIGHT, alike, as_rare, neighbour, related, says_the_same, shape
+from eval.sandbox.asking.kinds.alike import (
+    RIGHT,
+    alike,
+    as_rare,
+    names_the_same,
+    neighbour,
+    related,
+    says_the_same,
+    shape,
+)
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.known import APART, span_of
 from eval.sandbox.asking.phrases import Say, parts
-from eval.sandbox.facts import Event
+from eval.sandbox.facts import Event, Place
 from tool_induction.domains.domain import Template
-from world_api.core.spans import TimeSpan
 
 #: Between two events that a question names there are at most so many others (of whoever it is about).
 _BETWEEN = 60.0
@@ -126,9 +134,10 @@ def _one_deed(
     """
     own = [item for item in ask.known.deeds_of(right.actor) if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, parts.deed)
-    theirs = [item for item in ask.known.deeds if item.kind == right.kind and item.actor != right.actor]
+    theirs = [item for item in ask.known.deeds if right.actor not in (item.actor, item.other)]
     never = [item for item in ask.some(theirs) if not ask.known.times_of(right.actor, item.verb_phrase)]
-    tiers.append([parts.deed(item) for item in as_rare(ask, right, never) if item.other != right.actor])
+    same = [item for item in as_rare(ask, right, never) if shape(item) == shape(right)]
+    tiers.append([parts.deed(item) for item in same if names_the_same(item, right, anchors)])
     return choice(template, slots, [span_of(right)], right=parts.deed(right), wrong=tiers)
 
 
@@ -144,6 +153,7 @@ def between(ask: Asker) -> Iterator[Draft]:
     """What happens between two events, where somebody goes, what somebody does."""
     for template in ask.templates("between"):
         asks_where = "go between" in template.en
+        went: list[tuple[Mapping[str, Say], tuple[Event, Place]]] = []
         for event, other in _near_pairs(ask):
             slots = {"event": parts.doing(event), "other_event": parts.doing(other)}
             inside = [item for item in ask.known.events if event.end <= item.start and item.end <= other.start]
@@ -151,14 +161,19 @@ def between(ask: Asker) -> Iterator[Draft]:
                 yield from _happens(ask, template, slots, inside, [event, other])
                 continue
             for person in ask.some(ask.known.people, 2):
-                slots = {**slots, **named(person)}
+                asked = {**slots, **named(person)}
                 if person.id in (event.actor, event.other, other.actor, other.other):
                     continue  # what somebody goes on with can be guessed
                 own = [item for item in inside if item.actor == person.id]
                 if asks_where:
-                    yield from _goes(ask, template, slots, own, TimeSpan(start=event.end, end=other.start))
+                    gone = _goes(ask, own)
+                    went += [(asked, gone)] if gone is not None else []
                 elif deeds := [item for item in own if ask.known.is_deed(item)]:
-                    yield _one_deed(ask, template, slots, ask.chance.choice(deeds), [event, other], also=deeds)
+                    yield _one_deed(ask, template, asked, ask.chance.choice(deeds), [event, other], also=deeds)
+        rooms = {place.id: place for _, (_, place) in went}  # others are never right: they would be told by that
+        for asked, (entered, place) in went:
+            wrong = [parts.place(item) for item in rooms.values() if item is not place]
+            yield choice(template, asked, [span_of(entered)], right=parts.place(place), wrong=[wrong])
 
 
 def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
@@ -180,14 +195,10 @@ def _happens(
         yield choice(template, slots, [span_of(right)], right=parts.clause(right), wrong=wrong)
 
 
-def _goes(
-    ask: Asker, template: Template, slots: Mapping[str, Say], own: Sequence[Event], window: TimeSpan
-) -> Iterator[Draft]:
+def _goes(ask: Asker, own: Sequence[Event]) -> tuple[Event, Place] | None:
     """Where somebody is seen to go, who comes into one room only meanwhile."""
     entered = [item for item in own if item.kind == "enters"]
     if len({item.place for item in entered}) != 1 or len({item.place for item in own}) != 1:
-        return
+        return None
     place = ask.known.place_by_id.get(entered[0].place)
-    if place is not None and window.duration > 0:
-        wrong = [parts.place(item) for item in ask.some(ask.known.places) if item is not place]
-        yield choice(template, slots, [span_of(entered[0])], right=parts.place(place), wrong=[wrong])
+    return None if place is None else (entered[0], place)

@@ -5,11 +5,12 @@ Options are rows of events of one form and one length; the wrong ones happen in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 from eval.sandbox.asking.drafts import Asker, Draft, choice
-from eval.sandbox.asking.kinds.alike import as_rare
+from eval.sandbox.asking.kinds.alike import Shape, as_rare, shape
 from eval.sandbox.asking.kinds.locating import named
 from eval.sandbox.asking.kinds.ordering import unrelated_rows
 from eval.sandbox.asking.known import span_of
@@ -20,7 +21,9 @@ from world_api.core.spans import TimeSpan
 
 #: A row holds so many events: enough that one event that was missed decides nothing.
 _ROW = 3
+_OPTIONS = 4
 _MOST_WRONG = 12
+_TRIES = 12
 _CLEARLY_MORE = 1.5
 _LOOKED_AT = 120  #: deeds, of a long film
 _COMING_AND_GOING = ("enters", "leaves")
@@ -32,22 +35,17 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
         if "{start_time}" in template.en:
             for scene in ask.some(ask.known.facts.scenes):
                 slots = {"start_time": parts.moment(scene.start), "end_time": parts.moment(scene.end)}
-                yield from _of_stretch(ask, template, slots, scene, _scenes_but(ask, scene), ask.known.deeds)
+                yield from _of_stretch(ask, template, slots, scene, ask.known.facts.scenes, ask.known.deeds)
         elif "{place}" in template.en:
             standing = [item for item in ask.known.deeds if item.kind not in _COMING_AND_GOING]  # they name the room
             for scene in ask.some(_only_scenes(ask)):
                 slots = {"place": parts.place(ask.known.place_by_id[scene.place])}
-                yield from _of_stretch(ask, template, slots, scene, _scenes_but(ask, scene), standing)
+                yield from _of_stretch(ask, template, slots, scene, ask.known.facts.scenes, standing)
         elif "short account" in template.en:
             length = ask.known.facts.duration / 3
             thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
             for number, one in enumerate(thirds):
-                others = [item for item in thirds if item is not one]
-                yield from _of_stretch(ask, template, {"part": parts.third(number)}, one, others, ask.known.told)
-
-
-def _scenes_but(ask: Asker, scene: Visit) -> list[Visit]:
-    return [item for item in ask.some(ask.known.facts.scenes, _MOST_WRONG) if item is not scene]
+                yield from _of_stretch(ask, template, {"part": parts.third(number)}, one, thirds, ask.known.told)
 
 
 def _only_scenes(ask: Asker) -> list[Visit]:
@@ -68,25 +66,51 @@ def _of_stretch(
     others: Sequence[Visit],
     pool: Sequence[Event],
 ) -> Iterator[Draft]:
-    right = _row_of(ask, _inside(pool, stretch))
-    clauses = {item.clause for item in _inside(pool, stretch)}
-    wrong = [row for other in others if (row := _row_of(ask, _inside(pool, other)))]
-    clear = [row for row in wrong if sum(item.clause not in clauses for item in row) >= _ROW - 1]
-    if right:
-        spans = [span_of(item) for item in right]
-        yield choice(template, slots, spans, right=_clauses(right), wrong=[[_clauses(row) for row in clear]])
+    """Rows of the same kinds of events, from the stretch and from others: what is likelier at first or at last tells nothing."""
+    stretches = [stretch, *(other for other in ask.some(others, _MOST_WRONG) if other is not stretch)]
+    inside = [_inside(pool, one) for one in stretches]
+    often = Counter(clause for events in inside for clause in {item.clause for item in events})
+    rows = _matched(ask, [[item for item in events if often[item.clause] == 1] for events in inside])
+    if rows:
+        spans = [span_of(item) for item in rows[0]]
+        yield choice(template, slots, spans, right=_clauses(rows[0]), wrong=[[_clauses(row) for row in rows[1:]]])
+
+
+def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
+    """A row of the first pool, and one of the same kinds of events of each other pool that has them.
+
+    The kinds are such as many pools have; none where fewer than ``fewest`` have such a row.
+    """
+    by_shape = [_by_shape(pool) for pool in pools]
+    if not by_shape:
+        return []
+    best: list[list[Event]] = []
+    kinds = [shape for shape, events in by_shape[0].items() for _ in range(min(len(events), _ROW))]
+    for _ in range(_TRIES if len(kinds) >= _ROW else 0):
+        wanted = Counter(ask.chance.sample(kinds, _ROW))
+        having = [one for one in by_shape if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
+        if len(having) > len(best):
+            best = [_row(ask, one, wanted) for one in having]
+        if len(best) >= _OPTIONS:
+            break
+    return best if len(best) >= fewest else []
+
+
+def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Shape, int]) -> list[Event]:
+    found = [item for kind, number in wanted.items() for item in ask.chance.sample(events[kind], number)]
+    return sorted(found, key=lambda item: item.start)
+
+
+def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
+    """Events by what they read like, no two of the same words."""
+    found: dict[Shape, list[Event]] = {}
+    for event in {item.clause: item for item in pool}.values():
+        found.setdefault(shape(event), []).append(event)
+    return found
 
 
 def _inside(pool: Sequence[Event], stretch: Visit) -> list[Event]:
     return [item for item in pool if stretch.start <= item.start and item.end <= stretch.end]
-
-
-def _row_of(ask: Asker, events: Sequence[Event]) -> list[Event]:
-    """Some of the events in their order, no two of the same words; none where there are too few."""
-    distinct = list({item.clause: item for item in events}.values())
-    if len(distinct) < _ROW:
-        return []
-    return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start)
 
 
 def _clauses(row: Sequence[Event]) -> Say:
@@ -99,20 +123,18 @@ def person_summary(ask: Asker) -> Iterator[Draft]:
         for person in ask.some(ask.known.people):
             if "everything" in template.en and not _ROW <= len(ask.known.deeds_of(person.id)) <= _ROW + 1:
                 continue  # no row of that length is everything
-            right = _own_row(ask, person)
-            wrong = [
-                row for other in ask.some(ask.known.people) if other is not person and (row := _own_row(ask, other))
-            ]
-            if right:
-                spans = [span_of(item) for item in right]
-                rows = [[_deeds(row) for row in wrong]]
-                yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
+            others = [_own(ask, other) for other in ask.some(ask.known.people) if other is not person]
+            rows = _matched(ask, [_own(ask, person), *others])
+            if rows:
+                spans = [span_of(item) for item in rows[0]]
+                wrong = [[_deeds(row) for row in rows[1:]]]
+                yield choice(template, named(person), spans, right=_deeds(rows[0]), wrong=wrong)
 
 
-def _own_row(ask: Asker, person: Person) -> list[Event]:
+def _own(ask: Asker, person: Person) -> list[Event]:
     """Deeds that nobody else does and nobody else is named in."""
     own = [item for item in ask.known.deeds_of(person.id) if not item.other]
-    return _row_of(ask, [item for item in own if ask.known.is_only_of(person.id, item.verb_phrase)])
+    return [item for item in own if ask.known.is_only_of(person.id, item.verb_phrase)]
 
 
 def _deeds(row: Sequence[Event]) -> Say:
@@ -134,7 +156,7 @@ def comparison(ask: Asker) -> Iterator[Draft]:
 
 
 def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
-    """A deed of one of them, said of either; and a deed of neither or of both, said of either."""
+    """A deed of one of them, said of either; and a deed of neither, said of either."""
     doer, idle = ask.chance.sample((one, other), 2)
     usable = [item for item in ask.some(ask.known.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
     only = [item for item in usable if item.actor == doer.id and not ask.known.times_of(idle.id, item.verb_phrase)]
@@ -144,13 +166,13 @@ def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Pers
     same = [
         item
         for item in usable
-        if item.kind == right.kind
-        and item.verb_phrase != right.verb_phrase
-        and bool(ask.known.times_of(one.id, item.verb_phrase)) == bool(ask.known.times_of(other.id, item.verb_phrase))
+        if shape(item) == shape(right) and not any(ask.known.times_of(who.id, item.verb_phrase) for who in (one, other))
     ]
-    for decoy in ask.some(same, 1):
+    for decoy in ask.some(as_rare(ask, right, same), 1):
         wrong = [parts.differ(idle, right, doer), parts.differ(doer, decoy, idle), parts.differ(idle, decoy, doer)]
-        yield choice(template, slots, [span_of(right)], right=parts.differ(doer, right, idle), wrong=[wrong])
+        yield choice(
+            template, slots, [span_of(right)], right=parts.differ(doer, right, idle), wrong=[wrong], is_crossed=True
+        )
 
 
 def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
@@ -158,11 +180,12 @@ def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
     more, less = sorted((one, other), key=lambda item: -len(ask.known.deeds_of(item.id)))
     if len(ask.known.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.known.deeds_of(less.id))):
         return
-    mine, theirs = _own_row(ask, more), _own_row(ask, less)
-    if mine and theirs:
+    rows = _matched(ask, [_own(ask, more), _own(ask, less)], fewest=2)
+    if rows:
+        mine, theirs = rows
         wrong = [parts.busy(less, _deeds(mine)), parts.busy(more, _deeds(theirs)), parts.busy(less, _deeds(theirs))]
         spans = [span_of(item) for item in mine]
-        yield choice(template, slots, spans, right=parts.busy(more, _deeds(mine)), wrong=[wrong])
+        yield choice(template, slots, spans, right=parts.busy(more, _deeds(mine)), wrong=[wrong], is_crossed=True)
 
 
 def video_summary(ask: Asker) -> Iterator[Draft]:

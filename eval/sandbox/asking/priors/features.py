@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from zlib import crc32
@@ -11,12 +12,13 @@ from world_api.core.lexicon import content_words, words
 
 #: How many places words are hashed to.
 PLACES = 1 << 15
+_CLOCK = re.compile(r"\d{1,6}(?::\d{2}){0,2}")
 
 
 def of_option(item: Item, number: int) -> list[int]:
     """What an option shows: its words and place, also with the template and the question's words, and its ranks among all options.
 
-    Ranks are of how many of the question's words it repeats, how long it is, and how like the others.
+    Ranks are of how many of the question's words it repeats, how long it is, how like the others, and of its number.
     """
     return [place_of(text) for text in set(_of_option(item, number))]
 
@@ -49,13 +51,29 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
     yield f"first {template} {own[0] if own else ''}"
     overlaps = [len(set(asked) & set(content_words(option))) for option in options]
     lengths = [len(option) for option in options]
+    numbers = [_number_in(option) for option in options]
     likeness = [_likeness(options, place) for place in range(len(options))]
-    for name, values in (("overlap", overlaps), ("length", lengths), ("likeness", likeness)):
+    ranked = [("overlap", overlaps), ("length", lengths), ("likeness", likeness)]
+    if min(numbers) >= 0:
+        ranked.append(("number", numbers))
+    for name, values in ranked:
         rank = sum(value > values[number] for value in values)
         yield f"{name} {rank}"
         yield f"{name} {template} {rank}"
         if values.count(values[number]) == 1:
             yield f"{name} alone {rank}"
+            yield f"{name} alone {template} {rank}"
+
+
+def _number_in(option: str) -> int:
+    """The number that an option begins with or holds first (a length, the start of a range in seconds); -1 without any."""
+    clock = _CLOCK.search(option)
+    if clock is None:
+        return -1
+    found = 0
+    for part in clock.group().split(":"):
+        found = found * 60 + int(part)
+    return found
 
 
 def _likeness(options: tuple[str, ...], number: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eval.sandbox.stories.casting import Article, Player
+from eval.sandbox.sets import Opened
+from eval.sandbox.stories.casting import Article, Location, Player
 from eval.sandbox.stories.director import Director, Plot, Wanted
 from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, lay_down, remark, settle
 from eval.sandbox.stories.scene import Scene
@@ -13,6 +14,7 @@ _TALK = (
     "What a day.", "It is quiet in here.", "I like this room.", "Somebody should water the plants.", "I am a little tired.",
     "The weather is getting better.", "I was here before.", "Not much to do today.", "I have to think.", "Time for a break.",
 )  # fmt: skip
+_MISSING = ("Not here.", "Where can it be?", "Hm.")
 _CHATS = (
     ("How are you, {0}?", "Very well, {0}, thank you."),
     ("Did you sleep well, {0}?", "Not really."),
@@ -59,6 +61,32 @@ def nothing(room: str) -> Plot:
     """A room for a while."""
     scene = yield Wanted(room=room)
     scene.pause(scene.chance.uniform(4.0, 8.0))
+
+
+def sought(director: Director) -> Plot:
+    """Somebody looks for something in all drawers and cupboards of a room, and does not find it."""
+    chance = director.chance
+    people = director.free_people(1)
+    rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
+    if not people or not rooms:
+        return
+    player = people[0]
+    with director.engaged(player):
+        scene = yield Wanted(room=chance.choice(rooms))
+        bring_in(scene, player)
+        greet(scene, player)
+        shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
+        for opened in chance.sample(shut, len(shut)):
+            scene.open(player, opened)
+            if chance.random() < 0.4:
+                scene.say(player, chance.choice(_MISSING))
+            scene.close(player, opened)
+        go_or_stay(scene, player)
+
+
+def _containers(location: Location) -> list[Opened]:
+    """What things can be kept in."""
+    return [item for item in location.plan.openings if not item.name.endswith("door")]
 
 
 def relieved(director: Director) -> Plot:
@@ -137,7 +165,7 @@ def _look_into(director: Director, scene: Scene, player: Player) -> None:
         opened = scene.chance.choice(openings)
         scene.open(player, opened)
         if scene.chance.random() < 0.4:
-            scene.say(player, scene.chance.choice(("Not here.", "Where can it be?", "Hm.")))
+            scene.say(player, scene.chance.choice(_MISSING))
         scene.close(player, opened)
 
 

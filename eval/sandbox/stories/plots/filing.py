@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
+from eval.sandbox.script import with_article
 from eval.sandbox.stories.casting import Article, Player, Rule
 from eval.sandbox.stories.director import Director, Plot, Wanted
-from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, remark, settle, where_is
+from eval.sandbox.stories.plots.moves import bring_in, go_or_stay, greet, settle
 from eval.sandbox.stories.scene import Scene
+from eval.sandbox.stories.words import capital
 
 _SAYING = 0.45  #: how often the rule is spoken out loud
 _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
 def filed(director: Director) -> Plot:
-    """A labelled thing is put where its label says; first it is fetched, if it lies about."""
-    chance = director.chance
+    """A labelled thing that somebody has in hand is put where its label says."""
     held = [
-        (who.player, who.holds)
+        (who.player, who.holds, rule)
         for who in director.world.people.values()
-        if who.holds is not None and director.cast.rule_of(who.holds) is not None and director.is_free(who.player)
+        if who.holds is not None
+        and (rule := director.cast.rule_of(who.holds)) is not None
+        and director.is_free(who.player)
     ]
-    if held:
-        player, thing = chance.choice(held)
-        rule = director.cast.rule_of(thing)
-        with director.engaged(player, thing):
-            if rule is not None:
-                yield from _put_away(director, player, thing, rule)
+    if not held:
         return
-    lying = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "on"]
-    people = director.free_people(1)
-    if not lying or not people:
-        return
-    player, thing = people[0], lying[0]
-    rule = director.cast.rule_of(thing)
-    if rule is None:
-        return
+    player, thing, rule = director.chance.choice(held)
     with director.engaged(player, thing):
-        room = where_is(director, thing)
-        scene = yield Wanted(room=room)
-        bring_in(scene, player)
-        scene.pick_up(player, thing)
-        remark(scene, player, thing)
-        if room == rule.room:
-            _file(scene, player, thing, rule)
-            go_or_stay(scene, player)
-            return
-        scene.leave(player)
         yield from _put_away(director, player, thing, rule)
 
 
@@ -58,10 +39,8 @@ def _put_away(director: Director, player: Player, thing: Article, rule: Rule) ->
 
 def _file(scene: Scene, player: Player, thing: Article, rule: Rule) -> None:
     if scene.chance.random() < _SAYING:
-        words = scene.chance.choice(
-            ("A {label} label: that goes into {target}.", "{label_} label. So it belongs in {target}.")
-        )
-        scene.say(player, words.format(label=rule.label, label_=rule.label.capitalize(), target=rule.target))
+        words = scene.chance.choice(("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}."))
+        scene.say(player, words.format(capital(with_article(rule.label)), rule.target, rule.label.capitalize()))
     scene.put_down(player, scene.world.opening(rule.room, rule.target))
 
 

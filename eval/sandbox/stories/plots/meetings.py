@@ -53,7 +53,8 @@ def appointment(director: Director) -> Plot:
 
         scene = yield Wanted(room=place, at=at)
         met = [scene.enter(player) for player in chance.sample((one, two), 2)]
-        director.chronicle.brings_about(told[-1], met[-1], f"they had agreed on {clock_words(at)}")
+        for event in met:
+            director.chronicle.brings_about(told[-1], event, f"they had agreed on {clock_words(at)}")
         _learn(director, people, place, at, told, met)
         if chance.random() < 0.6:
             scene.say(two, f"It is {clock_words(at)}. Here I am, {one.person.name}.", one)

@@ -42,7 +42,7 @@ class Knowing:
 def made(*labels: tuple[bool, bool, str], arm: str = "") -> tuple[list[LabelledPair], list[Verdict]]:
     """Pairs from (label, verdict, answer)."""
     pairs = [
-        LabelledPair(id=str(n), question=f"q{n}", accepted=("x",), answer=answer, right=right, arm=arm)
+        LabelledPair(id=str(n), question=f"q{n}", accepted=("x",), answer=answer, right=right, arms=(arm,))
         for n, (right, _, answer) in enumerate(labels)
     ]
     return pairs, [Verdict(yes=yes, judge="j") for _, yes, _ in labels]
@@ -137,6 +137,8 @@ def test_words_alone_are_a_poor_judge() -> None:
         '{"schema_version": 1, "pairs": [3]}', '{"schema_version": 1, "pairs": [{"id": "a"}]}',
         '{"schema_version": 1, "pairs": [{"id": "a", "question": "q", "accepted": [], "answer": "x", "right": true}]}',
         '{"schema_version": 1, "pairs": [{"id": "a", "question": "q", "accepted": ["x"], "answer": "x", "right": 1}]}',
+        '{"schema_version": 1, "pairs": [' + ", ".join(
+            ['{"id": "a", "question": "q", "accepted": ["x"], "answer": "x", "right": true}'] * 2) + "]}",
     ],
 )  # fmt: skip
 def test_a_file_without_pairs_is_named(tmp_path: Path, content: str) -> None:

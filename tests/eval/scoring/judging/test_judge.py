@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.scoring.judging.judge import ModelJudge
+from eval.scoring.judging.judge import JudgeCounts, ModelJudge
 from eval.scoring.judging.wording import PublishedWording
 from eval.scoring.scorers import Answered, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
@@ -209,6 +210,52 @@ def test_threads_share_a_judge_and_its_file(chat_server: ChatServer, tmp_path: P
     assert [score.correct for score in scores] == [n % 10 == 7 for n in range(40)]
     assert len(file.read_text(encoding="utf-8").splitlines()) == 10
     assert threading.active_count() < 20
+
+
+class Meeting:
+    """A model in which two askers meet, if two ask; the reply, or the fault, is the same for all."""
+
+    name = "m"
+
+    def __init__(self, fault: BackendFault | None = None) -> None:
+        self.asked = 0
+        self._fault = fault
+        self._place = threading.Barrier(2)
+
+    def complete(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.asked += 1
+        with suppress(threading.BrokenBarrierError):
+            self._place.wait(timeout=0.3)
+        if self._fault is not None:
+            raise self._fault
+        return completion(model="m", content=YES, usage=(90, 6))
+
+
+def judge_on_one() -> JudgeCounts:
+    """What one request counts."""
+    judge = judge_on(scripted(YES))
+    judge.verdict(QUESTION, ACCEPTED, "a folder")
+    return judge.counts
+
+
+def test_equal_answers_side_by_side_are_one_request(tmp_path: Path) -> None:
+    model, file = Meeting(), tmp_path / "judgements.jsonl"
+    judge = judge_on(model, record=file)
+    scores = score_all([Answered(item=ITEM, value="a folder", answer=None)] * 20, judge=judge, workers=6)
+    assert [score.correct for score in scores] == [True] * 20
+    assert (model.asked, judge.counts.asked, judge.counts.remembered) == (1, 1, 19)
+    assert judge.counts.usage == judge_on_one().usage
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_who_waits_for_a_verdict_that_fails_hears_of_it_and_the_next_asks_again() -> None:
+    model = Meeting(BackendFault("endpoint_refused_key", "wrong key"))
+    judge = judge_on(model)
+    answers = [Answered(item=ITEM, value="a folder", answer=None)] * 4
+    assert fault_of(lambda: score_all(answers, judge=judge, workers=4)).code == "endpoint_refused_key"
+    before = model.asked
+    assert fault_of(lambda: judge.verdict(QUESTION, ACCEPTED, "a folder")).code == "endpoint_refused_key"
+    assert model.asked == before + 1
 
 
 def test_a_published_prompt_is_sent_as_it_is_and_read_as_its_authors_read_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from controller.questions import Question
 from eval.datasets.items import Item
 from eval.runs.reading import read_run
-from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, labels_by_sample, write_to_label
+from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, merged, write_to_label
 from eval.scoring.judging.pairs import LabelledPair, arms_beside, read_pairs
 from eval.tables.kinds import judging as scorers
 from eval.tables.kinds.judging import scorers_table
@@ -41,7 +42,7 @@ def answers(arm: str, number: int, *, said: str = "a hat") -> list[GivenAnswer]:
 def test_answers_are_drawn_of_each_arm_and_do_not_say_whose_they_are(tmp_path: Path) -> None:
     given = [*answers("flat", 30), *answers("hier", 6, said="a cap")]
     labels, arms = draw_to_label(given, per_arm=10, seed=3)
-    assert sorted(arms.values()) == ["flat"] * 10 + ["hier"] * 6
+    assert sorted(arms.values()) == [["flat"]] * 10 + [["hier"]] * 6
     assert "flat" not in json.dumps(labels) and "hier" not in json.dumps(labels)
     order = [arms[pair["id"]] for pair in labels["pairs"]]
     assert order != sorted(order)
@@ -56,27 +57,41 @@ def test_what_is_not_labelled_yet_is_named_and_labels_meet_their_arms_again(tmp_
     with pytest.raises(EvalFault, match="not labelled"):
         read_pairs(file)
     file.write_text(file.read_text().replace("null", "true"))
-    assert {pair.id: pair.arm for pair in read_pairs(file)} == arms
+    assert {pair.id: list(pair.arms) for pair in read_pairs(file)} == arms
     arms_beside(file).write_text("[1]")
     with pytest.raises(EvalFault, match="whose answers"):
         read_pairs(file)
 
 
-def test_a_label_is_for_every_sample_that_answered_just_so() -> None:
-    given = [*answers("flat", 3), *answers("hier", 3)]
-    labels, arms = draw_to_label(given, per_arm=5, seed=0)
-    assert len(arms) == 3
-    pairs = [
-        LabelledPair(id=pair["id"], question="?", accepted=("x",), answer="x", right=True) for pair in labels["pairs"]
-    ]
-    assert labels_by_sample(given, pairs[:2]) == dict.fromkeys(
-        [
-            one.sample
-            for one in given
-            if f"{one.item.question.text}" in {pair["question"] for pair in labels["pairs"][:2]}
-        ],
-        True,
+def test_an_arm_is_drawn_from_all_its_answers_whatever_the_others_said() -> None:
+    """Nine of ten answers of `hier` are those of `flat`: they must be in what is drawn of it."""
+    right, wrong = answers("flat", 90), answers("hier", 10, said="a shoe")
+    given = [*right, *(replace(one, arm="hier", sample=f"h{n}") for n, one in enumerate(right)), *wrong]
+    labels, arms = draw_to_label(given, per_arm=20, seed=0)
+    said = {pair["id"]: pair["answer"] for pair in labels["pairs"]}
+    of_hier = [said[key] for key, names in arms.items() if "hier" in names]
+    assert len(of_hier) == 20 and sum("a hat" in one for one in of_hier) >= 14
+    assert len([key for key, names in arms.items() if "flat" in names]) == 20
+    everything, both = draw_to_label(given, per_arm=1000, seed=0)
+    assert len(everything["pairs"]) == 100
+    assert sorted(both.values()) == [["flat", "hier"]] * 90 + [["hier"]] * 10
+
+
+def test_answers_to_the_same_words_about_another_video_are_others() -> None:
+    here = answers("flat", 1)
+    there = [replace(one, item=replace(one.item, video_id="w")) for one in here]
+    later = [replace(one, item=replace(one.item, question=replace(one.item.question, as_of=5.0))) for one in here]
+    labels, _ = draw_to_label([*here, *there, *later], per_arm=9, seed=0)
+    assert sorted(pair["video"] for pair in labels["pairs"]) == ["v", "v", "w"]
+
+
+def test_a_new_label_counts_and_keeps_the_arms_of_the_old_one() -> None:
+    old, other = (
+        LabelledPair(id=key, question="?", accepted=("x",), answer="x", right=True, arms=("flat",), by="a")
+        for key in ("1", "2")
     )
+    new = replace(old, right=False, arms=("hier",))
+    assert merged([old, other], [new], by="b") == [replace(new, arms=("flat", "hier"), by="b"), other]
 
 
 def test_typed_answers_and_silence_are_not_drawn() -> None:
@@ -118,9 +133,48 @@ def test_a_run_is_judged_labelled_and_its_judge_measured_by_arm(
     assert measured.json["accuracy"]["estimate"] == 1.0
     assert measured.json["arms"]
 
+    before = tree(Path(run))
+    for command in (["--out", f"{run}/labels.json"], ["--take", str(foreign(tmp_path))], []):
+        assert cli("eval", "label", run, *command, store=None).status != 0
+    assert tree(Path(run)) == before
     taken = cli("eval", "label", run, "--take", str(labels), "--by", "somebody", "--json", store=None)
     assert taken.status == 0, taken.err
-    assert taken.json["samples"] >= len(whole["pairs"]) and taken.json["right"] == 0
+    assert (taken.json["taken"], taken.json["right"]) == (len(whole["pairs"]), 0)
+    first = (Path(run) / "labels.json").read_text()
+    again = cli("eval", "label", run, "--take", str(labels), "--by", "somebody", store=None)
+    assert again.status == 0 and (Path(run) / "labels.json").read_text() == first
+    assert "somebody" in first and all(pair.video for pair in read_pairs(Path(run) / "labels.json"))
     agreed = [row for row in scorers_table(study_of(read_run(Path(run)))).rows if row.cells[PLACES["labelled"]].value]
     assert agreed and all(row.cells[PLACES["agreement"]].value == 1.0 for row in agreed)
-    assert cli("eval", "label", run, store=None).status != 0
+
+
+def test_labels_of_one_video_and_arm_stay_with_them_through_the_commands(cli: Cli, tmp_path: Path) -> None:
+    """Every answer about `made` is called right and every one about `other` wrong, in words that are the same."""
+    run = str(made_run(tmp_path / "run"))
+    labels = tmp_path / "drawn.json"
+    assert cli("eval", "label", run, "--out", str(labels), store=None).status == 0
+    whole = json.loads(labels.read_text())
+    for pair in whole["pairs"]:
+        pair["right"] = pair["video"] == "made"
+    labels.write_text(json.dumps(whole))
+    arms = json.loads(arms_beside(labels).read_text())
+    assert any(len(names) > 1 for names in arms.values())
+    arms_beside(labels).write_text(
+        json.dumps({key: [name for name in of if name != "flat"] for key, of in arms.items()})
+    )
+    assert cli("eval", "label", run, "--take", str(labels), store=None).status == 0
+    study = study_of(read_run(Path(run)))
+    known = {row.sample: row for row in study.rows if row.sample in study.labels.right}
+    assert {(row.video, study.labels.right[key]) for key, row in known.items()} == {("made", True), ("other", False)}
+    assert "flat_again" in {row.arm for row in known.values()} and "flat" not in {row.arm for row in known.values()}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def foreign(folder: Path) -> Path:
+    """Labelled pairs of another run."""
+    pair = {"id": "p", "question": "q", "accepted": ["x"], "answer": "x", "right": True}
+    (folder / "foreign.json").write_text(json.dumps({"schema_version": 1, "pairs": [pair]}))
+    return folder / "foreign.json"

@@ -1,0 +1,1 @@
+"""Arms compared at equal spend."""
