@@ -9,6 +9,7 @@ from typing import Any
 from controller.showing.lines import plural
 from eval.report.page.building import Fact, FactGroup
 from eval.runs.cells import Arm
+from eval.runs.manifest import Stretch
 from eval.runs.reading import Run
 from world_api.core.canonical import canonical, content_hash
 
@@ -54,11 +55,20 @@ def _run(run: Run) -> Iterator[Fact]:
     for name, value in hashes:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
+    if len(run.stretches) > 1:
+        told = [_stretch(one, count) for one, count in run.stretches]
+        yield Fact(name="asked by", values=told)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
         yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
     if manifest.overrides:
         yield Fact(name="overridden", values=list(manifest.overrides))
+
+
+def _stretch(one: Stretch, count: int) -> str:
+    """Who asked so many of a run's samples."""
+    parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
+    return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)
 
 
 def _questions(run: Run) -> Iterator[Fact]:

@@ -54,8 +54,30 @@ class LibraryRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Samples that were asked by one code on one endpoint: those of ``samples.jsonl`` after the ``first`` so many, until the next.
+
+    Lines that only tell a cost are not counted. ``planned`` is how many samples the run was to have then; ``endpoint`` has no
+    credentials, and ``prices`` is a hash.
+    """
+
+    first: int
+    planned: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    git: str | None = None
+    loop: str = ""
+    endpoint: str | None = None
+    wire: str | None = None
+    cache: bool = False
+    prices: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A whole manifest. ``worlds`` are hashes by video and by how the world was made."""
+    """A whole manifest. ``worlds`` are hashes by video and by how the world was made.
+
+    ``versions``, ``git`` and ``loop`` are those that the run was begun with; ``stretches`` tell those of all its samples.
+    """
 
     versions: Mapping[str, str]
     model: str
@@ -71,6 +93,7 @@ class Manifest:
     worlds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     prompts: str = ""  #: hash over the controller's prompts
     loop: str = ""  #: hash of the code that ran the episodes; noted, and no part of what names a sample
+    stretches: tuple[Stretch, ...] = ()
     overrides: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)  #: what else of the configuration decides an episode
 

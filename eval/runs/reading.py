@@ -14,7 +14,7 @@ from controller.records.journal import Damaged, Entry, Journal, recorded
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import ItemLine, LineFile, SampleLine, ScoreLine, damaged
-from eval.runs.manifest import Manifest, read_manifest
+from eval.runs.manifest import Manifest, Stretch, read_manifest
 from eval.runs.places import RunFolder
 from eval.runs.running.tally import label_of
 from eval.scoring.score import Score
@@ -53,6 +53,16 @@ class Run:
         for dataset, _ in self.items:
             of_dataset[dataset] = of_dataset.get(dataset, 0) + 1
         return sum(of_dataset.get(cell.dataset, 0) for cell in self.cells.values())
+
+    @cached_property
+    def stretches(self) -> tuple[tuple[Stretch, int], ...]:
+        """By which code and endpoint samples were asked, and how many by each; one that was asked again counts each time."""
+        told = self.manifest.stretches
+        if not told:
+            return ()
+        noted = sum(not line.held for line in LineFile(self.folder.samples, SampleLine))
+        ends = [*(one.first for one in told[1:]), noted]
+        return tuple((one, max(0, end - one.first)) for one, end in zip(told, ends, strict=True))
 
     @cached_property
     def by_key(self) -> Mapping[str, SampleLine]:

@@ -16,6 +16,7 @@ from eval.runs.configuration.reading import Configuration, read_configuration
 from eval.runs.lines import LineFile, SampleLine, ScoreLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
+from eval.runs.provenance import note_stretch, stretch_of
 from eval.runs.running.conducting import Conductor, Ended, Limits, note_samples
 from eval.runs.running.hands import Hand, OwnHand, ProcessHand
 from eval.runs.running.opened import configuration_of
@@ -112,12 +113,16 @@ def run_experiment(
             what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
         )
         limits = limits_of(plan, workshop)
-        begin(plan, folder, progress=building, clock=clock)
+        manifest = begin(plan, folder, progress=building, clock=clock)
         standing = standing_of(plan, folder)
         note_samples(folder, standing.adopted)
         tally = _tally(plan, folder, standing)
         _tell(standing, tally, shown.say)
         left = [sample for sample in plan.samples() if sample.key not in standing.finished]
+        if left:
+            price = workshop.prices.of(workshop.model.name)
+            now = stretch_of(plan.manifest({}), plan.configuration.document, price=price, environment=environment)
+            note_stretch(folder, manifest, now, noted=standing.noted, say=shown.say)
         with _hands(plan, workshop, folder, len(left), lock=lock, environment=environment) as hands:
             conductor = Conductor(
                 folder, hands, tally=tally, limits=limits, right=_right(plan), clock=clock, show=shown.update,

@@ -38,7 +38,7 @@ class Standing:
 
     ``answers`` are what the adopted ones said, by key. ``lost`` are samples that were finished and whose episode, or its
     recording, is not there any more. ``more`` is what was paid for them and for others that count no more: a limit of money
-    counts it too.
+    counts it too. ``noted`` is how many lines of samples the run has, once those that are adopted are noted as well.
     """
 
     finished: Mapping[str, SampleLine]
@@ -46,6 +46,7 @@ class Standing:
     answers: Mapping[str, Asked] = field(default_factory=dict)
     lost: tuple[SampleLine, ...] = ()
     more: tuple[Cost, ...] = ()
+    noted: int = 0
 
 
 def standing_of(plan: Plan, folder: RunFolder) -> Standing:
@@ -86,6 +87,7 @@ def standing_of(plan: Plan, folder: RunFolder) -> Standing:
         answers=answers,
         lost=tuple(lost),
         more=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
+        noted=sum(not line.held for line in lines) + len(adopted),
     )
 
 

@@ -99,7 +99,8 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     manifest = plan.manifest(worlds)
     if before is not None:
         _refuse_other_worlds(before.worlds, worlds)
-        manifest = replace(manifest, versions=before.versions, git=before.git, loop=before.loop)
+        kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "stretches")}
+        manifest = replace(manifest, **kept)
     lines = [
         ItemLine(dataset=name, item=item_record(item)).record() for name, items in plan.items.items() for item in items
     ]
