@@ -72,7 +72,7 @@ def lines_of(path: Path) -> Iterator[Line]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
     Raises:
-        EpisodeFault: ``recording_missing``.
+        EpisodeFault: ``recording_missing``; ``recording_not_readable``, where it may not be read.
     """
     try:
         with open_regular(path) as file:
@@ -80,9 +80,31 @@ def lines_of(path: Path) -> Iterator[Line]:
                 if data.endswith(b"\n"):
                     yield Line(path, number, data)
     except OSError as error:
-        raise EpisodeFault(
-            "recording_missing", f"cannot read {path.name}: {error.strerror}", hint="give the folder that --record made"
-        ) from None
+        raise cannot_read(path, error) from None
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something under a path.
+
+    Raises:
+        EpisodeFault: ``recording_not_readable``: nobody may look there.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def cannot_read(path: Path, error: OSError) -> EpisodeFault:
+    """Why a file cannot be read; one that may not be is a matter of the set-up, and says nothing of what is in it."""
+    what = f"cannot read {path}: {error.strerror}"
+    if isinstance(error, PermissionError):
+        return EpisodeFault("recording_not_readable", what, hint="see that this user may read it")
+    return EpisodeFault(
+        "recording_missing",
+        what,
+        hint="give the folder that --record made; if its files are gone, restore them from a copy",
+    )
 
 
 def damaged(what: str) -> EpisodeFault:

@@ -38,6 +38,7 @@ from controller.records.files import (
     is_label,
     is_object,
     is_text,
+    is_there,
     lines_of,
     own_file,
 )
@@ -168,8 +169,7 @@ class Journal:
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
-        begun = {path.stem for path in (self._folder / RECORDINGS).glob("*.jsonl")}
-        return sorted(begun - {line.name for line in self._lines(EPISODES)})
+        return sorted(recorded(self._folder) - {line.name for line in self._lines(EPISODES)})
 
     def beginning(self, name: str) -> Entry:
         """What there is of an episode without an end: what it began with, and the talk so far.
@@ -223,12 +223,12 @@ class Journal:
 
     def _episode_lines(self) -> Iterator[Line]:
         """The lines of the episodes; none where nothing has come to its end yet."""
-        if (self._folder / EPISODES).exists() or not (self._folder / RECORDINGS).is_dir():
+        if is_there(self._folder / EPISODES) or not is_there(self._folder / RECORDINGS):
             yield from lines_of(self._folder / EPISODES)
 
     def _lines(self, file: str) -> Iterator[Line]:
         """The lines of a file that may be missing."""
-        if (self._folder / file).exists():
+        if is_there(self._folder / file):
             yield from lines_of(self._folder / file)
 
     def _last(self, file: str, name: str) -> Line | None:
@@ -237,6 +237,11 @@ class Journal:
             if line.name == name:
                 found = line
         return found
+
+
+def recorded(folder: Path) -> set[str]:
+    """The names under which something was recorded in a journal's folder, episodes without an end among them."""
+    return {path.stem for path in (folder / RECORDINGS).glob("*.jsonl")}
 
 
 def _entry(line: Line, time: Line | None) -> Entry:

@@ -79,11 +79,13 @@ def run(
     with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, shown=watch, building=bars)
     scored, unscored = _scored(found)
+    if scored is not None:
+        outcome.tally.settle(scored.arms)
     record: dict[str, Any] = outcome.record() | {
         "scored": scored.record() if scored is not None else None,
         "not_scored": unscored.record()["error"] if unscored is not None else None,
     }
-    show(record, as_json=as_json, text=lambda: _text(outcome))
+    show(record, as_json=as_json, text=lambda: _text(outcome, scored))
     _leave(outcome, unscored, as_json=as_json)
 
 
@@ -123,10 +125,14 @@ def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
         )
 
 
-def _text(outcome: Outcome) -> str:
+def _text(outcome: Outcome, scored: Scored | None) -> str:
     from eval.runs.running.showing import head_of, line_of
 
     lines = [line_of(outcome.tally)]
+    if scored is not None and scored.damaged:
+        lines.append(
+            f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ..."
+        )
     if outcome.complete:
         lines.append(f"next: videoworld eval report {outcome.folder.root}")
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from world_api.core.faults import EvalFault
 from world_api.exposure.cli import JsonOption, command_app, note, show
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ app = command_app()
 
 @app.command()
 def score(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")
+    ],
     judge_model: Annotated[
         str | None,
         typer.Option(
@@ -46,6 +49,12 @@ def score(
     from eval.scoring.judging.judge import ModelJudge
     from world_api.backends.clocks import SystemClock
 
+    if run.is_file():
+        raise EvalFault(
+            "bundle_is_whole",
+            f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed",
+            hint=f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`",
+        )
     folder = RunFolder(run)
     manifest, clock = read_manifest(folder.manifest), SystemClock()
     part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)

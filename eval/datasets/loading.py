@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eval.datasets.items import Dataset
 from eval.datasets.own_format import DATASET_FILE, load_folder, load_questions
-from eval.datasets.reading import expanded
+from eval.datasets.reading import expanded, unreadable
 from eval.datasets.records import item_from_record, item_record
 from eval.datasets.texts.worlds import ensure_text_worlds
 from world_api.core.faults import EvalFault
@@ -45,6 +45,8 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
+    except PermissionError as error:
+        raise unreadable(path, error) from None
     except (OSError, ValueError):  # a name no file system takes
         return False
 

@@ -29,6 +29,7 @@ from eval.report.page.building import Block, Page, html_of
 from eval.report.page.index import Sets, index_of
 from eval.report.sections import section_of
 from eval.runs.reading import Run, read_run
+from eval.runs.scoring import scored_now
 from eval.tables.every import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import study_of
@@ -78,7 +79,7 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    run = read_run(folder)
+    run = scored_now(read_run(folder))
     study = study_of(run)
     rows = (*study.rows, *study.unknown)  # what nobody knows the answer of is shown, and is in no table
     tables = tables_of(study) if rows else []

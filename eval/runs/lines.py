@@ -109,11 +109,11 @@ class LineFile(Generic[Kind]):
         """The lines; of a file that is not there, none.
 
         Raises:
-            EvalFault: ``run_damaged``, with the line; ``other_schema_version``.
+            EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
         """
-        if not self._path.exists():
-            return
         try:
+            if not self._path.exists():
+                return
             with open_regular(self._path) as file:
                 number = 0
                 while data := file.readline(MOST_LINE_BYTES + 1):
@@ -123,7 +123,7 @@ class LineFile(Generic[Kind]):
                     if data.endswith(b"\n"):
                         yield self._read(data, number)
         except OSError as error:
-            raise EvalFault("run_damaged", f"cannot read {self._path.name}: {error.strerror}") from None
+            raise cannot_read(self._path, error) from None
 
     def _read(self, data: bytes, number: int) -> Kind:
         try:
@@ -158,6 +158,14 @@ def check_version(record: Mapping[str, Any], where: str) -> None:
 def told(fault: VideoWorldError) -> dict[str, str]:
     """What a line keeps of a fault."""
     return {"code": fault.code, "message": fault.message, "hint": fault.hint}
+
+
+def cannot_read(path: Path, error: OSError) -> EvalFault:
+    """Why a file of a run cannot be read; one that may not be is a matter of the set-up, and says nothing of what is in it."""
+    what = f"cannot read {path}: {error.strerror}"
+    if isinstance(error, PermissionError):
+        return EvalFault("run_not_readable", what, hint="see that this user may read it")
+    return damaged(what)
 
 
 def damaged(what: str) -> EvalFault:

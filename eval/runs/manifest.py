@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from eval.runs.cells import Cell
-from eval.runs.lines import check_version, damaged
+from eval.runs.lines import cannot_read, check_version, damaged
 from eval.runs.places import SCHEMA_VERSION
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault
@@ -120,16 +120,19 @@ def read_manifest(path: Path) -> Manifest:
     """Read it.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``.
+        EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
     """
     try:
         with open_regular(path) as file:
             content = file.read(_MOST_BYTES + 1)
+    except PermissionError as error:
+        raise cannot_read(path, error) from None
     except OSError as error:
         raise EvalFault(
             "no_such_run",
             f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
-            hint="give the folder that `videoworld eval run` made",
+            hint="give the folder that `videoworld eval run` made; where only this file is gone, "
+            "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice",
         ) from None
     if len(content) > _MOST_BYTES:
         raise damaged(f"{path.name} has more than {_MOST_BYTES:,} bytes")

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from controller.episode import Episode
-from controller.records.journal import Damaged, Entry, Journal
+from controller.records.files import is_there
+from controller.records.journal import Damaged, Entry, Journal, recorded
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import ItemLine, LineFile, SampleLine, ScoreLine, damaged
 from eval.runs.manifest import Manifest, Stretch, read_manifest
 from eval.runs.places import RunFolder
+from eval.runs.running.tally import label_of
 from eval.scoring.score import Score
 from world_api.core.faults import EpisodeFault
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gone:
+    """Samples whose episode is gone or damaged, by arm, and how many have one whose recording is gone."""
+
+    episodes: Mapping[str, int] = field(default_factory=dict)
+    recordings: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +123,35 @@ class Run:
             yield cell, tuple(of_cell.get(name, ()))
             self.forget(name)
 
+    def gone(self) -> Gone:
+        """What the finished samples lack, every journal read once.
+
+        Raises:
+            EpisodeFault: ``recording_not_readable``.
+        """
+        found, recordings = Counter[str](), 0
+        for cell, lines in self.by_cell():
+            known = recorded(self.folder.journal(cell.id))
+            for line in lines:
+                try:
+                    recordings += self.entry(line) is not None and line.episode not in known
+                except EpisodeFault as fault:
+                    refuse_unreadable(fault)
+                    found[label_of(cell)] += 1
+        return Gone(episodes=found, recordings=recordings)
+
     def _entries(self, cell: str) -> dict[str, Entry | Damaged]:
         if cell not in self._journals:
             folder = self.folder.journal(cell)
-            found = Journal(folder).scan() if folder.is_dir() else ()
+            found = Journal(folder).scan() if is_there(folder) else ()
             self._journals[cell] = {entry.name: entry for entry in found}
         return self._journals[cell]
+
+
+def refuse_unreadable(fault: EpisodeFault) -> None:
+    """Raise the fault of a file that may not be read: unlike one that is gone or damaged it says nothing of its episodes."""
+    if fault.code == "recording_not_readable":
+        raise fault
 
 
 def read_run(path: Path) -> Run:

@@ -6,6 +6,7 @@ F1 are 0); errors and tau are those of the answers that were given.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,13 +16,17 @@ from eval.scoring.kinds.intervals import RECALL
 
 @dataclass(frozen=True, kw_only=True)
 class ShownMeasure:
-    """A measure under its name in ``Score.details``. ``at_least`` is what an answer without it counts as; None: it is left out."""
+    """A measure under its name in ``Score.details``. ``at_least`` is what an answer without it counts as; None: it is left out.
+
+    ``within`` are the least and the greatest value it can have: no mean and no end of an interval lies beyond them.
+    """
 
     name: str
     title: str
     unit: Literal["share", "number", "seconds"]
     about: str
     at_least: float | None = 0.0
+    within: tuple[float, float] = (0.0, 1.0)
 
     def of(self, details: Mapping[str, Any]) -> float | None:
         """Its value in one score; None where it is left out."""
@@ -42,11 +47,19 @@ _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
             unit="number",
             about="without sign, of given numbers",
             at_least=None,
+            within=(0.0, math.inf),
         ),
     ),
     "order": (
         ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(name="tau", title="Kendall's tau", unit="number", about="tau-a, of given orders", at_least=None),
+        ShownMeasure(
+            name="tau",
+            title="Kendall's tau",
+            unit="number",
+            about="tau-a, of given orders",
+            at_least=None,
+            within=(-1.0, 1.0),
+        ),
     ),
     "open": (
         ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),

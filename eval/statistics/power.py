@@ -74,10 +74,13 @@ class Power:
         )
         if self.power is None:
             return f"{many}: no interval can be made of one video ({assumed})"
-        least = "no difference" if self.detectable is None else f"{100 * self.detectable:.1f} points"
+        if self.detectable is None:
+            least = "no difference at all is found with probability 0.8 by so few videos and questions"
+        else:
+            least = f"the smallest that is found with probability 0.8 is {100 * self.detectable:.1f} points"
         return (
             f"{many}: a true difference of {100 * self.effect:g} points is found with probability {self.power:.2f}; "
-            f"with probability 0.8 {least} ({assumed})"
+            f"{least} ({assumed})"
         )
 
     def record(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from controller.records.journal import Entry, Journal
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
-from eval.runs.reading import Run
+from eval.runs.reading import Run, refuse_unreadable
 from eval.scoring.evidence import evidence_score
 from eval.scoring.score import Score
 from eval.tables.episodes.libraries import LibraryFacts, library_facts
@@ -142,6 +142,7 @@ def _episodes(
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
+        refuse_unreadable(fault)
         lost = dict.fromkeys(wanted.keys() - seen.keys(), fault.code) | lost
     return seen, lost
 
@@ -195,6 +196,7 @@ def _row(
         details=score.details,
         outcome=seen.outcome if seen is not None else "failed",
         reason=seen.reason if seen is not None else fault,
+        gone=seen is None and line.episode is not None,
         settings=seen.settings if seen is not None else cell.arm.settings,
         plumbing=run.manifest.rule_based or (seen is not None and seen.model == RULE_BASED),
         **held,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from eval.runs.reading import Run, read_run
+from eval.runs.scoring import scored_now
 from eval.tables.study import Study, study_of
 
 
@@ -14,5 +15,5 @@ def opened_study(path: Path) -> tuple[Run, Study]:
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``not_scored``; what a bundle names.
     """
-    run = read_run(path)
+    run = scored_now(read_run(path))
     return run, study_of(run)

@@ -55,6 +55,7 @@ class SampleRow:
     ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` the world it saw,
     ``offered`` the tools of a library that it was offered, ``value`` what it answered in the type of the question. Rows of one
     cell share such values.
+    ``gone``: there was an episode, and it is deleted or damaged.
     """
 
     sample: str
@@ -98,6 +99,7 @@ class SampleRow:
     offered: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     world_hash: str | None = None
+    gone: bool = False
 
     @property
     def exposure(self) -> str:

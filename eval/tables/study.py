@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -54,6 +55,11 @@ class Study:
         """What must stand beside every figure, if anything."""
         return WATERMARK if any(row.plumbing for row in (*self.rows, *self.unknown)) else None
 
+    @property
+    def warning(self) -> str | None:
+        """What must be said of figures some of whose samples are wrong only because their episode is gone."""
+        return warning_of(self.rows)
+
     def with_rows(self, rows: Iterable[SampleRow]) -> Study:
         """The same study of fewer samples."""
         return replace(self, rows=tuple(rows))
@@ -76,12 +82,21 @@ class Study:
             title=title,
             columns=tuple(columns),
             rows=tuple(rows),
-            note=note,
+            note=" ".join(part for part in (warning_of(about), note) if part),
             watermark=self.watermark,
             n=len(about),
             clusters=len(videos(about)),
             left_out={**self.left_out, **(left_out or {})},
         )
+
+
+def warning_of(rows: Rows) -> str | None:
+    """How many samples count as wrong because their episode is gone or damaged, by arm; None where none is."""
+    gone = Counter(row.arm for row in rows if row.gone)
+    if not gone:
+        return None
+    arms = ", ".join(f"{arm} {number:,}" for arm, number in sorted(gone.items()))
+    return f"WARNING: {gone.total():,} of {len(rows):,} samples count as wrong because their episode is deleted or damaged ({arms})."
 
 
 def study_of(run: Run) -> Study:

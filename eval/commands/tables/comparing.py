@@ -11,6 +11,7 @@ from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.tables.kinds.between import Compared
+    from eval.tables.study import Study
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 ArmArgument = Annotated[
@@ -50,12 +51,23 @@ def compare(
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     _, study = opened_study(run)
     found = compared_groups(study, arm, against, filters)
-    show(_record(found), as_json=as_json, text=lambda: _text(found))
+    show(
+        {**_record(found), "warning": study.warning},
+        as_json=as_json,
+        text=lambda: warned(study, _text(found)),
+    )
 
 
 def filters_of(**given: str | int | None) -> list[str]:
     """The options that were given, as filters."""
     return [f"{key}={value}" for key, value in given.items() if value is not None]
+
+
+def warned(study: Study, text: str) -> str:
+    """The text, after what must be said before all of it."""
+    if study.warning is None:
+        return text
+    return f"{study.warning}\n`videoworld eval run RUN` asks them again.\n\n{text}"
 
 
 def _record(found: Compared) -> dict[str, Any]:

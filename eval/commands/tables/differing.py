@@ -20,6 +20,7 @@ from eval.commands.tables.comparing import (
     WorldOption,
     differs_text,
     filters_of,
+    warned,
 )
 from world_api.exposure.cli import JsonOption, command_app, show
 
@@ -87,6 +88,7 @@ def diff(
         "differs_in": differs,
         "concerns": also,
         "watermark": study.watermark,
+        "warning": study.warning,
         "flips": [flip.record() for flip in flips],
     }
 
@@ -94,7 +96,7 @@ def diff(
         columns = width or shutil.get_terminal_size((164, 24)).columns
         rule = "=" * columns
         head = _counted(record, arm, against) + "\n" + differs_text(differs, also)
-        return f"\n{rule}\n".join([head, *(flip_text(flip, width=columns, full=full) for flip in flips)])
+        return warned(study, f"\n{rule}\n".join([head, *(flip_text(flip, width=columns, full=full) for flip in flips)]))
 
     show(record, as_json=as_json, text=text)
 
@@ -102,6 +104,8 @@ def diff(
 def _counted(record: dict[str, Any], arm: str, against: str) -> str:
     lines = [
         f"{record['pairs']} pairs: {record['only_a']} that only {arm} got right, {record['only_b']} that only {against} did",
-        f"shown: {record['listed']} of {record['of']}",
+        f"shown: {record['listed']} of {record['of']}"
+        if record["of"]
+        else "no outcome flipped: where both were right or wrong, trajectories are in `videoworld eval report`",
     ]
     return "\n".join([*lines, *([str(record["watermark"])] if record["watermark"] else [])])

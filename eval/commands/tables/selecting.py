@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eval.commands.tables.comparing import BudgetOption, DomainOption, RunArgument, WorldOption, filters_of
+from eval.commands.tables.comparing import BudgetOption, DomainOption, RunArgument, WorldOption, filters_of, warned
 from tool_induction.judging.options import AllowJudgeOption
 from world_api.exposure.cli import JsonOption, WithOption, command_app, show
 
@@ -73,8 +73,12 @@ def select(
         groups=groups or (),
     )
     record = {**selected.fork.record(), "kept": list(selected.kept), "needed": list(selected.needed)}
-    record |= {"watermark": study.watermark, "tools": [item.record() for item in selected.evidence]}
-    show(record, as_json=as_json, text=lambda: _text(selected, out, study.watermark))
+    record |= {
+        "warning": study.warning,
+        "watermark": study.watermark,
+        "tools": [item.record() for item in selected.evidence],
+    }
+    show(record, as_json=as_json, text=lambda: warned(study, _text(selected, out, study.watermark)))
 
 
 def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: list[str] | None) -> Any:

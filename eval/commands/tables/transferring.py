@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from eval.commands.tables.comparing import BudgetOption, DatasetOption, RunArgument, SeedOption, WorldOption, filters_of
+from eval.commands.tables.comparing import (
+    BudgetOption,
+    DatasetOption,
+    RunArgument,
+    SeedOption,
+    WorldOption,
+    filters_of,
+    warned,
+)
 from world_api.exposure.cli import JsonOption, command_app, show
 
 app = command_app()
@@ -30,9 +38,12 @@ def transfer(
     study = whole.with_rows(filtered(whole.rows, filters))
     tables = [*transfer_tables(study), *draws_tables(study), funnel_table(study)]
     show(
-        {"tables": [table.record() for table in tables]},
+        {"tables": [table.record() for table in tables], "warning": study.warning},
         as_json=as_json,
-        text=lambda: "\n\n".join(
-            table_text(table, only=[column.key for column in table.columns if not column.aside]) for table in tables
+        text=lambda: warned(
+            study,
+            "\n\n".join(
+                table_text(table, only=[column.key for column in table.columns if not column.aside]) for table in tables
+            ),
         ),
     )

@@ -31,6 +31,7 @@ class Configuration:
     folder: Path
     text: YamlText
     name: str
+    places: Mapping[Place, str] = field(default_factory=dict)  #: of what was set beside the file, as it was given
 
     def path(self, value: str) -> Path:
         """A path as the file means it.
@@ -45,8 +46,9 @@ class Configuration:
             raise EvalFault("bad_configuration", what, hint="write the whole path") from None
 
     def where(self, *place: str | int) -> str:
-        """Where a part stands, for people."""
-        return f"{self.name}, line {self.text.line(place)}"
+        """Where a part stands, for people: in the file, or beside it."""
+        given = _given(place, self.places)
+        return f"{self.name}, line {self.text.line(place)}" if given is None else f"--set {given[:80]}"
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
         """A fault of one part."""
@@ -80,6 +82,7 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
         folder=(folder or path.parent).resolve(),
         text=text,
         name=path.name,
+        places=overridden.places,
     )
 
 
@@ -140,10 +143,8 @@ class _Overrides:
 
     def where(self, place: Place) -> str:
         """Where a part comes from."""
-        for length in range(len(place), 0, -1):
-            if place[:length] in self.places:
-                return f"--set {self.places[place[:length]][:80]}"
-        return f"line {self.text.line(place)}"
+        given = _given(place, self.places)
+        return f"line {self.text.line(place)}" if given is None else f"--set {given[:80]}"
 
     def _step(self, holder: Any, part: str, key: str, place: list[str | int]) -> str | int:
         step: str | int = part
@@ -157,10 +158,18 @@ class _Overrides:
         return step
 
 
+def _given(place: Place, places: Mapping[Place, str]) -> str | None:
+    """What was set on the command line and holds a part, if anything."""
+    held = (place[:length] for length in range(len(place), 0, -1))
+    return next((places[part] for part in held if part in places), None)
+
+
 def _value(text: str) -> Any:
     try:
         return parse_json(text)
     except ValueError:
+        if text.lstrip()[:1] in ("[", "{"):
+            raise _bad_override(f"{text[:80]!r} is no list and no object that JSON can hold") from None
         return text
 
 
@@ -183,6 +192,8 @@ def _explained(error: Mapping[str, Any]) -> str:
         return f"{path} is not a key here; {hint}"
     if error["type"] == "string_pattern_mismatch":
         return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
+    if error["type"] == "too_short":
+        return f"{path} is empty; give at least one"
     given = json.dumps(error["input"], ensure_ascii=False, default=str)[:60]
     return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}, not {given}"
 

@@ -6,7 +6,7 @@ import functools
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from typing import Any
 from eval.runs.cells import Cell
 from eval.runs.configuration.document import ConfigurationDocument
 from eval.runs.places import RunFolder
+from eval.runs.planning.building import Building, building_of
 from eval.runs.planning.materials import material_of
 from eval.runs.planning.plan import Plan, make_plan
-from eval.runs.planning.spending import Expected, expected_of, pilot_of
-from eval.runs.running.experiment import Given, at_once
+from eval.runs.planning.spending import GETTING_READY, Expected, expected_of, pilot_of
+from eval.runs.running.experiment import Given, at_once, limits_of
 from eval.runs.running.showing import duration
 from eval.runs.running.standing import standing_of
+from eval.runs.running.starting import refuse_another
 from eval.runs.running.tally import label_of
 from eval.runs.running.workshop import store_of
 from eval.statistics.power import Power, power
@@ -36,6 +38,7 @@ class ArmEstimate:
     money: float | None
     seconds: float | None
     basis: str
+    time_basis: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,7 @@ class Estimate:
     cells: int
     samples: int
     finished: int
-    worlds: Mapping[str, int]  #: to be built, by profile
+    building: Building
     missing: Mapping[str, tuple[str, ...]]
     arms: tuple[ArmEstimate, ...]
     parallel: int
@@ -72,10 +75,15 @@ class Estimate:
         return tuple(arm.label for arm in self.arms if arm.money is None and arm.left)
 
     @property
-    def seconds(self) -> float | None:
-        """Wall time, with as many at once as the run would have."""
+    def asking(self) -> float | None:
+        """Wall time of asking, with as many at once as the run would have, and of getting ready for it."""
         known = [arm.seconds for arm in self.arms if arm.seconds is not None]
-        return sum(known) / self.parallel if known else None
+        return sum(known) / self.parallel + (GETTING_READY if sum(known) else 0.0) if known else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time of all: worlds are built before anything is asked."""
+        return None if self.asking is None else self.asking + self.building.seconds
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
@@ -84,7 +92,7 @@ class Estimate:
             "cells": list(self.cell_ids),
             "samples": self.samples,
             "finished": self.finished,
-            "worlds_to_build": dict(self.worlds),
+            "worlds_to_build": dict(self.building.worlds),
             "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
             "arms": [asdict(arm) for arm in self.arms],
             "tokens": self.tokens,
@@ -92,15 +100,26 @@ class Estimate:
             "not_priced": list(self.unpriced),
             "not_estimated": list(self.without),
             "seconds": self.seconds,
+            "seconds_building": self.building.seconds,
+            "seconds_asking": self.asking,
+            "building_basis": self.building.basis,
             "parallel": self.parallel,
             "primary": self.primary,
             "power": self.power.record() if self.power is not None else None,
         }
 
+    def _times(self) -> Iterator[str]:
+        """What the time is made of, and what it rests on."""
+        if self.building.seconds:
+            yield f"of it building worlds: {duration(self.building.seconds)} ({self.building.basis})"
+        if self.asking:
+            bases = ", ".join(dict.fromkeys(arm.time_basis for arm in self.arms if arm.seconds))
+            yield f"of it asking, {self.parallel} at once: {duration(self.asking)} ({bases})"
+
     def text(self) -> str:
         """For people."""
         lines = [f"{self.name}: {self.cells:,} cells, {self.samples:,} samples, {self.finished:,} of them finished"]
-        build = ", ".join(f"{count} {profile}" for profile, count in self.worlds.items() if count)
+        build = ", ".join(f"{count} {profile}" for profile, count in self.building.worlds.items() if count)
         lines.append(f"worlds to build: {build or 'none'}")
         lines += [
             f"{name}: {len(videos)} videos are not there and are left out: {', '.join(videos[:5])}"
@@ -115,8 +134,9 @@ class Estimate:
         lines.append(
             f"in all about {self.tokens:,} tokens, "
             + self._money_told()
-            + (f", {duration(self.seconds)} at {self.parallel} at once" if self.seconds is not None else "")
+            + (f", {duration(self.seconds)}" if self.seconds is not None else "")
         )
+        lines += [f"  {line}" for line in self._times()]
         lines += [f"not in these figures: {what}" for what in self.without]
         if self.primary is None:
             lines.append("no primary contrast is named; `primary:` names one before anything is asked")
@@ -161,6 +181,8 @@ def estimate(
         plan, workshop = make_plan(
             what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
         )
+    limits_of(plan, workshop)
+    refuse_another(plan, what.folder)
     known = standing_of(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
     costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
@@ -184,7 +206,7 @@ def estimate(
         cells=len(plan.cells),
         samples=plan.count,
         finished=len(finished),
-        worlds=Counter(world.profile for world in plan.worlds if world.hash is None),
+        building=building_of(plan.worlds),
         missing=plan.missing,
         arms=tuple(_arm(label, left[label], by_label[label]) for label in first),
         parallel=at_once(what.configuration),
@@ -205,6 +227,7 @@ def _arm(label: str, left: int, parts: list[Expected]) -> ArmEstimate:
         money=sum(monies) if monies else None,
         seconds=sum(seconds) if seconds else None,
         basis=parts[0].basis,
+        time_basis=parts[0].time_basis,
     )
 
 

@@ -22,18 +22,21 @@ from world_api.core.faults import EpisodeFault, EvalFault
 _FIRST, _ROUND_ADDS, _REPLY = 9_000, 2_000, 250
 _ROUNDS = 5
 _SECONDS_A_ROUND = 4.0
+_SECONDS_RULE_BASED = 0.3
+GETTING_READY = 4.0  #: seconds until the first question is asked
 _MOST_LOOKED_AT = 50  #: episodes of a pilot's cell
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """Tokens, USD and seconds that are expected, and what that rests on."""
+    """Tokens, USD and seconds that are expected, and what that rests on: ``basis`` of all, ``time_basis`` of the seconds."""
 
     prompt: float
     completion: float
     money: float | None
     seconds: float | None
     basis: str
+    time_basis: str = ""
 
     @property
     def tokens(self) -> float:
@@ -107,7 +110,14 @@ def expected_of(
         money = known.money if known.money is not None else _money(price, known.prompt, known.completion)
         return replace(known, money=money)
     if cell.model == RULE_BASED:
-        return Expected(prompt=0, completion=0, money=None, seconds=0.05, basis="the rule-based model counts no tokens")
+        return Expected(
+            prompt=0,
+            completion=0,
+            money=None,
+            seconds=_SECONDS_RULE_BASED,
+            basis="the rule-based model counts no tokens",
+            time_basis=f"assumed: {_SECONDS_RULE_BASED:g} s a question",
+        )
     told = material()
     rounds = 1 if told is not None else max(1, min(_ROUNDS, budget.rounds))
     acting = sum(_FIRST + _ROUND_ADDS * number for number in range(rounds))
@@ -119,6 +129,7 @@ def expected_of(
         money=_money(price, prompt, completion),
         seconds=rounds * _SECONDS_A_ROUND,
         basis=told.basis if told is not None else f"assumed: {rounds} rounds",
+        time_basis=f"assumed: {_SECONDS_A_ROUND:g} s a request",
     )
 
 
@@ -135,4 +146,5 @@ def _mean(parts: list[Expected]) -> Expected:
         money=sum(monies) / len(monies) if monies else None,
         seconds=sum(seconds) / len(seconds) if seconds else None,
         basis=f"mean of {len(parts)} episodes",
+        time_basis="means of episodes",
     )

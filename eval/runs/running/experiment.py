@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from controller.records.journal import Entry, Journal
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
-from eval.runs.lines import LineFile, ScoreLine
+from eval.runs.lines import LineFile, SampleLine, ScoreLine
 from eval.runs.places import RunFolder
 from eval.runs.planning.plan import Plan, make_plan
 from eval.runs.provenance import note_stretch, stretch_of
@@ -111,7 +112,7 @@ def run_experiment(
         plan, workshop = make_plan(
             what.configuration, folder, clock=clock, environment=environment, copies=what.goes_on
         )
-        limits = _limits(plan, workshop)
+        limits = limits_of(plan, workshop)
         manifest = begin(plan, folder, progress=building, clock=clock)
         standing = standing_of(plan, folder)
         note_samples(folder, standing.adopted)
@@ -145,7 +146,12 @@ def at_once(configuration: Configuration) -> int:
     return document.parallel or usual
 
 
-def _limits(plan: Plan, workshop: Workshop) -> Limits:
+def limits_of(plan: Plan, workshop: Workshop) -> Limits:
+    """The limits of the whole run.
+
+    Raises:
+        EvalFault: ``bad_configuration``, where one of money needs a price that is not known.
+    """
     part = plan.configuration.document.limits
     if part.money is not None and workshop.prices.of(workshop.model.name) is None:
         raise plan.configuration.bad(
@@ -190,7 +196,7 @@ def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
         }
     except EvalFault:
         known = {}  # they are made again in the end
-    known |= _adopted_right(plan, standing)
+    known |= _told_right(plan, folder, standing, known)
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in standing.finished.items():
@@ -201,16 +207,29 @@ def _tally(plan: Plan, folder: RunFolder, standing: Standing) -> Tally:
     return tally
 
 
-def _adopted_right(plan: Plan, standing: Standing) -> dict[str, bool]:
-    """Which of the adopted are right, as far as one can tell without a judge."""
+def _told_right(plan: Plan, folder: RunFolder, standing: Standing, known: Collection[str]) -> dict[str, bool]:
+    """Which of those without a score are right, as far as one can tell without a judge: a process that died wrote no scores."""
     right, cells = _right(plan), {cell.id: cell for cell in plan.cells}
     items = {(name, item.id): item for name, items in plan.items.items() for item in items}
-    found: dict[str, bool] = {}
-    for line in standing.adopted:
-        correct = right(items[cells[line.cell].dataset, line.item], standing.answers[line.sample])
-        if correct is not None:
-            found[line.sample] = correct
-    return found
+    found: dict[str, bool | None] = {}
+    recorded: dict[str, dict[str, SampleLine]] = {}
+    for key, line in standing.finished.items():
+        item = items[cells[line.cell].dataset, line.item]
+        if key in known or item.answer is None:
+            continue
+        if key in standing.answers:
+            found[key] = right(item, standing.answers[key])
+        elif line.episode is not None:
+            recorded.setdefault(line.cell, {})[line.episode] = line
+        else:
+            found[key] = False
+    for cell, lines in recorded.items():
+        for entry in Journal(folder.journal(cell)).scan(only=lines):
+            line = lines[entry.name]
+            asked = Asked(value=entry.episode.value, answer=entry.episode.answer) if isinstance(entry, Entry) else None
+            item = items[cells[cell].dataset, line.item]
+            found[line.sample] = right(item, asked) if asked is not None else False
+    return {key: correct for key, correct in found.items() if correct is not None}
 
 
 def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> None:
@@ -219,7 +238,9 @@ def _tell(standing: Standing, tally: Tally, say: Callable[[str], object]) -> Non
     if standing.adopted:
         say(f"{len(standing.adopted):,} of them had been recorded and not noted")
     if standing.lost:
-        say(f"{len(standing.lost):,} episodes are not there any more; their questions are asked again")
+        say(
+            f"{len(standing.lost):,} episodes or their recordings are not there any more; their questions are asked again"
+        )
 
 
 def _right(plan: Plan) -> Callable[[Item, Asked], bool | None]:

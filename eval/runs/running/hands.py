@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -105,13 +106,18 @@ class ProcessHand:
         if self._process is None:
             # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
             path = os.pathsep.join(item for item in sys.path if item)
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _MODULE, str(self._folder.root.resolve())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**self._environment, **_ONE_THREAD, "PYTHONPATH": path},
-                pass_fds=(self._lock,),
-            )
+            # It inherits what is blocked here: Ctrl-C is the matter of this process, also while that one still imports.
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", _MODULE, str(self._folder.root.resolve())],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env={**self._environment, **_ONE_THREAD, "PYTHONPATH": path},
+                    pass_fds=(self._lock,),
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def _exchange(self, question: dict[str, Any]) -> bytes | None:
         self.start()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from eval.runs.cells import Cell
 from eval.runs.configuration.reading import Configuration, read_configuration
-from eval.runs.lines import damaged
 from eval.runs.manifest import read_manifest
 from eval.runs.places import RunFolder
 from eval.runs.planning.libraries import load_shelf
 from eval.runs.running.workshop import Workshop
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import parse_json
+from world_api.core.faults import EvalFault
 
 
 def configuration_of(folder: RunFolder) -> Configuration:
@@ -27,7 +27,11 @@ def configuration_of(folder: RunFolder) -> Configuration:
         base = parse_json(folder.local.read_bytes().decode())["configuration_folder"]
         there = Path(base)
     except (OSError, ValueError, KeyError, TypeError):
-        raise damaged(f"{folder.local.name} does not say where the configuration was") from None
+        raise EvalFault(
+            "run_damaged",
+            f"{folder.local.name} does not say where the configuration was",
+            hint="give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` goes on with the run",
+        ) from None
     return read_configuration(folder.config, overrides=manifest.overrides, folder=there)
 
 

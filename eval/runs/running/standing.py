@@ -10,8 +10,8 @@ from pathlib import Path
 from controller.accounts import accounts_of, total
 from controller.episode import Task
 from controller.questions import Question
-from controller.records.files import EPISODES, lines_of
-from controller.records.journal import Entry, Journal
+from controller.records.files import EPISODES, is_there, lines_of
+from controller.records.journal import Entry, Journal, recorded
 from eval.runs.cells import Cell
 from eval.runs.lines import Cost, LineFile, SampleLine
 from eval.runs.places import RunFolder
@@ -36,9 +36,9 @@ _NO_RESULT = SET_UP | {"interrupted"}
 class Standing:
     """What is finished, by key, and what was adopted of it: recorded by a process that died before it noted so.
 
-    ``answers`` are what the adopted ones said, by key. ``lost`` are samples that were finished and whose episode is not there
-    any more. ``more`` is what was paid for them and for others that count no more: a limit of money counts it too. ``noted`` is
-    how many lines of samples the run has, once those that are adopted are noted as well.
+    ``answers`` are what the adopted ones said, by key. ``lost`` are samples that were finished and whose episode, or its
+    recording, is not there any more. ``more`` is what was paid for them and for others that count no more: a limit of money
+    counts it too. ``noted`` is how many lines of samples the run has, once those that are adopted are noted as well.
     """
 
     finished: Mapping[str, SampleLine]
@@ -92,9 +92,11 @@ def standing_of(plan: Plan, folder: RunFolder) -> Standing:
 
 
 def _names(journal: Path) -> set[str]:
-    """The names of the finished episodes of a journal, without reading them."""
+    """The names of the finished episodes of a journal whose recording is there, without reading them."""
     path = journal / EPISODES
-    return {line.name for line in lines_of(path) if line.name is not None} if path.exists() else set()
+    if not is_there(path):
+        return set()
+    return {line.name for line in lines_of(path) if line.name is not None} & recorded(journal)
 
 
 def _adopted(journal: Path, names: set[str], waiting: Sequence[Sample]) -> Iterator[tuple[SampleLine, Asked]]:

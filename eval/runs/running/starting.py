@@ -94,12 +94,7 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
         EvalFault: ``run_changed``, naming what is not as it was; ``run_damaged``.
         MediaFault, StoreFault, BackendFault: as building worlds names them.
     """
-    before = read_manifest(folder.manifest) if folder.manifest.exists() else None
-    if before is not None:
-        now = plan.manifest({})
-        refuse_changed(before, now)
-        _refuse_fewer(before, read_items(folder), plan)
-        _refuse_renamed(before, now, folder)
+    before = refuse_another(plan, folder)
     worlds = _built(plan, progress=progress, clock=clock)
     manifest = plan.manifest(worlds)
     if before is not None:
@@ -115,6 +110,21 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     write_atomically(folder.items, b"".join(json_line(line).encode() + b"\n" for line in lines))
     write_manifest(folder.manifest, manifest)
     return manifest
+
+
+def refuse_another(plan: Plan, folder: RunFolder) -> Manifest | None:
+    """What the run in a folder was begun as, which the plan must go on with; None where none was begun.
+
+    Raises:
+        EvalFault: ``run_changed``, naming what is not as it was; ``run_damaged``.
+    """
+    before = read_manifest(folder.manifest) if folder.manifest.exists() else None
+    if before is not None:
+        now = plan.manifest({})
+        refuse_changed(before, now)
+        _refuse_fewer(before, read_items(folder), plan)
+        _refuse_renamed(before, now, folder)
+    return before
 
 
 def refuse_changed(before: Manifest, now: Manifest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,12 @@ class Tally:
         if correct is not None:
             arm.scored += 1
             arm.right += correct
+
+    def settle(self, scored: Mapping[str, tuple[int, int]]) -> None:
+        """Put in what the scores say in the end: by arm, how many samples were scored and how many of them are right."""
+        for label, (count, right) in scored.items():
+            arm = self.arms.setdefault(label, ArmTally(done=count))
+            arm.scored, arm.right = count, right
 
     @property
     def left(self) -> float | None:

@@ -18,6 +18,7 @@ from world_api.core.faults import VideoWorldError
 def main() -> None:
     """Answer until stdin ends. Ctrl-C is the matter of the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not stand between answers
     work(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, answers)

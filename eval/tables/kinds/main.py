@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from eval.tables.measuring import Measure, count, mean, money_cell, share, tokens_cell, word
+from eval.tables.measuring import Measure, count, mean, money_cell, score, share, tokens_cell, word
 from eval.tables.rows import SampleRow
 from eval.tables.study import Setting, Study, grouped, keys, setting_of, videos
 from eval.tables.table import Cell, Column, Row, Table
@@ -75,7 +75,7 @@ def _figures(own: Sequence[SampleRow], seed: int) -> Iterator[Cell]:
     failed = [row for row in own if row.outcome == "failed"]
     yield count(len(failed), failed)
     yield share(own, seed=seed)
-    yield mean(own, lambda row: row.score, seed=seed)
+    yield share(own, seed=seed, measure=score)
     yield tokens_cell(own)
     yield money_cell(own)
     for measure in _COUNTS.values():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eval.scoring.measures import ShownMeasure, measures_of
 from eval.tables.kinds.main import PLACE, cells_of, place_cells
-from eval.tables.measuring import SHARE, count, mean, share
+from eval.tables.measuring import count, mean, share
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, keys
 from eval.tables.table import Cell, Column, Row, Table, blank
@@ -61,5 +61,4 @@ def _figures(part: Sequence[SampleRow], known: Sequence[ShownMeasure], seed: int
 
 
 def _mean(part: Sequence[SampleRow], measure: ShownMeasure, seed: int) -> Cell:
-    within = SHARE if measure.unit == "share" else None
-    return mean(part, lambda row: measure.of(row.details), seed=seed, why="no answer was given", within=within)
+    return mean(part, lambda row: measure.of(row.details), seed=seed, why="no answer was given", within=measure.within)

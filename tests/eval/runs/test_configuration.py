@@ -116,3 +116,19 @@ def test_each_key_is_in_the_page_of_runs() -> None:
 
     page = (Path(__file__).parents[3] / "docs" / "runs.md").read_text(encoding="utf-8")
     assert [key for key in ConfigurationDocument.model_fields if f"`{key}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("seeds=[]", "seeds is empty; give at least one"),
+        ("seeds=[1e400]", "is no list and no object that JSON can hold"),
+        ("seeds=[" + "9" * 5000 + "]", "is no list and no object that JSON can hold"),
+    ],
+)
+def test_what_cannot_be_a_list_is_told_in_plain_words(tmp_path: Path, pair: str, told: str) -> None:
+    path = tmp_path / "first.yaml"
+    path.write_text("schema_version: 1\ndatasets: [films]\narms: [flat]\n")
+    with pytest.raises(EvalFault, match=told) as caught:
+        read_configuration(path, overrides=[pair])
+    assert "valid list" not in caught.value.message

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from eval.runs.reading import read_run
+from eval.runs.running.hands import ProcessHand
 from eval.runs.scoring import score_run
 from tests.eval.runs.test_running import names
 from tests.support.runs import Silent, prepare, run_here
@@ -128,3 +129,20 @@ def test_ctrl_c_keeps_what_is_there_and_ends_with_its_status(tmp_path: Path, ref
     assert read_run(run).samples
     assert (run / "scores.jsonl").exists()
     finishes_whole(run, reference)
+
+
+def test_ctrl_c_is_not_for_a_process_that_still_gets_ready_to_ask(
+    reference: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = read_run(reference)
+    with (reference / ".lock").open() as lock:
+        hand = ProcessHand(run.folder, lock=lock.fileno(), environment=os.environ)
+        hand.start()
+        (child,) = (Path("/proc/self/task") / str(threading.get_native_id()) / "children").read_text().split()[-1:]
+        os.kill(int(child), signal.SIGINT)
+        sample = run.samples[0]
+        asked = hand.ask(run.cells[sample.cell], run.item(sample))
+        assert Path(f"/proc/{child}").exists()  # and no other was started in its place
+        hand.close()
+    assert asked.episode is not None
+    assert "Traceback" not in capfd.readouterr().err

@@ -10,13 +10,16 @@ import pytest
 
 from controller.records.files import EPISODES
 from eval.runs.lines import LineFile, SampleLine
+from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.running.experiment import Outcome
 from eval.runs.scoring import score_run
+from eval.tables.making import rows_of
+from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
 from world_api.backends.chat.completions import Call, completion
 from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core.faults import EpisodeFault, EvalFault
 
 FEW = "schema_version: 1\ndatasets: [films]\narms: [{arm}]\nmodel: {model}\nparallel: 1\n"
 
@@ -66,6 +69,31 @@ def test_an_episode_that_was_recorded_and_not_noted_is_adopted(tmp_path: Path) -
     assert (run / "scores.jsonl").read_bytes() == scores
 
 
+def accuracies(run: Path) -> dict[str, float | None]:
+    """What a run that goes on says of its arms."""
+    return {name: arm.accuracy for name, arm in run_here(run).tally.arms.items()}
+
+
+def test_a_run_without_its_scores_says_what_it_would_say_with_them(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    known = accuracies(run)
+    assert known["flat"] != known["blind"]
+    (run / "scores.jsonl").unlink()
+    assert accuracies(run) == known
+    lines = (run / "samples.jsonl").read_text().splitlines(keepends=True)
+    (run / "samples.jsonl").write_text("".join(lines[::3]))  # some noted, the others adopted, none scored
+    assert accuracies(run) == known
+
+
+def test_what_is_told_in_the_end_is_what_the_scores_say(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    edit_lines(run / "scores.jsonl", lambda line: line.update(correct=True))
+    outcome = run_here(run)
+    assert outcome.tally.arms["blind"].accuracy == 1.0
+    outcome.tally.settle(score_run(outcome.folder).arms)
+    assert outcome.tally.arms["blind"].accuracy != 1.0
+
+
 def test_a_deleted_episode_is_asked_again_and_the_scores_are_the_same(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     scores = (run / "scores.jsonl").read_bytes()
@@ -75,6 +103,43 @@ def test_a_deleted_episode_is_asked_again_and_the_scores_are_the_same(tmp_path: 
     assert (outcome.asked, outcome.again) == (1, 1)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
+
+
+def test_an_episode_whose_recording_was_deleted_is_asked_again(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    scores = (run / "scores.jsonl").read_bytes()
+    recordings = next((run / "episodes").glob("flat.*s1*")) / "recordings"
+    lost = sorted(path.stem for path in recordings.iterdir())[:2]
+    for name in lost:
+        (recordings / f"{name}.jsonl").unlink()
+    assert read_run(run).gone().recordings == 2
+    outcome = goes_on(run)
+    assert (outcome.asked, outcome.again) == (2, 2)
+    found = read_run(run)
+    assert found.gone().recordings == 0
+    assert not {str(sample.episode) for sample in found.samples if sample.cell == recordings.parent.name} & set(lost)
+    score_run(outcome.folder)
+    assert (run / "scores.jsonl").read_bytes() == scores
+
+
+def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = made_run(tmp_path)
+    scores = (run / "scores.jsonl").read_bytes()
+
+    def refuse(path: Path) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("controller.records.files.open_regular", refuse)
+    for act in (lambda: score_run(RunFolder(run)), lambda: rows_of(read_run(run)), lambda: run_here(run)):
+        with pytest.raises(EpisodeFault, match="Permission denied") as caught:
+            act()
+        assert caught.value.code == "recording_not_readable"
+        assert str(run / "episodes") in caught.value.message
+    assert (run / "scores.jsonl").read_bytes() == scores
+    monkeypatch.setattr("eval.runs.lines.open_regular", refuse)
+    with pytest.raises(EvalFault) as other:
+        read_run(run)
+    assert other.value.code == "run_not_readable"
 
 
 def test_a_sample_that_was_deleted_altogether_is_asked_again(tmp_path: Path) -> None:

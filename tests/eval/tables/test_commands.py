@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eval.runs.places import RunFolder
 from tests.support import runs
 from tests.support.command_line import Outcome
 from tests.support.journals import edit_lines
@@ -176,3 +178,47 @@ def test_a_bundle_is_compared_as_its_run_is(run: Path, tmp_path: Path, cli: Any)
     assert cli("eval", "bundle", run, "--out", bundle).status == 0
     assert cli("eval", "compare", bundle, "flat", "blind").out == cli("eval", "compare", run, "flat", "blind").out
     assert cli("eval", "transfer", bundle).out == cli("eval", "transfer", run).out
+
+
+def _copied(run: Path, place: Path) -> Path:
+    return Path(shutil.copytree(run, place / "run"))
+
+
+def test_deleted_episodes_are_told_before_every_figure(run: Path, tmp_path: Path, cli: Any) -> None:
+    assert cli("eval", "compare", run, "flat", "blind", "--json").json["warning"] is None
+    there = _copied(run, tmp_path)
+    shutil.rmtree(next((there / "episodes").glob("blind.*")))
+    said = "WARNING: 10 of 40 samples count as wrong because their episode is deleted or damaged (blind 10)."
+    for command in (["compare", there, "flat", "blind"], ["diff", there, "flat", "blind"], ["transfer", there]):
+        assert cli("eval", *command).out.startswith(said), command
+        assert cli("eval", *command, "--json").json["warning"] == said
+    packed = cli("eval", "bundle", there, "--out", tmp_path / "run.vwbundle")
+    assert "WARNING: the episodes of 10 samples are deleted or damaged (blind 10)" in packed.out
+    assert cli("eval", "compare", tmp_path / "run.vwbundle", "flat", "blind").out.startswith(said)
+
+
+def test_a_bundle_tells_of_recordings_that_are_gone(run: Path, tmp_path: Path, cli: Any) -> None:
+    there = _copied(run, tmp_path)
+    shutil.rmtree(next((there / "episodes").glob("flat.*")) / "recordings")
+    packed = cli("eval", "bundle", there, "--out", tmp_path / "run.vwbundle", "--json").json
+    assert (packed["episodes_gone"], packed["recordings_gone"]) == ({}, 10)
+
+
+def test_a_run_that_nobody_has_scored_yet_is_compared_as_it_stands(run: Path, tmp_path: Path, cli: Any) -> None:
+    there = _copied(run, tmp_path)
+    runs.score_run(RunFolder(there))  # tests before this one may have said otherwise
+    known = cli("eval", "compare", there, "flat", "blind", "--json").json
+    (there / "scores.jsonl").unlink()
+    assert cli("eval", "compare", there, "flat", "blind", "--json").json == known
+    assert not (there / "scores.jsonl").exists()
+    assert cli("eval", "report", there, "--out", tmp_path / "page").status == 0
+
+
+def test_a_bundle_is_not_scored_and_what_to_do_is_said(run: Path, tmp_path: Path, cli: Any) -> None:
+    bundle = tmp_path / "run.vwbundle"
+    cli("eval", "bundle", run, "--out", bundle)
+    ended = cli("eval", "score", bundle)
+    assert ended.status == 1
+    assert "bundle_is_whole" in ended.err
+    cli("eval", "bundle", "--open", bundle, "--out", tmp_path / "opened")
+    assert cli("eval", "score", tmp_path / "opened").status == 0

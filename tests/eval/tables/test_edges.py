@@ -44,3 +44,31 @@ def test_one_video_has_a_difference_and_no_interval() -> None:
     assert (cell.value, cell.low, cell.high) == (-1.0, None, None)
     assert "no interval" in cell.mark
     assert table.cell(0, "p_clustered").why == "one video"
+
+
+def test_no_interval_leaves_what_its_figure_can_be() -> None:
+    rows = [
+        sample_row(arm, f"{video}-{number}", video=video, score=score, kind=kind, details=details)
+        for arm in ("flat", "other")
+        for video, score, tau in (("v1", 0.05, 1.0), ("v2", 0.9, -0.9))
+        for number, (kind, details) in enumerate(
+            [
+                ("interval", {"iou": score}),
+                ("order", {"exact": False, "tau": tau}),
+                ("count", {"absolute_error": score}),
+            ]
+        )
+    ]
+    least = {"iou": 0.0, "tau": -1.0, "absolute_error": 0.0}
+    for table in tables_of(Study(rows=tuple(rows))):
+        for row in table.rows:
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                if cell.low is not None and cell.high is not None:
+                    if column.kind == "share":
+                        assert 0 <= cell.low <= cell.high <= 1, (table.name, column.key)
+                    if column.key in least:
+                        assert least[column.key] <= cell.low, (table.name, column.key)
+                    if column.key == "tau":
+                        assert cell.high <= 1
+    main = next(table for table in tables_of(Study(rows=tuple(rows))) if table.name == "main")
+    assert main.cell(0, "score").low == 0.0

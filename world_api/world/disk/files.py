@@ -73,7 +73,7 @@ def not_writable(path: Path, error: OSError) -> StoreFault:
     return StoreFault(
         "store_not_writable",
         f"cannot write {path}: {error.strerror or error}",
-        hint="choose another --store, or make this one writable",
+        hint="choose another place to write to, or make this one writable",
     )
 
 
