@@ -185,7 +185,10 @@ def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
     counts = Picked(name="x", part=DatasetPart(path="x"), dataset=dataset, items=()).left_out
     assert (counts["its answer is not published"], counts["two options"]) == (5, 2)
     assert (len(counts), sum(counts.values()), counts["other reasons"]) == (21, 37, 12)
-    assert Picked(name="x", dataset=Dataset(name="x", items=(), videos={}), items=()).left_out == {}
+    assert (
+        Picked(name="x", part=DatasetPart(path="x"), dataset=Dataset(name="x", items=(), videos={}), items=()).left_out
+        == {}
+    )
 
 
 def test_a_limit_takes_from_every_video_and_domain_and_a_larger_one_adds(planned: Planned) -> None:
