@@ -220,6 +220,12 @@ def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
         if not (ask.known.times_of(one.id, item.verb_phrase) and ask.known.times_of(other.id, item.verb_phrase))
     ]
     spans: list[TimeSpan] = [span_of(ask.known.times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
-    wrong = [item for item in as_rare(ask, right, not_both) if shape(item) == shape(right)]
+    many = _doers(ask, right)  # what more people do is likelier done by both
+    wrong = [item for item in not_both if shape(item) == shape(right) and abs(_doers(ask, item) - many) <= 1]
     tiers = [[parts.both(item) for item in wrong]]
     yield choice(template, slots, spans, right=parts.both(right), wrong=tiers)
+
+
+def _doers(ask: Asker, event: Event) -> int:
+    """How many people do what an event's words say."""
+    return sum(bool(ask.known.times_of(person.id, event.verb_phrase)) for person in ask.known.people)
