@@ -72,9 +72,10 @@ def compare(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask your questions about your video twice: with the sixteen operations alone, and with a tool library beside them.
+    """Compare flat against hierarchical tool use on your own video, as one HTML file.
 
-    Answers that you know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
+    Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
+    know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
     """
     from eval.report.own.comparing import OwnComparison, compare_own
     from eval.runs.running.showing import shown

@@ -24,11 +24,18 @@ _PATIENCE = 120.0
 _SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat, flat+compose, blind]\nseeds: [1, 2]\n"
 
 
+#: Whoever runs the tests may have been started without Ctrl-C, and what it starts would have none either.
+_HEARS_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from videoworld import main; main()"
+)
+
+
 def start(config: Path) -> subprocess.Popen[bytes]:
     """Run a configuration in a process with two more that ask; all in a group of their own."""
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "videoworld.py"), "eval", "run", str(config), "--set", "parallel=2"],
+        [sys.executable, "-c", _HEARS_CTRL_C, "eval", "run", str(config), "--set", "parallel=2"],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
