@@ -14,7 +14,7 @@ PROTOCOL: Mapping[str, Any] = {
     "questions": {
         "version": ASKING_VERSION,
         "made_from": "templates of the task domains, by split; answers from the film's facts",
-        "domains": "the task domain of the template; content is the kind of room that is shown longest",
+        "domains": "the task domain of the template; content is the theme of the film",
         "chinese_share": CHINESE_SHARE,
         "blind": "videoworld sandbox prior DIR",
     },
