@@ -166,9 +166,11 @@ def check_near_chance(
     others = [item for seed in train for item in questions(seed, minutes, split)]
     chosen, learned = ([one for one in some if one.question.kind in ("choice", "order")] for some in (items, others))
     for line in measure_priors(chosen, lengths, others=learned):
-        assert line.over_low is not None or line.films < 2, line
-        assert line.over_low is None or line.over_low < (0.05 if line.type or line.kind else 0.03), line
-        assert line.questions < FEW or line.over < (0.15 if line.type else 0.1), line
+        if line.questions < FEW:  # a handful tells nothing, whichever way it falls
+            continue
+        assert line.over_low is not None, line
+        assert line.over_low < (0.05 if line.type or line.kind else 0.03), line
+        assert line.over < (0.15 if line.type else 0.1), line
         if not (line.domain or line.kind or line.type):
             assert abs(line.over) < within
     counts = next(line for line in measure_priors(items, lengths, others=others) if line.kind == "count")
