@@ -199,7 +199,7 @@ class Shot:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A card with a large line and a small one."""
+    """A card with a large line and, where it is not empty, a small one."""
 
     title: str
     subtitle: str

@@ -39,8 +39,9 @@ def paint_card(card: Card) -> Backdrop:
         canvas.rectangle(WIDTH / 2 - 120, y, 240, 2, gold)
         canvas.ellipse(WIDTH / 2, y + 1, 5, 5, gold)
     texts = [
-        WrittenText(text=card.title, box=canvas.text(card.title, WIDTH / 2, 166, 46, hexa("#f7f3e8"))),
-        WrittenText(text=card.subtitle, box=canvas.text(card.subtitle, WIDTH / 2, 213, 20, hexa("#cfd8df"))),
+        WrittenText(text=text, box=canvas.text(text, WIDTH / 2, y, size, hexa(colour)))
+        for text, y, size, colour in ((card.title, 166, 46, "#f7f3e8"), (card.subtitle, 213, 20, "#cfd8df"))
+        if text
     ]
     canvas.vignette(strength=0.3)
     canvas.grain(len(card.title), strength=1.5)

@@ -117,7 +117,7 @@ class _Telling:
             self._turn()
         for plot, _ in self._active:
             plot.close()
-        self._card("THE END", "drawn by video-world-api")
+        self._card("THE END")
         learn(director)
         film = Film(title=f"Sandbox {self._seed}", frame_rate=FRAME_RATE, parts=tuple(self._parts))
         extras = {
@@ -138,7 +138,7 @@ class _Telling:
         ids |= {article.prop: article.id for article in self._cast.articles}
         return {ids[subject]: track for subject, track in film.tracks().items()}
 
-    def _card(self, title: str, subtitle: str) -> None:
+    def _card(self, title: str, subtitle: str = "") -> None:
         self._end_scene()
         card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"{CARD}{title.capitalize()}.")
         self._parts.append(card)
