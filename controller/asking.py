@@ -65,7 +65,7 @@ def answer(
     return Answered(episode=episode, name=name)
 
 
-def _opened(open_session: Opener, question: Question) -> Session:
+def opened(open_session: Opener, question: Question) -> Session:
     """The session of a question.
 
     Raises:
@@ -104,7 +104,7 @@ def answer_many(
 
     def one(question: Question) -> Answered | Unanswered:
         try:
-            session = _opened(open_session, question)
+            session = opened(open_session, question)
             return answer(question, session, system=system, context=context, journal=journal, build=build)
         except VideoWorldError as fault:
             return Unanswered(question=question, fault=fault)

@@ -23,6 +23,7 @@ from controller.systems.socratic import Socratic
 from controller.systems.tool_users import Flat, FlatWithDomain, Hier, Hints
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
+from world_api.plugins import added, load_added
 
 ENTRY_POINT_GROUP = "video_world_api.systems"
 
@@ -53,7 +54,7 @@ def build_system(name: str, context: SystemContext) -> System:
 
 
 def _added() -> dict[str, metadata.EntryPoint]:
-    return {item.name: item for item in metadata.entry_points(group=ENTRY_POINT_GROUP) if item.name not in _OWN}
+    return added(ENTRY_POINT_GROUP, own=_OWN)
 
 
 def _loaded(name: str) -> SystemBuilder:
@@ -65,14 +66,7 @@ def _loaded(name: str) -> SystemBuilder:
             f"there is no system {name[:64]!r}",
             hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(system_names()),
         )
-    try:
-        builder = found.load()
-    except Exception as error:  # another package may raise anything when it is imported
-        raise _not_loadable(found, f"{type(error).__name__}: {error}") from error
-    if not callable(builder):
-        raise _not_loadable(found, "it is not callable")
-    loaded: SystemBuilder = builder
-    return loaded
+    return load_added(found, _not_loadable)
 
 
 def _not_loadable(found: metadata.EntryPoint, why: str) -> EpisodeFault:

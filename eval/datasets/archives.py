@@ -15,8 +15,8 @@ from world_api.core.faults import EvalFault
 MAX_FILES = 10_000
 MAX_FILE_BYTES = 64 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
-#: What reading a damaged archive may raise, beside ``OSError``. RuntimeError: it wants a password; NotImplementedError: packed in
-#: a way that is not read here; ``struct.error``: it ends within a header.
+#: What reading a damaged archive may raise, beside ``OSError``. RuntimeError: it wants a password, or is packed in a way that the
+#: standard library does not read; ``struct.error``: it ends within a header.
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,

@@ -27,6 +27,7 @@ from eval.scoring.published.locomo import LocomoSettings, score_locomo
 from eval.scoring.published.replies import ReplySettings, score_choice_reply
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EvalFault
+from world_api.plugins import added, load_added
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -97,7 +98,7 @@ def scorer_named(whole_name: str) -> Named:
 
 
 def _added() -> dict[str, metadata.EntryPoint]:
-    return {item.name: item for item in metadata.entry_points(group=ENTRY_POINT_GROUP) if item.name not in _OWN}
+    return added(ENTRY_POINT_GROUP, own=_OWN)
 
 
 def _loaded(name: str) -> Named:
@@ -109,17 +110,13 @@ def _loaded(name: str) -> Named:
             f"there is no scorer {name[:64]!r}",
             hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(scorer_names()),
         )
-    try:
-        scorer = point.load()
-    except Exception as error:  # another package may raise anything when it is imported
-        raise _not_loadable(point, f"{type(error).__name__}: {error}") from error
+    scorer = load_added(point, _not_loadable)
     version = getattr(scorer, "version", 1)
-    if not callable(scorer) or not isinstance(version, int):
-        raise _not_loadable(point, "it is not callable, or its version is no whole number")
-    loaded: Scorer = scorer
+    if not isinstance(version, int):
+        raise _not_loadable(point, "its version is no whole number")
     settings = getattr(scorer, "settings", None)
     known = settings if isinstance(settings, type) and is_dataclass(settings) else None
-    return Named(name=name, version=version, scorer=loaded, settings=known)
+    return Named(name=name, version=version, scorer=scorer, settings=known)
 
 
 def _not_loadable(found: metadata.EntryPoint, why: str) -> EvalFault:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.accounts import accounts_of, total
-from controller.asking import answer
+from controller.asking import answer, opened
 from controller.budgets import Budget
 from controller.conversation.prompting import language_of
 from controller.records.journal import Journal
-from controller.records.running import place_of_error
 from controller.systems.context import SystemContext
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
@@ -25,7 +24,7 @@ from tool_induction.domains.domain import Domain
 from tool_induction.domains.loading import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
 from world_api.core.canonical import content_hash
-from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.faults import VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -168,17 +167,9 @@ class Workshop:
         from eval.runs.running.worlds import open_for
 
         store = store_of(self._configuration)
-        try:
-            return open_for(store, cell.world, item, groups=cell.arm.groups, seeing=self.eyes)
-        except VideoWorldError:
-            raise
-        # What opening one world breaks on must cost this sample alone, by name and place.
-        except Exception as error:
-            raise EvalFault(
-                "session_failed",
-                f"no session could be opened on {item.video_id}: {place_of_error(error)}",
-                hint="see that the world can be read",
-            ) from error
+        return opened(
+            lambda _: open_for(store, cell.world, item, groups=cell.arm.groups, seeing=self.eyes), item.question
+        )
 
 
 @functools.cache
