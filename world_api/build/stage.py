@@ -163,6 +163,15 @@ class ShowsTogether(Protocol):
 
 
 @runtime_checkable
+class LooksOn(Protocol):
+    """A stage that shows frames together and goes on looking at one until the next is shown, or a clip is finished."""
+
+    def settle(self) -> None:
+        """Wait until no frame is looked at any more."""
+        ...
+
+
+@runtime_checkable
 class TellsLosses(Protocol):
     """A stage that knows of something it could not take from its source."""
 

@@ -16,7 +16,7 @@ from world_api.core.faults import VideoWorldError
 from world_api.core.last_resort import internal_fault
 
 
-def main(maker: str, shared: str) -> None:
+def main(maker: str, *shared: str) -> None:
     """Make the stage and answer requests until nobody asks any more."""
     # Whatever a library prints must not get between the messages.
     answers = os.dup(sys.stdout.fileno())
@@ -26,11 +26,10 @@ def main(maker: str, shared: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module, _, function = maker.partition(":")
     stage = getattr(import_module(module), function)()
-    server = StageServer(stage, wire, PictureMemory(int(shared)))
+    server = StageServer(stage, wire, [PictureMemory(int(handle)) for handle in shared])
     with contextlib.suppress(Closed), opencv_on_one_thread():
         while True:
-            request, _ = wire.receive()
-            wire.send(_answer(server, request))
+            wire.send(_answer(server, server.next_request()))
 
 
 def _answer(server: StageServer, request: Message) -> Message:

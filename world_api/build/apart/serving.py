@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from world_api.build.apart.pictures import PictureKey, PictureMemory
@@ -50,12 +51,21 @@ class AskedPixels:
 class StageServer:
     """One stage at work for another process."""
 
-    def __init__(self, stage: Stage, wire: Wire, memory: PictureMemory) -> None:
+    def __init__(self, stage: Stage, wire: Wire, memories: Sequence[PictureMemory]) -> None:
         self._stage = stage
         self._wire = wire
-        self._memory = memory
+        self._memories = memories
+        self._early: deque[Message] = deque()  #: requests that came before a picture that was asked for
         self._open: dict[int, Worker] = {}
         self._scaler = Scaler()
+
+    def next_request(self) -> Message:
+        """What is asked next, waited for.
+
+        Raises:
+            Closed: the other side is gone.
+        """
+        return self._early.popleft() if self._early else self._wire.receive()[0]
 
     def answer(self, request: Message) -> Message:
         """Do what is asked.
@@ -73,7 +83,7 @@ class StageServer:
         return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}
 
     def _see(self, request: Message) -> Message:
-        pixels = AskedPixels(request, self._memory, self._ask_for)
+        pixels = AskedPixels(request, self._memories[request["memory"]], self._ask_for)
         frame = Frame(pixels, time=request["t"], scaler=self._scaler)
         for number in request["see"]:
             self._open[number].see(frame)
@@ -81,7 +91,9 @@ class StageServer:
 
     def _ask_for(self, key: PictureKey) -> Message:
         self._wire.send({"picture": key})
-        answer, _ = self._wire.receive()
+        # The next frame may have been shown by now.
+        while "place" not in (answer := self._wire.receive()[0]):
+            self._early.append(answer)
         place: Message = answer["place"]
         return place
 

@@ -31,6 +31,10 @@ class StageApart:
         """Give a frame to workers of this stage."""
         self._process.see([worker.number for worker in workers if isinstance(worker, WorkerApart)], frame)
 
+    def settle(self) -> None:
+        """Wait until no frame is looked at any more."""
+        self._process.settle()
+
 
 class Apart:
     """The processes of one build: ``makers`` are the functions (``module:function``) that make stages there, by name.
@@ -75,6 +79,7 @@ class WorkerApart:
     def see(self, frame: Frame) -> None:
         """Take one sampled frame of the clip's window."""
         self._process.see([self.number], frame)
+        self._process.settle()
 
     def finish(self) -> Records:
         """The rows of the clip's own span, by table."""

@@ -15,7 +15,7 @@ from world_api.build.media.apart.passes import let_go
 from world_api.build.media.frames import Frame
 from world_api.build.media.wants import Want
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Records, Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span
+from world_api.build.stage import LooksOn, Records, Sampling, ShowsTogether, Stage, Worker, clip_count, clip_span
 
 Closed = Callable[[str, int], None]  #: told the name of a stage and a clip of which its rows are stored
 
@@ -146,6 +146,8 @@ class Lane:
         self._thread = thread
         # Found out once: to ask it of every frame takes longer than some stages look.
         self._show = stage.show if isinstance(stage, ShowsTogether) else _show_each
+        self._looks_on = isinstance(stage, LooksOn)
+        self._looked_at: Shown | None = None  #: the frame before, by a stage that looks on
 
     def want(self, clips: int | None) -> Want:
         """The frames it needs for the clips that are not there yet, of so many (None: nobody knows how many)."""
@@ -172,10 +174,14 @@ class Lane:
         self._thread.stop()
 
     def _see(self, shown: Shown) -> None:
+        done: Shown | None = shown
+        if self._looks_on:
+            done, self._looked_at = self._looked_at, shown
         try:
             self._feed(shown.frame)
         finally:
-            shown.done()
+            if done is not None:
+                done.done()
 
     def _feed(self, frame: Frame) -> None:
         """Give a frame to every worker whose window holds it."""
@@ -201,6 +207,8 @@ class Lane:
         for number in range(self._next, count):
             if number not in self._there:
                 self._store(number, self.stage.open(self._shelf.clip(number)))
+        if self._looked_at is not None:
+            self._looked_at.done()
         self.time = duration
 
     def _close(self, number: int) -> None:
