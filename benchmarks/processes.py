@@ -32,13 +32,14 @@ class Run:
 
 
 def run_fresh(command: Sequence[str]) -> Run:
-    """Run a command in the project's folder to its end.
+    """Run a command in the project's folder to its end; bytecode is kept as Python usually does.
 
     Raises:
         RuntimeError: where it fails, with the end of what it said.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as told:
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = usual | {"PYTHONPATH": str(ROOT)}
         started = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=told)
         peak = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +10,10 @@ import pytest
 
 from tests.support.building import made_source
 from world_api.build.media.frames import Frame
+from world_api.build.running import lanes
 from world_api.build.running.lanes import Keeper, Lane, Shown, WorkThread
 from world_api.build.shelf import Shelf
-from world_api.build.stage import Clip, Records, Sampling, StageSpec, no_sound
+from world_api.build.stage import Clip, Records, Sampling, StageSpec, Worker, no_sound
 
 MakeFrames = Callable[..., list[Frame]]
 SAMPLING = Sampling(fps=None, max_side=16)
@@ -104,3 +105,36 @@ def test_what_was_stored_before_a_stage_failed_stays_and_is_not_made_again(
     assert again.clips_of(shared.steady) == again.clips_of(shared.failing) == {0}
     (want, _) = (lane.want(2) for lane in Shared(shared.folder).lanes)
     assert want.spans == ((30.0, 60.0),)
+
+
+class LookingOn(Watching):
+    """A stage that goes on looking at a frame until the next one is shown."""
+
+    def show(self, workers: Sequence[Worker], frame: Frame) -> None:
+        self.see(frame)
+
+    def settle(self) -> None:
+        return None
+
+
+def test_a_frame_stays_while_a_stage_still_looks_at_it(
+    tmp_path: Path, make_frames: MakeFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_go: list[float] = []
+    monkeypatch.setattr(lanes, "let_go", lambda frame: let_go.append(frame.time))
+    shelf = Shelf(tmp_path, made_source(), KEYS, reuse=True, hear=no_sound)
+    keeper, stage = Keeper(shelf, closed=lambda name, number: None), LookingOn("steady", "cuts")
+    lane = Lane(stage, SAMPLING, shelf, thread=WorkThread("looking on"), keeper=keeper)
+    frames = make_frames(lambda t: np.zeros((9, 16, 3), np.uint8), start=0, end=2)
+    for number, frame in enumerate(frames, 1):
+        lane.offer(Shown(frame, lanes=1))
+        while not lane.check(patience=1.0):
+            pass
+        assert stage.seen == [frame.time for frame in frames[:number]]
+        assert let_go == stage.seen[:-1]
+    lane.end(2.0)
+    while not lane.check(patience=1.0):
+        pass
+    assert let_go == stage.seen
+    lane.stop()
+    keeper.stop()
