@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from world_api.build.apart.pictures import PictureKey, PictureMemory
 from world_api.build.media.child.slots import anonymous_file
 from world_api.build.media.child.wire import Closed, Message, Wire
-from world_api.build.running.blas import with_one_blas_thread
+from world_api.build.running.loading import with_one_blas_thread
 from world_api.build.stage import Clip, Records
 from world_api.core.faults import BackendFault, VideoWorldError
 

@@ -122,13 +122,14 @@ def build(
     sends to the endpoint and asking; captions are kept beside the world, and what is there is not asked again.
     """
     from world_api.build.media.limits import Limits
-    from world_api.build.running.blas import load_with_one_blas_thread
+    from world_api.build.running.loading import load_with_one_blas_thread, without_collecting
     from world_api.listening import Listening
     from world_api.options import BuildOptions
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
-    load_with_one_blas_thread(os.environ)  # before anything else brings them
+    with without_collecting():
+        load_with_one_blas_thread(os.environ)  # before anything else brings them
     chosen = EyeChoices(
         profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
         frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,

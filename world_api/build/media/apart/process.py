@@ -14,7 +14,7 @@ from threading import Lock
 from world_api.build.media.child.slots import Slots, anonymous_file
 from world_api.build.media.child.wire import Closed, Message, Silent, Wire
 from world_api.build.media.limits import Limits
-from world_api.build.running.blas import with_one_blas_thread
+from world_api.build.running.loading import with_one_blas_thread
 from world_api.core.faults import MediaFault
 
 _MODULE = "world_api.build.media.child"
