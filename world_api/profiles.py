@@ -66,10 +66,13 @@ def _build_world(
     recipe: Recipe,
     helpers: Helpers,
 ) -> BuildReport:
-    from world_api.build import builder
-    from world_api.build.beside import recording_of
-    from world_api.build.growing import following, streams
-    from world_api.world.search.prepare import prepare
+    from world_api.build.running.loading import without_collecting
+
+    with without_collecting():
+        from world_api.build import builder
+        from world_api.build.beside import recording_of
+        from world_api.build.growing import following, streams
+        from world_api.world.search.prepare import prepare
 
     address = str(video) if streams.is_address(str(video)) else None
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)

@@ -31,14 +31,14 @@ class Lines:
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
     """Bars while the block runs."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
     from rich.console import Console
     from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Drawn
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Lines()
-        return
     columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Drawn(*columns, console=console) as drawn:
         tasks: dict[str, TaskID] = {}

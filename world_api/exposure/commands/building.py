@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +29,7 @@ from world_api.exposure.perceiving.options import (
 )
 
 if TYPE_CHECKING:
+    from world_api.build.growing.following import Following
     from world_api.exposure.perceiving.captions import CaptionJob
     from world_api.options import BuildOptions
 
@@ -119,13 +121,15 @@ def build(
     With --profile endpoint the world is that of classical, and then a model captions all of it, after telling what that
     sends to the endpoint and asking; captions are kept beside the world, and what is there is not asked again.
     """
-    from world_api.build.growing.following import Following
     from world_api.build.media.limits import Limits
+    from world_api.build.running.loading import load_with_one_blas_thread, without_collecting
     from world_api.listening import Listening
     from world_api.options import BuildOptions
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    with without_collecting():
+        load_with_one_blas_thread(os.environ)  # before anything else brings them
     chosen = EyeChoices(
         profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
         frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
@@ -140,7 +144,7 @@ def build(
         force=force,
         limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
-        following=Following(settled=settled, published=_published) if follow else None,
+        following=_following(settled) if follow else None,
         record=record,
     )
     _build_all(videos, store, video_id, options, job, as_json=as_json)
@@ -148,8 +152,6 @@ def build(
 
 def _caption_job(chosen: EyeChoices, prices: Path | None, *, yes: bool) -> CaptionJob | None:
     """What captions the worlds; None where nobody was chosen to."""
-    import os
-
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.perceiving.captions import CaptionJob
     from world_api.exposure.perceiving.consent import prices_in
@@ -202,6 +204,13 @@ def _build_one(video: str, store: Path, video_id: str | None, options: BuildOpti
     with progress_bars() as bars:
         report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
     return report.record()
+
+
+def _following(settled: float) -> Following:
+    # It brings the whole builder along, which is imported while the processes beside it get ready.
+    from world_api.build.growing.following import Following
+
+    return Following(settled=settled, published=_published)
 
 
 def _published(seconds: float) -> None:

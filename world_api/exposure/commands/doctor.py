@@ -19,8 +19,7 @@ app = command_app()
 #: distribution -> (what it is for, the extra that installs it; empty for the core). A missing one of an extra is no problem.
 PACKAGES: dict[str, tuple[str, str]] = {
     "av": ("decoding", ""),
-    "opencv-python-headless": ("tracks, colours", ""),
-    "scenedetect-headless": ("shots", ""),
+    "opencv-python-headless": ("shots, tracks, colours", ""),
     "rapidocr": ("screen text", ""),
     "onnxruntime": ("screen text", ""),
     "pyarrow": ("the world on disk", ""),
