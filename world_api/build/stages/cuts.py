@@ -19,6 +19,7 @@ from world_api.build.stages.shot_changes import (
     ADAPTIVE_WINDOW,
     BLACK,
     CONTENT,
+    FADE_BIAS,
     Change,
     ShotChanges,
     mean_of,
@@ -79,9 +80,10 @@ class Cuts:
             "same_look": _SAME_LOOK,
             "dark": _DARK,
             "comes_back": _COMES_BACK,
+            "fade_bias": FADE_BIAS,
         },
         quick=True,
-        libraries=("opencv-python-headless", "av", "numpy"),
+        libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
         modules=(
             "world_api.build.stages.cuts",
             "world_api.build.stages.looks",
@@ -102,7 +104,7 @@ class CutsWorker:
         self._producer = producer
         rate = min(clip.source.frame_rate or _MAX_FPS, _MAX_FPS)
         shortest = max(2, round(_SHORTEST_SHOT * rate))
-        self._changes = ShotChanges(shortest=shortest)
+        self._changes = ShotChanges(rate=rate, shortest=shortest)
         self._count = 0
         # A finding may be as old as the shortest shot when it comes, waits as long, and is compared with as much before.
         around = max(shortest, round(_COMES_BACK * rate))

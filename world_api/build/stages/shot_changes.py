@@ -2,15 +2,16 @@
 
 Its content, adaptive and threshold detectors each take every picture apart for themselves. Here the two figures they
 decide by are worked out once: how much a picture differs from the one before (the mean distance of hue, saturation and
-value, 0 to 255) and how bright it is. The rules over them are written anew: that package brings decoders, drawing and
-event loops along, which take every build longer to load than all the pictures of a minute to look at. A test
-holds all three to what its detectors find.
+value, 0 to 255) and how bright it is. The rules over them are PySceneDetect's own ``FlashFilter`` and
+``ThresholdDetector``, and its adaptive rule, which cannot be had without its scoring; a test holds all three to what
+the detectors themselves find.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import cv2
@@ -26,9 +27,9 @@ ChangeKind = Literal["cut", "fade"]
 CONTENT, ADAPTIVE_RATIO, ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
 #: The frames on each side that a difference must stand out from: that rule lags behind by as many.
 ADAPTIVE_WINDOW = 2
-#: The mean brightness of a picture that faded to black. A fade is dated where the picture is back, whatever came before:
-#: so a clip need not hold the whole of it.
-BLACK = 6
+#: The mean brightness of a picture that faded to black, and where in the black a fade is dated (-1 begin, 1 end). A fade
+#: is over where the picture is back, whatever came before: so a clip need not hold the whole of it.
+BLACK, FADE_BIAS = 6, 1.0
 #: Neighbours that differ less than this on average do not differ.
 _NO_DIFFERENCE, _MOST = 1e-5, 255.0
 
@@ -42,14 +43,14 @@ class Change:
 
 
 class ShotChanges:
-    """Watches pictures in order; ``shortest`` is the frames of the shortest shot."""
+    """Watches pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
-    def __init__(self, *, shortest: int) -> None:
+    def __init__(self, *, rate: float, shortest: int) -> None:
         self._count = 0
         self._last: NDArray[np.uint8] | None = None
         self._adaptive = _Adaptive(shortest)
-        self._content = _Content(shortest)
-        self._fades = _Fades(shortest)
+        self._content = _Content(rate, shortest)
+        self._fades = _Fades(rate, shortest)
 
     def see(self, picture: Image, *, brightness: float) -> list[Change]:
         """Take the next BGR picture and its mean brightness; returns what can be said by now, about it or earlier ones."""
@@ -66,55 +67,51 @@ class ShotChanges:
 
 
 class _Content:
-    """The content rule: a difference that is a cut for certain. Of those that crowd together the last is one, once it is quiet."""
+    """PySceneDetect's content rule: a difference that is a cut for certain, and one of those that crowd together."""
 
-    def __init__(self, shortest: int) -> None:
+    def __init__(self, rate: float, shortest: int) -> None:
+        # Brings all of the package along: imported while the first frames are decoded.
+        from scenedetect import FrameTimecode
+        from scenedetect.detector import FlashFilter
+
         self._shortest = shortest
+        self._timecode = partial(FrameTimecode, fps=rate)
+        self._filter = FlashFilter(FlashFilter.Mode.MERGE, shortest)
         self._last_above = 0
-        self._has_found = False  #: before the first cut nothing is taken for a crowd
-        self._crowd_since: int | None = None
 
     def see(self, number: int, difference: float) -> list[int]:
         """Take the next difference; the numbers of the frames that are cuts."""
-        is_above, was_quiet = difference >= CONTENT, number - self._last_above >= self._shortest
-        self._last_above = number if is_above else self._last_above
-        if self._crowd_since is not None:
-            return self._end_crowd(self._crowd_since) if was_quiet and not is_above else []
-        if not is_above:
+        above = difference >= CONTENT
+        # Asking costs more than the answer is worth: it can only change here, or where the shortest shot is over.
+        if not above and number not in (0, self._last_above + self._shortest):
             return []
-        if was_quiet:
-            self._has_found = True
-            return [number]
-        self._crowd_since = number if self._has_found else None
-        return []
-
-    def _end_crowd(self, since: int) -> list[int]:
-        """A crowd shorter than the shortest shot goes on, however long it is quiet."""
-        if self._last_above - since < self._shortest:
-            return []
-        self._crowd_since = None
-        return [self._last_above]
+        self._last_above = number if above else self._last_above
+        return [at.frame_num for at in self._filter.filter(self._timecode(number), above)]
 
 
 class _Fades:
-    """The threshold rule: black that is over."""
+    """PySceneDetect's threshold rule: black that is over."""
 
-    def __init__(self, shortest: int) -> None:
-        self._shortest = shortest
-        self._last_fade = 0
-        self._is_black = False
+    def __init__(self, rate: float, shortest: int) -> None:
+        from scenedetect import FrameTimecode
+        from scenedetect.detectors import ThresholdDetector
+
+        self._timecode = partial(FrameTimecode, fps=rate)
+        self._detector = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
+        self._is_black: bool | None = None
 
     def see(self, number: int, brightness: float) -> list[int]:
         """Take the next brightness; the number of the frame with which the picture is back."""
-        was_black, self._is_black = self._is_black, brightness < BLACK
-        if not was_black or self._is_black or number - self._last_fade < self._shortest:
-            return []
-        self._last_fade = number
-        return [number]
+        was, self._is_black = self._is_black, brightness < BLACK
+        if self._is_black == was:
+            return []  # only a change of state says anything
+        # Of a picture the detector takes nothing but the mean, so one pixel of that brightness stands for it.
+        pixel = np.array([brightness])
+        return [at.frame_num for at in self._detector.process_frame(self._timecode(number), pixel)]
 
 
 class _Adaptive:
-    """The adaptive rule: a difference that stands out from those around it."""
+    """PySceneDetect's adaptive rule: a difference that stands out from those around it."""
 
     def __init__(self, shortest: int) -> None:
         self._shortest = shortest

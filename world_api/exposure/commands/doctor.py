@@ -19,7 +19,8 @@ app = command_app()
 #: distribution -> (what it is for, the extra that installs it; empty for the core). A missing one of an extra is no problem.
 PACKAGES: dict[str, tuple[str, str]] = {
     "av": ("decoding", ""),
-    "opencv-python-headless": ("shots, tracks, colours", ""),
+    "opencv-python-headless": ("tracks, colours", ""),
+    "scenedetect-headless": ("shots", ""),
     "rapidocr": ("screen text", ""),
     "onnxruntime": ("screen text", ""),
     "pyarrow": ("the world on disk", ""),

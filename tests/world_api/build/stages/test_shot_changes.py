@@ -17,6 +17,7 @@ from world_api.build.stages.shot_changes import (
     ADAPTIVE_WINDOW,
     BLACK,
     CONTENT,
+    FADE_BIAS,
     ShotChanges,
     mean_of,
 )
@@ -25,7 +26,6 @@ from world_api.core.ports import Image
 Found = list[tuple[int, str, int]]  #: said after which picture, kind, number of the frame
 
 RATE = 10.0
-FADE_BIAS = 1.0  #: a fade is dated where the picture is back
 
 
 def by_the_detectors(pictures: Sequence[Image], shortest: int) -> Found:
@@ -43,7 +43,7 @@ def by_the_detectors(pictures: Sequence[Image], shortest: int) -> Found:
 
 
 def by_one_look(pictures: Sequence[Image], shortest: int) -> Found:
-    changes = ShotChanges(shortest=shortest)
+    changes = ShotChanges(rate=RATE, shortest=shortest)
     return [
         (number, change.kind, change.number)
         for number, picture in enumerate(pictures)
