@@ -14,6 +14,8 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.timeline import Timeline
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from av.container import InputContainer
     from av.packet import Packet
     from av.video.frame import VideoFrame
@@ -69,6 +71,7 @@ class DecodePass:
     damage: Damage = field(default_factory=Damage)
     timeline: Timeline = field(init=False)
     _scaler: Scaler = field(default_factory=Scaler)
+    _step: Fraction | None = None  #: of the stream's clock, in seconds
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(start=self.source.start)
@@ -128,6 +131,7 @@ class DecodePass:
     def _decoded(self) -> Iterator[VideoFrame]:
         with open_video(self.source.path, limits=self.limits, file=self.file) as container:
             stream = video_stream(container, self.source.path, limits=self.limits)
+            self._step = stream.time_base
             if self.go_on_from is None:
                 yield from self._all(container, stream)
             elif self.leap:
@@ -147,7 +151,11 @@ class DecodePass:
             except av.FFmpegError:
                 self._refuse()
                 return
-            yield from self._decode(packet)
+            for picture in self._decode(packet):
+                if picture.width * picture.height <= self.limits.pixels:
+                    yield picture
+                else:
+                    self._refuse()
 
     def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
         """The frames after one that is known by its stamp."""
@@ -184,19 +192,14 @@ class DecodePass:
             if raw.pts is not None and frame_time(raw) - self.source.start >= target:
                 yield raw
 
-    def _decode(self, packet: Packet[Any]) -> Iterator[VideoFrame]:
+    def _decode(self, packet: Packet[Any]) -> list[VideoFrame]:
         import av
 
         try:
-            frames = decode_pictures(packet)
+            return decode_pictures(packet)
         except av.FFmpegError:
             self._refuse()
-            return
-        for frame in frames:
-            if frame.width * frame.height <= self.limits.pixels:
-                yield frame
-            else:
-                self._refuse()
+            return []
 
     def _refuse(self) -> None:
         self.damage.packets += 1
@@ -212,8 +215,7 @@ class DecodePass:
         return self.source.start - self.timeline.offset + (self.last_time + step if self.frames else 0.0)
 
     def _advance(self, raw: VideoFrame, time: float) -> None:
-        duration, step = raw.duration, raw.time_base
-        shown = in_seconds(duration, step) if duration and step else 0.0
+        shown = in_seconds(raw.duration, self._step) if self._step else 0.0
         if self.timeline.sound_step(shown):
             self.last_duration = shown
         elif self.source.frame_rate > 0:

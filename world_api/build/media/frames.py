@@ -41,23 +41,20 @@ class Scaler:
 
     def convert(self, raw: VideoFrame, *, width: int, height: int, pixel_format: PixelFormat) -> Image:
         """The stored (not yet rotated) picture in that size."""
-        from av.video.reformatter import VideoReformatter
-
         key = (get_ident(), width, height, pixel_format)
-        if key not in self._tables:
-            self._tables[key] = VideoReformatter()
-        quick = max(width, height) <= _QUICK_SIDE
+        if (tables := self._tables.get(key)) is None:
+            tables = self._tables[key] = _new_tables()
+        interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
         # Small pictures cost more to share out among threads than to scale, and are the same on machines of any size so.
-        scaled = self._tables[key].reformat(
-            raw,
-            width,
-            height,
-            _AV_FORMATS[pixel_format],
-            interpolation="FAST_BILINEAR" if quick else "AREA",
-            threads=1,
-        )
+        scaled = tables.reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation=interpolation, threads=1)
         # What needed no conversion would share its memory with the frame.
         return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
+
+
+def _new_tables() -> VideoReformatter:
+    from av.video.reformatter import VideoReformatter
+
+    return VideoReformatter()
 
 
 class Pixels(Protocol):
@@ -210,8 +207,7 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 def frame_time(frame: VideoFrame) -> float:
     """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
-    pts, step = frame.pts, frame.time_base
-    return in_seconds(pts, step) if pts is not None and step else 0.0
+    return frame.time or 0.0
 
 
 def in_seconds(count: int, step: Fraction) -> float:

@@ -30,7 +30,11 @@ class Want:
 
     def takes(self, time: float, previous: float | None) -> bool:
         """Whether a frame is wanted."""
-        return is_sampled(self.fps, time, previous) and any(start <= time < end for start, end in self.spans)
+        # Asked of every frame: a generator costs more than what it goes through.
+        for start, end in self.spans:
+            if start <= time < end:
+                return is_sampled(self.fps, time, previous)
+        return False
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it; a span without an end has None there."""

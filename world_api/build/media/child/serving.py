@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +29,7 @@ from world_api.build.media.wants import Want, last_end
 _NOTE_EVERY = 10.0
 #: Seconds between two signs of life.
 _BREATH = 1.0
-#: Where several frames are told of at once, none is kept back for longer than so many seconds.
+#: Where several frames are told of at once, no more are decoded once the last sending is so long ago (seconds).
 _HELD = 0.02
 
 
@@ -141,23 +141,40 @@ class Server:
         """Tell of every frame later than ``after`` up to ``enough``, several at once; lay the wanted ones into slots."""
         previous = decode.last_time if decode.frames else None
         noted = decode.last_time
-        for frame in decode:
-            self._breathe()
-            if frame.time > after:
-                told = self._told(frame, [want for want in wants if want.takes(frame.time, previous)])
-                self._wire.hold(told, most=at_once, longest=_HELD)
-            previous = frame.time
-            if frame.time - noted >= _NOTE_EVERY:
-                noted = frame.time
+        last = min(enough, self._limits.duration)
+        for frames in self._together(decode, most=at_once, last=last):
+            for frame in frames:
+                if frame.time > after:
+                    self._wire.hold(self._told(frame, [want for want in wants if want.takes(frame.time, previous)]))
+                previous = frame.time
+            self._wire.flush()
+            if decode.last_time - noted >= _NOTE_EVERY:
+                noted = decode.last_time
                 self._wire.send({"state": _plain(decode.state())})
-            if frame.time >= enough:
+            if decode.last_time >= enough:
                 self._wire.send({"stopped": _plain(decode.state())})
                 return
-            if frame.time > self._limits.duration:
+            if decode.last_time > self._limits.duration:
                 self._wire.send({"end": _plain(decode.state()), "cut": True})
                 return
         digest = None if read is None else read.digest()
         self._wire.send({"end": _plain(decode.state()), "cut": False, "read": digest})
+
+    def _together(self, decode: DecodePass, *, most: int, last: float) -> Iterator[list[Frame]]:
+        """The frames, several at once; with one at ``last`` (seconds) or later a group ends.
+
+        Decoding empties the processor's caches: what is done after each frame takes several times as long as the same
+        done for several in a row.
+        """
+        frames: list[Frame] = []
+        for frame in decode:
+            self._breathe()
+            frames.append(frame)
+            if len(frames) >= most or frame.time >= last or monotonic() - self._wire.sent_at >= _HELD:
+                yield frames
+                frames = []
+        if frames:
+            yield frames
 
     def _told(self, frame: Frame, wants: list[Want]) -> Message:
         """What the other side is told of a frame; what it wants of it is laid into a slot."""
@@ -172,8 +189,8 @@ class Server:
 
     def _free_slot(self) -> int:
         """A slot that nobody looks at any more."""
-        while not self._free or self._wire.has_message():
-            if not self._free:
+        while not self._free:
+            if not self._wire.has_message():
                 self._wire.flush()
             try:
                 message, _ = self._wire.receive(patience=_BREATH)

@@ -34,7 +34,8 @@ class Slots:
 
     def __init__(self, *, handle: int, count: int, size: int) -> None:
         self.handle, self.count, self.size = handle, count, size
-        self._memory = mmap.mmap(handle, count * size)
+        whole = np.frombuffer(mmap.mmap(handle, count * size), dtype=np.uint8)
+        self._slots = list(whole.reshape(count, size))
 
     @classmethod
     def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
@@ -47,8 +48,7 @@ class Slots:
 
     def slot(self, number: int) -> Bytes:
         """The bytes of one slot."""
-        whole = np.frombuffer(self._memory, dtype=np.uint8)
-        return whole[number * self.size : (number + 1) * self.size]
+        return self._slots[number]
 
     def record(self) -> dict[str, int]:
         """As the other process is told, which knows the file by its own handle."""
@@ -60,7 +60,11 @@ def lay(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | No
     height, width = frame.shape
     laid: dict[str, Any] = {"shape": (height, width), "pictures": [], "facts": None}
     at = 0
-    for side, pixel_format in dict.fromkeys(want.picture for want in wants if want.picture is not None):
+    wanted = dict.fromkeys([want.picture for want in wants])
+    for asked in wanted:
+        if asked is None:
+            continue
+        side, pixel_format = asked
         picture = frame.picture(side, pixel_format)
         end = at + picture.size
         if end > slot.size:
@@ -68,7 +72,7 @@ def lay(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | No
         slot[at:end] = picture.reshape(-1)
         laid["pictures"].append([None if side >= max(width, height) else side, pixel_format, at, picture.shape])
         at = end
-    if any(want.picture is None for want in wants):
+    if None in wanted:
         laid["facts"] = _lay_whole(frame, slot, at)
         if laid["facts"] is None:
             return None
