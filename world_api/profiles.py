@@ -52,7 +52,7 @@ def build_world(
     recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits)
     with closing(Helpers(chosen.limits, recipe.apart)) as helpers:
         if chosen.following is None:
-            helpers.start()  # first of all, so that they get ready while this process imports what it needs
+            helpers.start(Path(video).expanduser())  # first of all, while this process imports what it needs
         return _build_world(video, store, progress, clock, video_id, chosen, recipe, helpers)
 
 

@@ -108,7 +108,7 @@ def build_world(job: Job) -> BuildReport:
     started = job.clock.monotonic()
     stamp = stamp_of(job.video)
     with closing(job.helpers or Helpers(job.limits, job.recipe.apart)) as helpers:
-        helpers.start()
+        helpers.start(job.video)
         worker = helpers.media
         job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)

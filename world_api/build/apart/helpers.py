@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from world_api.build.apart.stages import Apart
 from world_api.build.media.apart.worker import MediaWorker
@@ -16,9 +17,9 @@ class Helpers:
         self.media = MediaWorker(limits)
         self.apart = Apart(apart)
 
-    def start(self) -> None:
-        """Start all now, so that they get ready while this process does something else."""
-        self.media.start()
+    def start(self, video: Path | None = None) -> None:
+        """Start all now, so that they get ready, and probe the video, while this process does something else."""
+        self.media.start(video)
         self.apart.start()
 
     def close(self) -> None:

@@ -88,7 +88,24 @@ class DecoderProcess:
             MediaFault: what the process names.
             DecoderGone: it died, or said nothing for as long as the limits allow.
         """
+        self.begin(request)
+        yield from self.answers()
+
+    def begin(self, request: Message) -> None:
+        """Ask for something whose answers are read later, before anything else is asked.
+
+        Raises:
+            DecoderGone: it died.
+        """
         self._send(request)
+
+    def answers(self) -> Iterator[tuple[Message, bytes]]:
+        """What is told about what was begun, up to its end.
+
+        Raises:
+            MediaFault: what the process names.
+            DecoderGone: it died, or said nothing for as long as the limits allow.
+        """
         while True:
             message, payload = self._receive()
             if "done" in message:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from math import prod
 from pathlib import Path
@@ -28,6 +29,7 @@ class MediaWorker:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._process: DecoderProcess | None = None
+        self._ahead: tuple[Path, _State] | None = None  #: what is probed before anybody asks for it
         self._lock = Lock()
 
     def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
@@ -37,27 +39,22 @@ class MediaWorker:
             MediaFault: what the process names; ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
-            try:
-                answers = list(self._started().ask({**request, "path": str(path)}))
-            except DecoderGone as gone:
-                self._end()
-                raise gone.as_fault(path.name) from gone
-            except KeyboardInterrupt:
-                self._end()  # or its answer would be taken for that to the next request
-                raise
-        if len(answers) != 1:
-            raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
-        return answers[0]
+            self._forget_ahead()
+            return self._answer(lambda: self._started().ask({**request, "path": str(path)}), path)
 
-    def start(self) -> None:
-        """Start the process now, so that it gets ready while this one does something else."""
+    def start(self, video: Path | None = None) -> None:
+        """Start the process now, so that it gets ready, and probes a file, while this one does something else."""
         # One that cannot start is told of by the first request.
         with self._lock, suppress(DecoderGone):
-            self._started()
+            process = self._started()
+            if video is not None and self._ahead is None and (state := _state(video)) is not None:
+                process.begin(_probing(video))
+                self._ahead = video, state
 
     def hand_over(self) -> DecoderProcess | None:
         """The process, if one runs, for somebody else to use and end; the next request starts another."""
         with self._lock:
+            self._forget_ahead()
             process, self._process = self._process, None
             return process
 
@@ -67,7 +64,8 @@ class MediaWorker:
         Raises:
             MediaFault: as :func:`world_api.build.media.probe.probe`; ``decoder_died``, ``decoder_stalled``.
         """
-        message, _ = self.ask({"do": "probe", "settled": settled}, path)
+        ahead = self._probed_ahead(path) if settled is None else None
+        message, _ = ahead or self.ask(_probing(path, settled), path)
         return Probe.restored(message["probe"])
 
     def kill(self) -> None:
@@ -81,15 +79,60 @@ class MediaWorker:
         with self._lock:
             self._end()
 
+    def _probed_ahead(self, path: Path) -> tuple[Message, bytes] | None:
+        """The answer to what was begun about a file; None where nothing was, or the file is another one by now."""
+        with self._lock:
+            if self._ahead is None or self._process is None or self._ahead != (path, _state(path)):
+                return None
+            self._ahead = None
+            return self._answer(self._process.answers, path)
+
+    def _forget_ahead(self) -> None:
+        """Let nobody take an answer that is still to come for one to the next request."""
+        if self._ahead is not None and self._process is not None:
+            with suppress(DecoderGone, MediaFault):
+                deque(self._process.answers(), maxlen=0)
+        self._ahead = None
+
+    def _answer(self, answers: Callable[[], Iterator[tuple[Message, bytes]]], path: Path) -> tuple[Message, bytes]:
+        try:
+            told = list(answers())
+        except DecoderGone as gone:
+            self._end()
+            raise gone.as_fault(path.name) from gone
+        except KeyboardInterrupt:
+            self._end()  # or its answer would be taken for that to the next request
+            raise
+        if len(told) != 1:
+            raise MediaFault("decoder_died", f"the decoder gave no answer about {path.name}", hint="try it again")
+        return told[0]
+
     def _started(self) -> DecoderProcess:
         if self._process is None:
             self._process = DecoderProcess(self._limits)
         return self._process
 
     def _end(self) -> None:
+        self._ahead = None
         process, self._process = self._process, None
         if process is not None:
             process.end()
+
+
+_State = tuple[int, int, int]
+
+
+def _state(path: Path) -> _State | None:
+    """What tells one state of a file from another; None where it cannot be told."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def _probing(path: Path, settled: float | None = None) -> Message:
+    return {"do": "probe", "settled": settled, "path": str(path)}
 
 
 class VideoSound:
