@@ -13,8 +13,6 @@ Message = dict[str, Any]
 _CHUNK = 1 << 16
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
-
-
 #: What is sent holds no circles, and to look for them takes a fifth of the time.
 _encode = json.JSONEncoder(check_circular=False).encode
 
@@ -54,11 +52,13 @@ class Wire:
         self._held.append(_encoded(message))
 
     def flush(self) -> None:
-        """Send what is held.
+        """Send what is held; where nothing is, nothing was sent.
 
         Raises:
             Closed: nobody reads.
         """
+        if not self._held:
+            return
         data = memoryview(b"".join(self._held))
         self._held.clear()
         self.sent_at = monotonic()
