@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 
@@ -115,13 +116,12 @@ def videoworld(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage, 130 broken off by Ctrl-C."""
+    # To look through all that was ever imported for garbage when the process ends takes as long as an import.
+    atexit.register(gc.freeze)
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    finally:
-        # The process ends now: to look through all that was ever imported for garbage first takes as long as an import.
-        gc.freeze()
 
 
 def _run(given: list[str]) -> None:
