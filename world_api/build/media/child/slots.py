@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Slots hold at least this much (bytes), and four times the first frame: pictures may grow within a file.
 _LEAST, _HEADROOM = 1 << 20, 4
 #: All slots together are meant to hold about so much at the size of the first frame (bytes), within these numbers.
-_TOGETHER, _FEWEST, _MOST = 64 << 20, 4, 16
+_TOGETHER, _FEWEST, _MOST = 64 << 20, 4, 32
 
 Bytes = NDArray[np.uint8]
 
