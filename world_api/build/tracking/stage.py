@@ -49,7 +49,7 @@ class MovingThings:
         self._people = people
         self.spec = StageSpec(
             name="moving_things",
-            version=4,
+            version=3,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
             parameters={"max_side": _MAX_SIDE, "people": people().producer},
@@ -248,12 +248,7 @@ class MovingThingsWorker:
 
 
 def _glance(frame: Frame) -> Look:
-    # Of the picture that is needed anyway: another one from the whole frame would cost more.
-    gray = cv2.cvtColor(frame.picture(_MAX_SIDE), cv2.COLOR_BGR2GRAY)
-    height, width = gray.shape
-    scale = min(1.0, _GLANCE_SIDE / max(height, width))
-    size = max(2, round(width * scale)), max(2, round(height * scale))
-    return Look(frame.time, cv2.resize(gray, size, interpolation=cv2.INTER_AREA))
+    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
 
 
 def _smooth(frame: Frame) -> Smooth:
@@ -262,7 +257,7 @@ def _smooth(frame: Frame) -> Smooth:
 
 def _kept(frame: Frame) -> Frame:
     """What is looked at of a frame long before a clip, for when its pixels are gone."""
-    return frame.pictured((_MAX_SIDE, "bgr"), made=(_glance, _smooth))
+    return frame.pictured((_GLANCE_SIDE, "gray"), (_MAX_SIDE, "bgr"), made=(_glance, _smooth))
 
 
 def _places(blobs: list[Blob], like: Mask) -> Mask:

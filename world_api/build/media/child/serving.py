@@ -148,7 +148,7 @@ class Server:
                     self._wire.hold(self._told(frame, [want for want in wants if want.takes(frame.time, previous)]))
                 previous = frame.time
             self._wire.flush()
-            if decode.last_time - noted >= _NOTE_EVERY:
+            if decode.last_time // _NOTE_EVERY > noted // _NOTE_EVERY:
                 noted = decode.last_time
                 self._wire.send({"state": _plain(decode.state())})
             if decode.last_time >= enough:
