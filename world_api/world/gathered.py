@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.world.arrays.items import Items, Positions, Reach, Times, extended
+from world_api.core.evidence import Source
+from world_api.world.arrays.items import Chained, Items, Positions, Reach, Times, extended
 from world_api.world.arrays.whole import Whole
 from world_api.world.disk.stored import World
 from world_api.world.facts import Said, Spoken
@@ -21,7 +22,11 @@ from world_api.world.view import View, open_view
 
 #: What is gathered: the tables of ``SPEAKING``, in their order, then what was followed.
 LISTS = tuple(SPEAKING)
+#: The order in which a stretch is told: speech first.
+ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
 SCREEN, FOLLOWED = LISTS.index("screen_texts"), len(LISTS)
+#: The source of each list: its place in ``ORDER``.
+_SOURCES = (0, 1, 2, 2, 3)
 _ROWS = tuple(number for number in range(len(LISTS)) if number != SCREEN)
 
 
@@ -29,9 +34,10 @@ _ROWS = tuple(number for number in range(len(LISTS)) if number != SCREEN)
 class Columns:
     """Times and numbers of n things.
 
-    ``times`` (2 x n, seconds): from when to when each lasts. ``numbers`` (3 x n): which list it is of, its place there, and
-    the number of its text. A place counts the list of the whole world, or from -1 down what the cut made anew; of what was
-    followed it is the origin in ``Tracks``. Texts are numbered as in ``Texts``, from -1 down where the cut made them anew.
+    ``times`` (2 x n, seconds): from when to when each lasts. ``numbers`` (4 x n): which list it is of, its place there, the
+    number of its text, and its source (its place in ``ORDER``). Places count the list of the whole world, or from -1 down
+    what the cut made anew; of what was followed they are the origins in ``Tracks``. Texts are numbered as in ``Texts``, from
+    -1 down where the cut made them anew.
     """
 
     times: Times
@@ -58,10 +64,6 @@ class Columns:
     def some(self, chosen: slice | Positions) -> Columns:
         """Some of them."""
         return Columns(times=self.times[:, chosen], numbers=self.numbers[:, chosen])
-
-    def and_then(self, more: Columns) -> Columns:
-        """These, then others."""
-        return Columns(times=extended(self.times, more.times), numbers=extended(self.numbers, more.numbers))
 
 
 def lists_of(view: View) -> Sequence[Items[Spoken] | Items[ScreenText] | Items[Said]]:
@@ -103,21 +105,30 @@ class WholeGathered:
 
 
 class Gathered:
-    """All of a view. ``anew``: the texts that the cut made anew, in the order of their numbers -1, -2 and so on.
+    """All of a view: the first ``same`` of ``whole``, then ``rest``.
 
-    ``like``: the reach of the whole world, and how many of the first are the first there, too.
+    ``anew``: the texts that the cut made anew, in the order of their numbers -1, -2 and so on.
     """
 
     def __init__(self, view: View) -> None:
-        whole = view.world.once(WholeGathered)
+        self.whole = view.world.once(WholeGathered)
         self.anew: list[str] = []
-        self.columns = whole.columns
-        self.like: tuple[Reach, int] = whole.reach, len(whole.columns.starts)
+        self.same = len(self.whole.columns.starts)
+        self.rest = self.whole.columns.some(slice(self.same, None))
         if not view.complete:
-            self._cut(view, whole)
+            self._cut(view)
 
-    def _cut(self, view: View, whole: WholeGathered) -> None:
-        kept = int(np.count_nonzero(view.screen_texts.rows >= 0))
+    def times(self) -> tuple[Times, Times]:
+        """From when to when each lasts (n, seconds)."""
+        starts, ends = extended(self.whole.columns.times[:, : self.same], self.rest.times)
+        return starts, ends
+
+    def numbers(self, which: int) -> Chained:
+        """A row of the numbers of all columns."""
+        return Chained(self.whole.columns.numbers[which, : self.same], self.rest.numbers[which])
+
+    def _cut(self, view: View) -> None:
+        whole, kept = self.whole, int(np.count_nonzero(view.screen_texts.rows >= 0))
         parts = list(self._made_anew(view, kept))
         added = Columns(
             times=np.concatenate([part.times for part in parts], axis=1),
@@ -128,9 +139,7 @@ class Gathered:
             same = min(same, int(np.searchsorted(whole.columns.starts, added.starts.min())))
         rest = whole.columns.some(slice(same, None))
         settled = (whole.settled_at[same:] <= view.duration) & ((rest.lists != SCREEN) | (rest.places < kept))
-        rest = rest.some(np.flatnonzero(settled))
-        self.columns = whole.columns.some(slice(same)).and_then(_in_order(view, rest, added, kept))
-        self.like = whole.reach, same
+        self.same, self.rest = same, _in_order(view, rest.some(np.flatnonzero(settled)), added, kept)
 
     def _made_anew(self, view: View, kept: int) -> Iterator[Columns]:
         """What the cut shortens, the texts on screen that it made anew, and what was followed differently."""
@@ -198,5 +207,5 @@ def _ranks(view: View, columns: Columns, texts: int) -> NDArray[np.int64]:
 
 def _columns(starts: Times, ends: Times, number: int, places: Positions, texts: Positions) -> Columns:
     """Columns of one list."""
-    numbers = np.stack([np.full(len(places), number), places, texts])
+    numbers = np.stack([np.full(len(places), number), places, texts, np.full(len(places), _SOURCES[number])])
     return Columns(times=np.stack([starts, ends]), numbers=numbers.astype(np.int64))

@@ -114,6 +114,33 @@ def extended(first: NDArray[Number], more: NDArray[Number]) -> NDArray[Number]:
     return np.concatenate([first, more], axis=-1) if more.shape[-1] else first
 
 
+class Chained:
+    """Numbers in two arrays, one after the other, read by their positions without a copy of all of them."""
+
+    def __init__(self, first: Positions, rest: Positions) -> None:
+        self._first, self._rest = first, rest
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: Positions) -> Positions: ...
+    def __getitem__(self, at: int | Positions) -> int | Positions:
+        same = len(self._first)
+        if not isinstance(at, np.ndarray):
+            return int(self._first[at] if at < same else self._rest[at - same])
+        early = at < same
+        if early.all():
+            found: Positions = self._first[at]
+            return found
+        found = np.empty(len(at), dtype=np.int64)
+        found[early], found[~early] = self._first[at[early]], self._rest[at[~early] - same]
+        return found
+
+    def all(self) -> Positions:
+        """All of them as one array."""
+        return extended(self._first, self._rest)
+
+
 def ranges(firsts: Positions, ends: Positions) -> Positions:
     """The positions of many half-open runs, one after the other."""
     lengths = ends - firsts

@@ -12,7 +12,7 @@ from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions, Times
 from world_api.world.facts import Spoken
-from world_api.world.gathered import FOLLOWED, SCREEN, gathered_of, lists_of
+from world_api.world.gathered import FOLLOWED, ORDER, SCREEN, Gathered, lists_of
 from world_api.world.once import made_once
 from world_api.world.screen_texts import ScreenText
 from world_api.world.search.texts import SPEAKING, Texts
@@ -20,10 +20,7 @@ from world_api.world.view import View, open_view
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3
-#: The order in which a stretch is told: speech first.
-ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
-_SPEECH, _SCREEN, _CAPTION, _TRACKER = range(4)
-_SOURCE_OF_LIST = np.array([_SPEECH, _SCREEN, _CAPTION, _CAPTION, _TRACKER])
+_SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,25 +42,20 @@ class Passage:
 class Passages(Items[Passage]):
     """The passages of one view, sorted by start.
 
-    ``texts`` (n): the number of what each is found by in ``Texts``, negative where the cut made the text anew.
+    ``sources`` (n: place in ``ORDER``); ``texts`` (n): the number of what each is found by in ``Texts``, negative where
+    the cut made the text anew.
     """
 
     def __init__(self, view: View) -> None:
-        gathered = gathered_of(view)
+        gathered = Gathered(view)
         self._view = view
         self._lists = lists_of(open_view(view.world, None))
         self._known = view.world.once(Texts)
         self._anew = gathered.anew
         self._hints: dict[int, str] = {}
-        starts, ends = gathered.columns.times
-        self._list, self._place, self.texts = gathered.columns.numbers
-        super().__init__(starts, ends, self._passage, like=gathered.like)
-
-    @made_once
-    def sources(self) -> Positions:
-        """Which source each is from (n): its place in ``ORDER``."""
-        found: Positions = _SOURCE_OF_LIST[self._list]
-        return found
+        self._list, self._place, self.texts, self.sources = (gathered.numbers(which) for which in range(4))
+        starts, ends = gathered.times()
+        super().__init__(starts, ends, self._passage, like=(gathered.whole.reach, gathered.same))
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
@@ -101,13 +93,14 @@ class Passages(Items[Passage]):
     def confidences(self) -> Times:
         """How sure each (n) is, 0 to 1, as it is told: to hundredths; NaN where its source does not say."""
         found = np.full(len(self), np.nan)
+        lists, places = self._list.all(), self._place.all()
         for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
-            own = np.flatnonzero((self._list == number) & (self._place >= 0))
-            found[own] = self._known.confidences(table)[part.rows[self._place[own]]]
-        for at in np.flatnonzero((self._list == SCREEN) & (self._place < 0)).tolist():
+            own = np.flatnonzero((lists == number) & (places >= 0))
+            found[own] = self._known.confidences(table)[part.rows[places[own]]]
+        for at in np.flatnonzero((lists == SCREEN) & (places < 0)).tolist():
             found[at] = self._passage(at).confidence
-        seen = np.flatnonzero(self._list == FOLLOWED)
-        found[seen] = self._view.tracks.mean_confidences(self._place[seen])
+        seen = np.flatnonzero(lists == FOLLOWED)
+        found[seen] = self._view.tracks.mean_confidences(places[seen])
         return np.round(found, 2)
 
     @property
@@ -121,35 +114,36 @@ class Passages(Items[Passage]):
 
     def quoted(self, position: int) -> str:
         """What the passage at a position says, as it is quoted."""
-        number = int(self.texts[position])
+        number = self.texts[position]
         if self.sources[position] != _TRACKER:
             return self.text(number)
         if number not in self._hints:  # things of one description have one hint
             self._hints[number] = self._passage(position).text
         return self._hints[number]
 
-    def first_texts(self, span: TimeSpan, source: Source, count: int) -> list[str]:
-        """The first so many different texts that one source gives for a stretch, as they are quoted."""
+    def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
+        """The first so many different texts that one source gives for a stretch, as they are quoted.
+
+        ``near``: what touches the stretch.
+        """
         found: dict[str, None] = {}
-        for i in self._of_source(span, ORDER.index(source)):
-            found.setdefault(self._passage(i).text)
+        for i in self._of_source(near, span, ORDER.index(source)):
+            found.setdefault(self.quoted(i))
             if len(found) == count:
                 break
         return list(found)
 
-    def _of_source(self, span: TimeSpan, source: int) -> Iterator[int]:
+    def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
         """Positions of passages with texts not met before, in order; looked for in growing steps."""
-        near = self.touching(span)
         met: set[int] = set()
         step, at = 256, 0
         while at < len(near):
             part = near[at : at + step]
             part = part[self.sources[part] == source]
             part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
-            _, first = np.unique(self.texts[part], return_index=True)
-            for i in part[np.sort(first)].tolist():
-                if int(self.texts[i]) not in met:
-                    met.add(int(self.texts[i]))
+            for i, text in zip(part.tolist(), self.texts[part].tolist(), strict=True):
+                if text not in met:
+                    met.add(text)
                     yield i
             at, step = at + step, step * 4
 
@@ -160,7 +154,7 @@ class Passages(Items[Passage]):
         return shown[int(np.count_nonzero(shown.rows >= 0)) :]
 
     def _passage(self, position: int) -> Passage:
-        number, place = int(self._list[position]), int(self._place[position])
+        number, place = self._list[position], self._place[position]
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
         if number == FOLLOWED:
             track = self._view.tracks.of_origin(place)
@@ -176,7 +170,7 @@ class Passages(Items[Passage]):
         return Passage(
             span=span,
             text=item.text,
-            source=ORDER[int(self.sources[position])],
+            source=ORDER[self.sources[position]],
             confidence=item.confidence,
             frame_time=item.frame_time if isinstance(item, ScreenText) else span.center,
             speaker=item.speaker if isinstance(item, Spoken) else "",
