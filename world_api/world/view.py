@@ -19,7 +19,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.followed import Tracks
 from world_api.world.arrays.horizon import settled_until
-from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.items import Items, extended, spans, tile
 from world_api.world.arrays.whole import Whole
 from world_api.world.camera import CameraMovement
 from world_api.world.disk.stored import World
@@ -87,13 +87,23 @@ class View:
     @made_once
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        return self._whole.shots if self.complete else tile(self._times("cuts"), self.span)
+        whole = self._whole.shots
+        if self.complete:
+            return whole
+        seen = self._whole.all_seen_until(self.duration, "cuts")
+        same = max(0, int(np.searchsorted(whole.starts, seen)) - 1)
+        times = self.world.rows("cuts").column("time").to_numpy()
+        first = int(np.searchsorted(times, seen))
+        later = times[first:][self._known("cuts", first)]
+        rest = tile(later, TimeSpan(start=float(whole.starts[same]), end=self.duration))
+        starts, ends = extended(whole.starts[:same], rest.starts), extended(whole.ends[:same], rest.ends)
+        return spans(starts, ends, like=(whole.reach, same))
 
     @made_once
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
-        times = self._times("scene_cuts")
-        strengths = self.world.rows("scene_cuts").column("strength").to_numpy()[self._known("scene_cuts")]
+        rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
+        times, strengths = rows.column("time").to_numpy()[known], rows.column("strength").to_numpy()[known]
         tiles = tile(times, self.span)
         # Where two rows tell of one moment, the last of them holds.
         at = np.searchsorted(times, tiles.starts, side="right") - 1
@@ -122,6 +132,7 @@ class View:
         return spans(
             np.append(whole.starts[:same], [span.start for span in found]),
             np.append(whole.ends[:same], [span.end for span in found]),
+            like=(whole.reach, same),
         )
 
     @made_once
@@ -263,12 +274,9 @@ class View:
             like=(rows.reach, shown.same),
         )
 
-    def _times(self, table: str) -> Times:
-        times: Times = self.world.rows(table).column("time").to_numpy()
-        return times[self._known(table)]
-
-    def _known(self, table: str) -> NDArray[np.bool_]:
-        known = self.world.rows(table).column("known_at").to_numpy()
+    def _known(self, table: str, first: int = 0) -> NDArray[np.bool_]:
+        """Which rows of a table are visible, from one on."""
+        known = self.world.rows(table).column("known_at").to_numpy()[first:]
         return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
 
 

@@ -96,9 +96,9 @@ class Items(Sequence[Item], Generic[Item]):
         return [self._make(i) for i in shared]
 
 
-def spans(starts: Times, ends: Times) -> Items[TimeSpan]:
+def spans(starts: Times, ends: Times, *, like: tuple[Reach, int] | None = None) -> Items[TimeSpan]:
     """Bare stretches."""
-    return Items(starts, ends, lambda i: TimeSpan(start=float(starts[i]), end=float(ends[i])))
+    return Items(starts, ends, lambda i: TimeSpan(start=float(starts[i]), end=float(ends[i])), like=like)
 
 
 def tile(boundaries: Times, whole: TimeSpan) -> Items[TimeSpan]:
