@@ -72,7 +72,10 @@ def lists_of(view: View) -> Sequence[Items[Spoken] | Items[ScreenText] | Items[S
 
 
 class WholeGathered:
-    """All of a whole world. ``reach``: how far everything up to each reaches."""
+    """All of a whole world. ``reach``: how far everything up to each reaches.
+
+    ``hints``: how things of a description, by its number, are called; filled by those who ask.
+    """
 
     def __init__(self, world: World) -> None:
         whole, known, view = world.once(Whole), world.once(Texts), open_view(world, None)
@@ -90,6 +93,7 @@ class WholeGathered:
             times=np.concatenate([part.times for part in parts], axis=1),
             numbers=np.concatenate([part.numbers for part in parts], axis=1),
         )
+        self.hints: dict[int, str] = {}
         order = np.argsort(columns.starts, kind="stable")
         self.columns = columns.some(order)
         self.reach = Reach(self.columns.times[1])

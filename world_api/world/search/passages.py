@@ -53,6 +53,7 @@ class Passages(Items[Passage]):
         self._known = view.world.once(Texts)
         self._anew = gathered.anew
         self._hints: dict[int, str] = {}
+        self._known_hints = gathered.whole.hints
         self._list, self._place, self.texts, self.sources = (gathered.numbers(which) for which in range(4))
         starts, ends = gathered.times()
         super().__init__(starts, ends, self._passage, like=(gathered.whole.reach, gathered.same))
@@ -117,9 +118,10 @@ class Passages(Items[Passage]):
         number = self.texts[position]
         if self.sources[position] != _TRACKER:
             return self.text(number)
-        if number not in self._hints:  # things of one description have one hint
-            self._hints[number] = self._passage(position).text
-        return self._hints[number]
+        hints = self._hints if number < 0 else self._known_hints
+        if number not in hints:  # things of one description have one hint
+            hints[number] = self._passage(position).text
+        return hints[number]
 
     def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
         """The first so many different texts that one source gives for a stretch, as they are quoted.
