@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import insort
 from itertools import pairwise
 
 import numpy as np
@@ -83,13 +83,15 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
     if len(starts) <= limit:
         return [(i, i + 1) for i in range(len(starts))]
     mean = float(ends[-1] - starts[0]) / limit
-    strongest = starts[1:][np.lexsort((starts[1:], -strengths[1:]))].tolist()
+    strongest = starts[1:][np.lexsort((starts[1:], -strengths[1:]))]
     chosen = [float(starts[0]), float(ends[-1])]
     for share in CHAPTER_SHARES:
-        for time in strongest:
-            at = bisect(chosen, time)
-            if len(chosen) <= limit and min(time - chosen[at - 1], chosen[at] - time) >= share * mean:
-                chosen.insert(at, time)
+        at = np.searchsorted(chosen, strongest, side="right")
+        near = np.minimum(strongest - np.take(chosen, at - 1), np.take(chosen, at) - strongest)
+        left = strongest[near >= share * mean]
+        while len(left) and len(chosen) <= limit:
+            insort(chosen, float(left[0]))
+            left = left[1:][np.abs(left[1:] - left[0]) >= share * mean]
     return list(pairwise([*np.searchsorted(starts, chosen[:-1]).tolist(), len(starts)]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.items import Items
+from world_api.world.arrays.items import Items, Positions, extended
 from world_api.world.disk.columns import one
 
 #: A row speaks of so many seconds before it; rows further apart than this belong to two movements.
@@ -42,29 +42,50 @@ class CameraMovement:
         return f"the camera {WORDS.get(self.kind, self.kind)}"
 
 
-def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:
-    """The movements in time order, from rows of ``camera``; they end where their shots do, and stillness is none."""
-    times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
-    kinds = one(rows.column("kind")).dictionary_encode()
-    kind = kinds.indices.to_numpy()
-    begins = np.ones(len(times), dtype=np.bool_)
-    begins[1:] = (kind[1:] != kind[:-1]) | (np.diff(times) > APART)
-    firsts = np.flatnonzero(begins)
-    lasts = np.append(firsts[1:], len(times)) - 1
-    counts = lasts - firsts + 1
-    means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
-    words = kinds.dictionary.to_pylist()
-    moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
-    kept = moving & ((counts > 1) | (means >= SURE_AT_ONCE))
-    firsts, lasts, means = firsts[kept], lasts[kept], means[kept]
-    begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
-    starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
+class CameraRuns:
+    """Runs of rows of ``camera`` of one kind, as movements in time order; stillness is none.
 
-    def make(i: int) -> CameraMovement:
-        return CameraMovement(
-            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
-            kind=words[kind[firsts[i]]],
-            strength=round(float(means[i]), 3),
-        )
+    Movements begin where their shots do at the earliest.
+    """
 
-    return Items(starts, ends, make)
+    def __init__(self, rows: pa.Table, shots: Items[TimeSpan]) -> None:
+        times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
+        kinds = one(rows.column("kind")).dictionary_encode()
+        kind = kinds.indices.to_numpy()
+        begins = np.ones(len(times), dtype=np.bool_)
+        begins[1:] = (kind[1:] != kind[:-1]) | (np.diff(times) > APART)
+        firsts: Positions = np.flatnonzero(begins)
+        self._firsts, self._begun = firsts, times[firsts]
+        lasts = np.append(firsts[1:], len(times)) - 1
+        counts = lasts - firsts + 1
+        means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
+        words = kinds.dictionary.to_pylist()
+        moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
+        self._moving: Positions = np.flatnonzero(moving & ((counts > 1) | (means >= SURE_AT_ONCE)))
+        firsts, lasts, means = firsts[self._moving], lasts[self._moving], means[self._moving]
+        begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
+        starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
+
+        def make(i: int) -> CameraMovement:
+            return CameraMovement(
+                span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
+                kind=words[kind[firsts[i]]],
+                strength=round(float(means[i]), 3),
+            )
+
+        self.movements: Items[CameraMovement] = Items(starts, ends, make)
+
+    def until(self, rows: pa.Table, as_of: float, shots: Items[TimeSpan], seen: float) -> Items[CameraMovement]:
+        """What a cut shows of them. ``rows`` are those these were made of; what begins before ``seen`` is all known."""
+        # A run is over, whatever follows, where the next one begins with a row that is known.
+        over = max(0, int(np.searchsorted(self._begun, seen)) - 1)
+        since = int(self._firsts[over]) if len(self._firsts) else 0
+        rest = rows.slice(since)
+        rest = rest.take(pa.array(np.flatnonzero(rest.column("known_at").to_numpy() <= as_of)))
+        same = int(np.searchsorted(self._moving, over))
+        before, after = self.movements, CameraRuns(rest, shots).movements
+
+        def make(i: int) -> CameraMovement:
+            return before[i] if i < same else after[i - same]
+
+        return Items(extended(before.starts[:same], after.starts), extended(before.ends[:same], after.ends), make)

@@ -172,10 +172,9 @@ def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
     return pa.Table.from_pylist(records, schema=STRETCHES)
 
 
-def stretches(table: pa.Table, *, kept: int | None = None) -> Items[ScreenText]:
-    """The stretches of such a table. ``rows`` counts the first ``kept`` (default all); the others are -1."""
+def stretches(table: pa.Table) -> Items[ScreenText]:
+    """The stretches of such a table."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
-    rows = np.arange(len(starts))
 
     def make(i: int) -> ScreenText:
         return ScreenText(
@@ -185,16 +184,33 @@ def stretches(table: pa.Table, *, kept: int | None = None) -> Items[ScreenText]:
             frame_time=table.column("frame_time")[i].as_py(),
         )
 
-    return Items(starts, ends, make, rows=np.where(rows < (len(rows) if kept is None else kept), rows, -1))
+    return Items(starts, ends, make)
 
 
-def quiet_before(table: pa.Table, time: float) -> tuple[float, int]:
-    """The last start of a stretch before a time that none of the earlier ones could go on into, and how many those are."""
-    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
-    figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
-    reach = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
-    quiet = np.flatnonzero((starts[1:] > reach[:-1]) & (starts[1:] < time)) + 1
-    return (float(starts[quiet[-1]]), int(quiet[-1])) if len(quiet) else (-math.inf, 0)
+def followed_by(whole: Items[ScreenText], kept: int, anew: Sequence[ScreenText]) -> Items[ScreenText]:
+    """The first ``kept`` of some stretches, then others, whose ``rows`` are -1."""
+    return Items(
+        np.append(whole.starts[:kept], [text.span.start for text in anew]),
+        np.append(whole.ends[:kept], [text.span.end for text in anew]),
+        lambda i: whole[i] if i < kept else anew[i - kept],
+        rows=np.append(np.arange(kept), np.full(len(anew), -1)),
+    )
+
+
+class Quiet:
+    """The starts of stretches that none of the earlier ones could go on into."""
+
+    def __init__(self, table: pa.Table) -> None:
+        starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+        figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
+        reach = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
+        self._places = np.flatnonzero(starts[1:] > reach[:-1]) + 1
+        self._starts = starts[self._places]
+
+    def before(self, time: float) -> tuple[float, int]:
+        """The last of them before a time, and how many stretches are earlier; minus infinity and 0 where there is none."""
+        found = int(np.searchsorted(self._starts, time))
+        return (float(self._starts[found - 1]), int(self._places[found - 1])) if found else (-math.inf, 0)
 
 
 def same_line(one: str, other: str) -> bool:

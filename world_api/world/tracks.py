@@ -110,12 +110,11 @@ class Track:
 
     def _side(self, run: slice, boxes: NDArray[np.float32]) -> Side | None:
         """The side that boxes at an end of a run touch. A side that it touches most of the time says nothing."""
-        width, height = self.picture
-        far = np.array([width, height], dtype=np.float32)
+        sides = np.array([*self.picture, *self.picture], dtype=np.float32)
 
         def gaps(to: NDArray[np.float32]) -> NDArray[np.float32]:
-            found = np.concatenate([to[:, :2], far - to[:, 2:]], axis=1)
-            return (found / np.tile(far, 2)).astype(np.float32)
+            found = np.concatenate([to[:, :2], sides[2:] - to[:, 2:]], axis=1)
+            return (found / sides).astype(np.float32, copy=False)
 
         nearest = gaps(boxes).min(axis=0)
         usually = (gaps(self.boxes[run]) <= AT_SIDE).mean(axis=0) >= 0.5

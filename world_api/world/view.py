@@ -19,14 +19,14 @@ from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.followed import Tracks
 from world_api.world.arrays.horizon import settled_until
-from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.items import Items, extended, spans, tile
 from world_api.world.arrays.whole import Whole
-from world_api.world.camera import CameraMovement, camera_movements
+from world_api.world.camera import CameraMovement
 from world_api.world.disk.stored import World
 from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
 from world_api.world.likeness import Likeness, Likenesses
 from world_api.world.once import OnceEach, made_once
-from world_api.world.screen_texts import ScreenText, join_readings, quiet_before, stretch_table, stretches
+from world_api.world.screen_texts import ScreenText, followed_by, join_readings
 from world_api.world.segments import segment
 from world_api.world.tracks import Track
 
@@ -87,13 +87,23 @@ class View:
     @made_once
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        return self._whole.shots if self.complete else tile(self._times("cuts"), self.span)
+        whole = self._whole.shots
+        if self.complete:
+            return whole
+        seen = self._whole.all_seen_until(self.duration, "cuts")
+        same = max(0, int(np.searchsorted(whole.starts, seen)) - 1)
+        times = self.world.rows("cuts").column("time").to_numpy()
+        first = int(np.searchsorted(times, seen))
+        later = times[first:][self._known("cuts", first)]
+        rest = tile(later, TimeSpan(start=float(whole.starts[same]), end=self.duration))
+        starts, ends = extended(whole.starts[:same], rest.starts), extended(whole.ends[:same], rest.ends)
+        return spans(starts, ends, like=(whole.reach, same))
 
     @made_once
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
-        times = self._times("scene_cuts")
-        strengths = self.world.rows("scene_cuts").column("strength").to_numpy()[self._known("scene_cuts")]
+        rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
+        times, strengths = rows.column("time").to_numpy()[known], rows.column("strength").to_numpy()[known]
         tiles = tile(times, self.span)
         # Where two rows tell of one moment, the last of them holds.
         at = np.searchsorted(times, tiles.starts, side="right") - 1
@@ -122,6 +132,7 @@ class View:
         return spans(
             np.append(whole.starts[:same], [span.start for span in found]),
             np.append(whole.ends[:same], [span.end for span in found]),
+            like=(whole.reach, same),
         )
 
     @made_once
@@ -153,9 +164,10 @@ class View:
 
     def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
         """The recognised words of the line that starts then."""
-        order, starts = self._words
+        order, starts = self._whole.words
         first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
-        rows = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
+        words = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
+        rows = [row for row in words if self.complete or row["known_at"] <= self.duration]
         return tuple(
             SpokenWord(
                 span=TimeSpan(start=row["start"], end=max(row["start"], row["end"])),
@@ -166,28 +178,20 @@ class View:
         )
 
     @made_once
-    def _words(self) -> tuple[NDArray[np.int64], Times]:
-        """The visible words, as rows in order of their lines, and when those start."""
-        rows = np.flatnonzero(self._known("words"))
-        starts = self.world.rows("words").column("line_start").to_numpy()[rows]
-        order = np.argsort(starts, kind="stable")
-        return rows[order], starts[order]
-
-    @made_once
     def screen_texts(self) -> Items[ScreenText]:
         """Texts read off the screen, one entry for each stretch in which a text stood there.
 
         Their ``rows`` count the stretches of the whole world; -1 is one that the cut made anew.
         """
-        whole = self._whole.readings
+        whole = self._whole.screen_texts
         if self.complete:
-            return self._whole.screen_texts
-        seen = min(self.duration, *(self._whole.first_unseen(name, self.duration) for name in ("screen_texts", "cuts")))
-        since, kept = quiet_before(whole, seen)
+            return whole
+        since, kept = self._whole.quiet.before(self._whole.all_seen_until(self.duration, "screen_texts", "cuts"))
         rows = self.world.rows("screen_texts")
-        fresh = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
-        again = stretch_table(join_readings(rows.filter(pa.array(fresh)), self.shots, self.span))
-        return stretches(pa.concat_tables([whole.slice(0, kept), again]).combine_chunks(), kept=kept)
+        rows = rows.slice(int(np.searchsorted(rows.column("time").to_numpy(), since)))
+        fresh = rows.take(pa.array(np.flatnonzero(rows.column("known_at").to_numpy() <= self.duration)))
+        shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration))
+        return followed_by(whole, kept, join_readings(fresh, shots or [self.shots[-1]], self.span))
 
     @made_once
     def captions(self) -> Items[Said]:
@@ -208,7 +212,7 @@ class View:
         return Tracks.visible(
             whole,
             self.world.rows("sightings"),
-            self.world.rows("track_links"),
+            self._whole.links,
             self.duration,
         )
 
@@ -224,7 +228,11 @@ class View:
     @made_once
     def camera_movements(self) -> Items[CameraMovement]:
         """What the camera does beyond standing still, in time order."""
-        return camera_movements(self.rows("camera"), self.shots)
+        whole = self._whole.camera
+        if self.complete:
+            return whole.movements
+        seen = self._whole.all_seen_until(self.duration, "camera", "cuts")
+        return whole.until(self.world.rows("camera"), self.duration, self.shots, seen)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""
@@ -255,25 +263,20 @@ class View:
 
     def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of stretches, clipped to the visible part."""
-        rows = self.world.rows(table)
-        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
-        ends = np.maximum(starts, ends)
-        inside = self._known(table) & (starts < self.duration) & (ends > 0.0)
-        places = np.flatnonzero(inside)
-        starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
+        rows = self._whole.lasting(table)
+        shown = rows.whole if self.complete else rows.until(self.duration)
+        starts, ends, places = shown.starts, shown.ends, shown.rows
         return Items(
             starts,
             ends,
             lambda i: make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i]))),
             rows=places,
+            like=(rows.reach, shown.same),
         )
 
-    def _times(self, table: str) -> Times:
-        times: Times = self.world.rows(table).column("time").to_numpy()
-        return times[self._known(table)]
-
-    def _known(self, table: str) -> NDArray[np.bool_]:
-        known = self.world.rows(table).column("known_at").to_numpy()
+    def _known(self, table: str, first: int = 0) -> NDArray[np.bool_]:
+        """Which rows of a table are visible, from one on."""
+        known = self.world.rows(table).column("known_at").to_numpy()[first:]
         return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
 
 

@@ -31,6 +31,34 @@ def test_chapters_tile_the_scenes_and_are_few(scenes: list[tuple[float, float]],
         assert len(chapters) == len(scenes)
 
 
+def one_boundary_after_the_other(
+    starts: list[float], ends: list[float], strengths: list[float], limit: int
+) -> list[tuple[int, int]]:
+    """The rule as it reads: the strongest first, those far enough from all that were taken, then closer ones."""
+    strongest = sorted(range(1, len(starts)), key=lambda i: (-strengths[i], starts[i]))
+    chosen = [0]
+    mean = (ends[-1] - starts[0]) / limit
+    for share in (1.0, 0.5, 0.25):
+        for i in strongest:
+            taken = [starts[other] for other in chosen] + [ends[-1]]
+            if len(chosen) < limit and min(abs(starts[i] - time) for time in taken) >= share * mean:
+                chosen.append(i)
+    return list(pairwise([*sorted(chosen), len(starts)]))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 500), st.integers(0, 9)), min_size=3, max_size=200),
+    st.integers(2, 30),
+)
+def test_chapters_begin_where_the_rule_says(scenes: list[tuple[int, int]], limit: int) -> None:
+    ends = np.cumsum([length for length, _ in scenes], dtype=np.float64)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    strengths = np.array([strength / 9 for _, strength in scenes])
+    if len(scenes) > limit:
+        expected = one_boundary_after_the_other(starts.tolist(), ends.tolist(), strengths.tolist(), limit)
+        assert group_into_chapters(starts, ends, strengths, limit) == expected
+
+
 def test_a_restless_quarter_of_an_hour_leaves_chapters_for_the_rest() -> None:
     calm, restless = np.arange(0.0, 32400.0, 120.0), 32400.0 + np.arange(0.0, 900.0, 5.0)
     starts = np.concatenate([calm, restless])

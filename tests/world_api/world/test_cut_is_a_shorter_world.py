@@ -5,6 +5,8 @@ The reader takes over from the whole world what a cut leaves as it is; these tes
 
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from world_api.world.disk.manifest import Manifest, SourceFacts, VideoFacts, wri
 from world_api.world.disk.storage import rows_from_records, write_rows
 from world_api.world.disk.stored import World, open_world, world_hash
 from world_api.world.disk.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
+from world_api.world.search.passages import passages_of
 from world_api.world.sessions.session import Session
 from world_api.world.view import View
 
@@ -73,7 +76,41 @@ def with_late_knowledge(rows: Rows) -> Rows:
     return late
 
 
-VARIANTS = (as_made, in_one_take, with_a_long_track, with_late_knowledge)
+def foretold(rows: Rows) -> Rows:
+    """Lines, captions and actions are known as soon as they begin; a cut in the middle of one shortens it."""
+    told = {
+        name: [{**row, "known_at": row["start"]} for row in rows[name]] for name in ("speech", "captions", "actions")
+    }
+    return {**rows, **told}
+
+
+def on_whole_seconds(rows: Rows) -> Rows:
+    """All begins and ends on whole seconds, so that much begins at once and at the cut."""
+    times = ("time", "start", "end", "known_at")
+    made: Rows = {}
+    for name, own in rows.items():
+        rounded = [{**row, **{time: float(round(row[time])) for time in times if time in row}} for row in own]
+        made[name] = list({tuple(str(row[key]) for key in TABLES[name].key): row for row in rounded}.values())
+    return made
+
+
+def as_recognised(rows: Rows) -> Rows:
+    """Lines have words, each known when it was said; some rows of the camera and some cuts are known late."""
+    words = [
+        {"line_start": row["start"], "start": row["start"], "end": row["end"], "word": word, "confidence": 0.5,
+         "known_at": row["start"] + 0.5 * number, "producer": "made/1"}
+        for row in rows["speech"] for number, word in enumerate(dict.fromkeys(row["text"].split()))
+    ]  # fmt: skip
+    late = {
+        name: [{**row, "known_at": row["known_at"] + 40.0 * (n % 7 == 3)} for n, row in enumerate(rows[name])]
+        for name in ("camera", "cuts", "scene_cuts", "screen_texts")
+    }
+    return {**rows, **late, "words": words, "speech": [{**row, "source": "recognised"} for row in rows["speech"]]}
+
+
+VARIANTS = (
+    as_made, in_one_take, with_a_long_track, with_late_knowledge, foretold, on_whole_seconds, as_recognised,
+)  # fmt: skip
 
 
 def write(store: Path, rows: dict[str, pa.Table], duration: float) -> World:
@@ -123,7 +160,40 @@ def told(view: View) -> dict[str, Any]:
         "captions": list(view.captions),
         "actions": list(view.actions),
         "tracks": [(t.entity_id, t.hint, t.appearances, t.times.tolist(), t.confidence) for t in view.tracks],
+        "categories": view.tracks.categories,
+        "camera": list(view.camera_movements),
+        "passages": list(passages_of(view)),
+        "sureness": [None if math.isnan(sure) else sure for sure in passages_of(view).confidences.tolist()],
     }
+
+
+def read_through(session: Session) -> list[Any]:
+    """What going through everything gives."""
+    whole = {"start_time": 0.0, "end_time": session.view.duration}
+    asked = (
+        ("read_transcript", whole),
+        ("read_transcript", {**whole, "start_time": session.view.duration * 0.9}),
+        ("scan_segments", {"query": "person"}),
+        ("scan_segments", {"query": "red", "min_confidence": 0.5, "time_range": whole}),
+        ("scan_segments", {}),
+        ("list_scenes", {"time_range": whole}),
+    )
+    found = [run(session, name, {"video_id": "film", **arguments}) for name, arguments in asked]
+    # What opens the next page knows which world it belongs to.
+    return [{name: value for name, value in result.items() if name != "next_cursor"} for result in found]
+
+
+def drawn_cuts(world: World, seed: int, count: int) -> list[float]:
+    """Moments inside the film: any, and such at which something begins, ends or becomes known."""
+    draws = random.Random(seed)
+    moments = [draws.uniform(0.01, LENGTH - 0.01) for _ in range(count // 2)]
+    while len(moments) < count:
+        rows = world.rows(draws.choice(("cuts", "sightings", "screen_texts", "speech", "captions", "track_links")))
+        columns = [name for name in ("time", "start", "end", "known_at") if name in rows.column_names]
+        if rows.num_rows:
+            moment = rows.column(draws.choice(columns))[draws.randrange(rows.num_rows)].as_py()
+            moments += [moment] if 0.0 < moment < LENGTH else []
+    return moments
 
 
 def answers(session: Session, seed: int, calls: int) -> list[Any]:
@@ -155,6 +225,23 @@ def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_pat
             run(session, "write_memory", {"video_id": "film", **event})
     for got, expected in zip(answers(behind, seed=5, calls=4), answers(fresh, seed=5, calls=4), strict=True):
         assert got == expected
+
+
+def test_at_any_moment_a_view_is_that_of_a_world_of_the_visible_rows(whole: Path, tmp_path: Path) -> None:
+    for number, as_of in enumerate(drawn_cuts(open_world(whole, "film"), seed=3, count=16)):
+        behind = open_session(whole, "film", as_of=as_of, name=None, groups=("inspect",))
+        write(tmp_path / str(number), visible(behind.view.world, as_of), as_of)
+        fresh = open_session(tmp_path / str(number), "film", name=None, groups=("inspect",))
+        assert told(behind.view) == told(fresh.view), as_of
+        assert read_through(behind) == read_through(fresh), as_of
+
+
+def test_cuts_one_after_the_other_do_not_change_what_earlier_ones_see(whole: Path) -> None:
+    cuts = drawn_cuts(open_world(whole, "film"), seed=8, count=6)
+    views = [View(open_world(whole, "film"), as_of) for as_of in cuts]
+    before = [told(view) for view in views]
+    assert [told(View(open_world(whole, "film"), as_of)) for as_of in reversed(cuts)] == before[::-1]
+    assert [told(view) for view in views] == before
 
 
 def test_most_of_a_cut_is_taken_over_from_the_whole_world(film: Rows, tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from world_api.operations.answering.citing import cite_passages, evidence, short
 from world_api.operations.answering.wording import brief
 from world_api.operations.declaring.inspected import MAX_MATCHES, ScannedSegments
 from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
+from world_api.world.gathered import ORDER
 from world_api.world.scanning import Scan, scanner_of
-from world_api.world.search.passages import ORDER, Passage, passages_of
+from world_api.world.search.passages import Passage, passages_of
 from world_api.world.search.quoting import holds_words
 from world_api.world.sessions.session import Session
 
@@ -151,8 +152,8 @@ def _hit(session: Session, query: str, span: TimeSpan, score: float, found: Sequ
 def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
     """The kinds of content that there are in a stretch."""
     passages = passages_of(session.view)
-    near = passages.touching(within) if within else slice(None)
-    found = {ORDER[int(number)] for number in np.unique(passages.sources[near])}
+    sources = passages.sources[passages.touching(within)] if within else passages.sources.all()
+    found = {ORDER[int(number)] for number in np.unique(sources)}
     if (within is None and session.captions.passages) or (within is not None and session.captions.inside(within)):
         found.add("caption")
     return [source for source in ORDER if source in found]

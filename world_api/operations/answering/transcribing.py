@@ -11,7 +11,8 @@ from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, shorten, times
 from world_api.operations.declaring.inspected import MAX_LINES, Transcript, TranscriptLine
 from world_api.world.arrays.items import Positions
-from world_api.world.search.passages import ORDER, Passage, Passages, passages_of
+from world_api.world.gathered import ORDER
+from world_api.world.search.passages import Passage, Passages, passages_of
 from world_api.world.sessions.session import Session
 
 #: A page tells about this many characters, of one line at most so many.

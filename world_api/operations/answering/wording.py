@@ -144,14 +144,15 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
     ``said`` is what somebody who looked says of it, which says more than what was followed.
     """
     passages = passages_of(view)
+    near = passages.touching(span)
     parts = []
     if said:
         parts.append(shorten(said[0], 70))
-    elif seen := passages.first_texts(span, "caption", 1) or passages.first_texts(span, "tracker", 3):
+    elif seen := passages.first_texts(near, span, "caption", 1) or passages.first_texts(near, span, "tracker", 3):
         parts.append(", ".join(seen))
-    if written := passages.first_texts(span, "screen_text", 3):
+    if written := passages.first_texts(near, span, "screen_text", 3):
         parts.append("text: " + " / ".join(written))
-    if spoken := passages.first_texts(span, "speech", 1):
+    if spoken := passages.first_texts(near, span, "speech", 1):
         parts.append(f'speech: "{spoken[0]}"')
     return shorten("; ".join(parts), 120) if parts else _quiet(view, span)
 
@@ -195,7 +196,8 @@ def _quiet(view: View, span: TimeSpan) -> str:
 def _moving(view: View, track: Track, span: TimeSpan) -> str:
     video = view.world.manifest.video
     seen = track.during(span)
-    centers = np.array([track.box(i).center for i in range(seen.start, seen.stop)])
+    boxes = track.boxes[seen].astype(np.float64)
+    centers = (boxes[:, :2] + boxes[:, 2:]) / 2
     if len(centers) < 2:
         return "is seen"
     across = float(centers[-1, 0] - centers[0, 0]) / video.width

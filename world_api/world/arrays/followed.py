@@ -6,10 +6,10 @@ from bisect import bisect_left
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from world_api.world.arrays.items import Items, Positions, Times, ranges
-from world_api.world.arrays.joining import BREAK, Joined, join_tracks
+from world_api.world.arrays.joining import BREAK, Joined, coded, join_tracks
+from world_api.world.arrays.linking import Links
 from world_api.world.disk.columns import one
 from world_api.world.once import made_once
 from world_api.world.tracks import Track, hint_in_chinese, hint_in_words
@@ -39,11 +39,17 @@ class JoinedTracks:
         self._boxes = [rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")]
         self._confidences = rows.column("confidence").to_numpy()
         self._sightings = sightings
+        self._made: dict[int, Track] = {}
 
     @made_once
     def place_of(self) -> dict[str, int]:
         """Where each track stands, by its name."""
         return {name: place for place, name in enumerate(self.names.to_pylist())}
+
+    @made_once
+    def kinds(self) -> tuple[pa.Array, Positions]:
+        """The different categories, sorted, and which of them each track has."""
+        return coded(self.categories)
 
     @made_once
     def mean_confidences(self) -> Times:
@@ -58,7 +64,16 @@ class JoinedTracks:
         return self.appearances(np.arange(self.count))
 
     def track(self, place: int) -> Track:
-        """One track, put together."""
+        """One track, put together; the last of them are kept for all who ask."""
+        made = self._made.get(place)
+        if made is None:
+            made = self._put_together(place)
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[place] = made
+        return made
+
+    def _put_together(self, place: int) -> Track:
         first, end = int(self.firsts[place]), int(self.ends[place])
         return Track(
             track_id=self.names[place].as_py(),
@@ -125,32 +140,30 @@ class Tracks(Items[Track]):
         self.whole, self.settled, self.open_tracks = whole, settled, open_tracks
         starts, ends = whole.start_times[settled], whole.end_times[settled]
         self.origins = settled
+        self._inserted: Positions = settled[:0]
         if open_tracks is not None and open_tracks.count:
-            at = self._places_of(open_tracks, starts)
+            at = self._inserted = self._places_of(open_tracks, starts)
             self.origins = np.insert(settled, at, -1 - np.arange(open_tracks.count))
             starts, ends = np.insert(starts, at, open_tracks.start_times), np.insert(ends, at, open_tracks.end_times)
-        self._made: dict[int, Track] = {}
         super().__init__(starts, ends, self._track)
 
     @classmethod
-    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float) -> Tracks:
+    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: Links, as_of: float) -> Tracks:
         """What a cut shows of tracks: those it leaves whole as they are, the others joined anew from what it shows."""
         settled = np.flatnonzero(whole.known_at <= as_of)
         cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
         if len(cut) == 0:
             return cls(whole, settled)
         rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
-        seen = sightings.take(pa.array(rows))
-        seen = seen.filter(pc.less_equal(seen.column("known_at"), as_of))
-        links = links.filter(pc.less_equal(links.column("known_at"), as_of))
+        seen = sightings.take(pa.array(rows[sightings.column("known_at").to_numpy()[rows] <= as_of]))
         width, height = whole.picture
-        joined = join_tracks(seen, links, width=width, height=height)
+        joined = join_tracks(seen, links.of_tracks(cut, as_of), width=width, height=height)
         return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture))
 
     def find(self, track_id: str) -> Track | None:
         """The track of that name."""
         if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track_id)) is not None:
-            return self._of_origin(-1 - place)
+            return self.of_origin(-1 - place)
         return self._settled(self.whole.place_of.get(track_id))
 
     def parts(self, track: Track) -> list[str]:
@@ -162,66 +175,54 @@ class Tracks(Items[Track]):
     def of_part(self, name: str) -> Track | None:
         """The track that such a part belongs to."""
         if self.open_tracks is not None and (place := self.open_tracks.place_of_part.get(name)) is not None:
-            return self._of_origin(-1 - place)
+            return self.of_origin(-1 - place)
         return self._settled(self.whole.place_of_part.get(name))
 
     def _settled(self, place: int | None) -> Track | None:
         if place is None:
             return None
         at = int(np.searchsorted(self.settled, place))
-        return self._of_origin(place) if at < len(self.settled) and self.settled[at] == place else None
+        return self.of_origin(place) if at < len(self.settled) and self.settled[at] == place else None
 
     def around(self, time: float, near: float) -> list[Track]:
         """The tracks with a time between their first and last sighting, give or take so many seconds."""
         found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
         return [self[int(i)] for i in found]
 
-    @made_once
-    def appearances(self) -> tuple[Positions, Times, Times]:
-        """Every appearance, track after track: whose (position), from, to."""
-        owners, starts, ends = self.whole.all_appearances
-        position = np.full(self.whole.count, -1)
-        position[self.settled] = np.flatnonzero(self.origins >= 0)
-        kept = position[owners] >= 0
-        owners, starts, ends = position[owners[kept]], starts[kept], ends[kept]
-        if self.open_tracks is None:
-            return owners, starts, ends
-        own, begins, finishes = self.open_tracks.all_appearances
-        whose = np.flatnonzero(self.origins < 0)[own]
-        at = np.searchsorted(owners, whose)
-        return np.insert(owners, at, whose), np.insert(starts, at, begins), np.insert(ends, at, finishes)
+    def positions(self, origins: Positions) -> Positions:
+        """Where those stand that come from some ``origins``."""
+        places = np.searchsorted(self.settled, origins)
+        places += np.searchsorted(self._inserted, places, side="right")
+        opened = np.flatnonzero(origins < 0)
+        places[opened] = self._inserted[-1 - origins[opened]] - 1 - origins[opened]
+        found: Positions = places
+        return found
 
-    @made_once
-    def mean_confidences(self) -> Times:
-        """How sure the sightings of each are, 0 to 1."""
-        settled = self.origins >= 0
-        means: Times = np.zeros(len(self.origins))
-        means[settled] = self.whole.mean_confidences[self.origins[settled]]
+    def mean_confidences(self, origins: Positions) -> Times:
+        """How sure the sightings are of those that come from some ``origins``, 0 to 1."""
+        settled = origins >= 0
+        means: Times = np.zeros(len(origins))
+        means[settled] = self.whole.mean_confidences[origins[settled]]
         if self.open_tracks is not None:
-            means[~settled] = self.open_tracks.mean_confidences[-1 - self.origins[~settled]]
+            means[~settled] = self.open_tracks.mean_confidences[-1 - origins[~settled]]
         return means
 
     @made_once
     def categories(self) -> frozenset[str]:
         """The categories of all of them."""
-        found = set(self.whole.categories.take(pa.array(self.settled)).unique().to_pylist())
+        words, numbers = self.whole.kinds
+        found = {words[int(i)].as_py() for i in np.flatnonzero(np.bincount(numbers[self.settled]))}
         return frozenset(found | set(self.open_tracks.categories.to_pylist() if self.open_tracks else ()))
 
     def _track(self, position: int) -> Track:
-        return self._of_origin(int(self.origins[position]))
+        return self.of_origin(int(self.origins[position]))
 
-    def _of_origin(self, origin: int) -> Track:
-        made = self._made.get(origin)
-        if made is None:
-            if origin < 0:
-                assert self.open_tracks is not None  # noqa: S101 - negative origins come from it
-                made = self.open_tracks.track(-1 - origin)
-            else:
-                made = self.whole.track(origin)
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[origin] = made
-        return made
+    def of_origin(self, origin: int) -> Track:
+        """The track that comes from there."""
+        if origin >= 0:
+            return self.whole.track(origin)
+        assert self.open_tracks is not None  # noqa: S101 - negative origins come from it
+        return self.open_tracks.track(-1 - origin)
 
     def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
         """Where each added track goes: by its start, then by its name."""

@@ -19,13 +19,13 @@ from world_api.world.screen_texts import ScreenText
 #: From when to when something is said, and what.
 Said = Counter[tuple[float, float, str]]
 
-#: The tables whose rows make up what segments say and look like, sightings apart.
-_TABLES = tuple(name for name in BEGINS if name not in ("scene_cuts", "sightings"))
+#: The tables whose rows make up what segments say and look like, sightings apart. The camera's movements are no part of them.
+_TABLES = tuple(name for name in BEGINS if name not in ("scene_cuts", "sightings", "camera"))
 
 
 def settled_until(whole: Whole, tracks: Tracks, texts: Items[ScreenText], as_of: float) -> float:
     """The time before which the segments of a cut and of the whole world have the same content."""
-    bound = min(as_of, *(whole.first_unseen(name, as_of) for name in _TABLES))
+    bound = whole.all_seen_until(as_of, *_TABLES)
     return min(
         bound,
         _first_difference(*_followed(whole, tracks, as_of, bound)),

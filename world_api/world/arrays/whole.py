@@ -11,17 +11,20 @@ import pyarrow as pa
 
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.followed import JoinedTracks
-from world_api.world.arrays.items import Items, Times, spans, tile
+from world_api.world.arrays.items import Items, Positions, Times, spans, tile
 from world_api.world.arrays.joining import JOINED, TRACKS, Joined, join_tracks
+from world_api.world.arrays.lasting import LastingRows
+from world_api.world.arrays.linking import Links
+from world_api.world.camera import CameraRuns
 from world_api.world.disk.stored import World
 from world_api.world.once import OnceEach, made_once
-from world_api.world.screen_texts import STRETCHES, ScreenText, join_readings, stretch_table, stretches
+from world_api.world.screen_texts import STRETCHES, Quiet, ScreenText, join_readings, stretch_table, stretches
 from world_api.world.segments import SILENCE, segment, talks
 
 #: Which column tells when a row's fact begins.
 BEGINS = {
     "cuts": "time", "scene_cuts": "time", "looks": "time", "sightings": "time", "screen_texts": "time",
-    "speech": "start", "captions": "start", "actions": "start",
+    "camera": "time", "speech": "start", "captions": "start", "actions": "start",
 }  # fmt: skip
 _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
@@ -33,6 +36,7 @@ class Whole:
         self._world = world
         self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
         self._unseen: OnceEach[str, tuple[Times, Times]] = OnceEach()
+        self._lasting: OnceEach[str, LastingRows] = OnceEach()
 
     def read_all(self) -> None:
         """Read or make all that is kept beside the world."""
@@ -42,6 +46,22 @@ class Whole:
     def shots(self) -> Items[TimeSpan]:
         """The shots."""
         return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
+
+    def lasting(self, table: str) -> LastingRows:
+        """The rows of a table of stretches."""
+        return self._lasting.get(table, lambda: LastingRows(self._world.rows(table), self.span.end))
+
+    @made_once
+    def camera(self) -> CameraRuns:
+        """What the camera does."""
+        return CameraRuns(self._world.rows("camera"), self.shots)
+
+    @made_once
+    def words(self) -> tuple[Positions, Times]:
+        """The rows of recognised words in order of the lines they belong to, and when those start."""
+        starts = self._world.rows("words").column("line_start").to_numpy()
+        order = np.argsort(starts, kind="stable")
+        return order, starts[order]
 
     @made_once
     def tracks(self) -> JoinedTracks:
@@ -71,6 +91,11 @@ class Whole:
         )
 
     @made_once
+    def links(self) -> Links:
+        """The links that tracks are joined by."""
+        return Links(self._world.rows("track_links"), self.tracks.names)
+
+    @made_once
     def readings(self) -> pa.Table:
         """The stretches in which texts stay on screen."""
         return self._world.derived.table(
@@ -85,6 +110,11 @@ class Whole:
         return stretches(self.readings)
 
     @made_once
+    def quiet(self) -> Quiet:
+        """Where reading texts off the screen can begin anew."""
+        return Quiet(self.readings)
+
+    @made_once
     def segments(self) -> Items[TimeSpan]:
         """The segments."""
 
@@ -97,11 +127,8 @@ class Whole:
 
     @made_once
     def _lines(self) -> Items[TimeSpan]:
-        rows = self._world.rows("speech")
-        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
-        inside = (starts < self.span.end) & (ends > self.span.start)
-        starts = starts[inside]
-        return spans(np.maximum(starts, 0.0), np.minimum(np.maximum(ends[inside], starts), self.span.end))
+        lines = self.lasting("speech").whole
+        return spans(lines.starts, lines.ends)
 
     @made_once
     def _restarts(self) -> tuple[Times, Times]:
@@ -119,6 +146,10 @@ class Whole:
         at, until = self._restarts
         safe = np.flatnonzero(until < time)
         return float(at[safe[-1]]) if len(safe) else 0.0
+
+    def all_seen_until(self, as_of: float, *tables: str) -> float:
+        """The time before which a cut hides and shortens no row of some tables; at most that of the cut."""
+        return min(as_of, *(self.first_unseen(table, as_of) for table in tables))
 
     def first_unseen(self, table: str, as_of: float) -> float:
         """Where the earliest row of a table begins that a cut hides or shortens; infinite where there is none."""

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions, Times
-from world_api.world.facts import Said, Spoken
+from world_api.world.facts import Spoken
+from world_api.world.gathered import FOLLOWED, ORDER, SCREEN, Gathered, lists_of
 from world_api.world.once import made_once
 from world_api.world.screen_texts import ScreenText
 from world_api.world.search.texts import SPEAKING, Texts
-from world_api.world.view import View
+from world_api.world.view import View, open_view
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3
-#: The order in which a stretch is told: speech first.
-ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
-_SPEECH, _SCREEN, _CAPTION, _TRACKER = range(4)
+_SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,33 +47,16 @@ class Passages(Items[Passage]):
     """
 
     def __init__(self, view: View) -> None:
+        gathered = Gathered(view)
         self._view = view
-        self._lists: list[Items[Spoken] | Items[ScreenText] | Items[Said]] = [
-            view.speech, view.screen_texts, view.captions, view.actions,
-        ]  # fmt: skip
+        self._lists = lists_of(open_view(view.world, None))
         self._known = view.world.once(Texts)
-        self._anew: list[str] = []
+        self._anew = gathered.anew
         self._hints: dict[int, str] = {}
-        parts = [
-            (
-                part.starts,
-                part.ends,
-                np.full(len(part), source),
-                np.full(len(part), number),
-                np.arange(len(part)),
-                texts,
-            )
-            for number, (part, source, texts) in enumerate(
-                zip(self._lists, (_SPEECH, _SCREEN, _CAPTION, _CAPTION), self._row_texts(), strict=True)
-            )
-        ]
-        parts.append(self._appearances())
-        starts, ends, sources, lists, places, texts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        order = np.argsort(starts, kind="stable")
-        self.sources: Positions = sources[order]
-        self.texts: Positions = texts[order]
-        self._list, self._place = lists[order], places[order]
-        super().__init__(starts[order], ends[order], self._passage)
+        self._known_hints = gathered.whole.hints
+        self._list, self._place, self.texts, self.sources = (gathered.numbers(which) for which in range(4))
+        starts, ends = gathered.times()
+        super().__init__(starts, ends, self._passage, like=(gathered.whole.reach, gathered.same))
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
@@ -93,7 +75,7 @@ class Passages(Items[Passage]):
         if len(starts) == 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         # Of those that began before the first segment, only what reaches into it counts.
-        since = int(np.searchsorted(self._reach, starts[0], side="right"))
+        since = int(np.searchsorted(self.reach.times, starts[0], side="right"))
         passages = np.arange(min(since, int(np.searchsorted(self.starts, starts[0]))), len(self))
         begin = np.searchsorted(ends, self.starts[passages], side="right")
         last = np.maximum(begin, np.searchsorted(starts, self.ends[passages]) - 1)
@@ -112,15 +94,14 @@ class Passages(Items[Passage]):
     def confidences(self) -> Times:
         """How sure each (n) is, 0 to 1, as it is told: to hundredths; NaN where its source does not say."""
         found = np.full(len(self), np.nan)
+        lists, places = self._list.all(), self._place.all()
         for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
-            own = np.flatnonzero(self._list == number)
-            rows = part.rows[self._place[own]]
-            stored = self._known.confidences(table)
-            found[own[rows >= 0]] = stored[rows[rows >= 0]]
-            for at in own[rows < 0].tolist():
-                found[at] = self._passage(at).confidence
-        seen = np.flatnonzero(self._list == len(self._lists))
-        found[seen] = self._view.tracks.mean_confidences[self._place[seen]]
+            own = np.flatnonzero((lists == number) & (places >= 0))
+            found[own] = self._known.confidences(table)[part.rows[places[own]]]
+        for at in np.flatnonzero((lists == SCREEN) & (places < 0)).tolist():
+            found[at] = self._passage(at).confidence
+        seen = np.flatnonzero(lists == FOLLOWED)
+        found[seen] = self._view.tracks.mean_confidences(places[seen])
         return np.round(found, 2)
 
     @property
@@ -134,90 +115,73 @@ class Passages(Items[Passage]):
 
     def quoted(self, position: int) -> str:
         """What the passage at a position says, as it is quoted."""
-        number = int(self.texts[position])
+        number = self.texts[position]
         if self.sources[position] != _TRACKER:
             return self.text(number)
-        if number not in self._hints:  # things of one description have one hint
-            self._hints[number] = self._passage(position).text
-        return self._hints[number]
+        hints = self._hints if number < 0 else self._known_hints
+        if number not in hints:  # things of one description have one hint
+            hints[number] = self._passage(position).text
+        return hints[number]
 
-    def first_texts(self, span: TimeSpan, source: Source, count: int) -> list[str]:
-        """The first so many different texts that one source gives for a stretch, as they are quoted."""
+    def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
+        """The first so many different texts that one source gives for a stretch, as they are quoted.
+
+        ``near``: what touches the stretch.
+        """
         found: dict[str, None] = {}
-        for i in self._of_source(span, ORDER.index(source)):
-            found.setdefault(self._passage(i).text)
+        for i in self._of_source(near, span, ORDER.index(source)):
+            found.setdefault(self.quoted(i))
             if len(found) == count:
                 break
         return list(found)
 
-    def _of_source(self, span: TimeSpan, source: int) -> Iterator[int]:
+    def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
         """Positions of passages with texts not met before, in order; looked for in growing steps."""
-        near = self.touching(span)
         met: set[int] = set()
         step, at = 256, 0
         while at < len(near):
             part = near[at : at + step]
             part = part[self.sources[part] == source]
             part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
-            _, first = np.unique(self.texts[part], return_index=True)
-            for i in part[np.sort(first)].tolist():
-                if int(self.texts[i]) not in met:
-                    met.add(int(self.texts[i]))
+            for i, text in zip(part.tolist(), self.texts[part].tolist(), strict=True):
+                if text not in met:
+                    met.add(text)
                     yield i
             at, step = at + step, step * 4
 
-    def _row_texts(self) -> Iterator[Positions]:
-        for part, table in zip(self._lists, SPEAKING, strict=True):
-            known = self._known.of_rows(table)
-            texts = np.where(part.rows >= 0, known[part.rows], 0) if len(known) else np.zeros(len(part), dtype=np.int64)
-            for at in np.flatnonzero(part.rows < 0).tolist():
-                texts[at] = self._add(part[at].text)
-            yield texts
-
-    def _appearances(self) -> tuple[Times, Times, Positions, Positions, Positions, Positions]:
-        """The appearances of all tracks, track after track."""
-        tracks = self._view.tracks
-        owners, starts, ends = tracks.appearances
-        origins = tracks.origins[owners]
-        texts = np.where(
-            origins >= 0, self._known.of_tracks[np.maximum(origins, 0)] if len(self._known.of_tracks) else 0, 0
-        )
-        for at in np.flatnonzero(origins < 0).tolist():
-            assert tracks.open_tracks is not None  # noqa: S101 - negative origins come from it
-            texts[at] = self._add(tracks.open_tracks.described(-1 - int(origins[at])))
-        return starts, ends, np.full(len(starts), _TRACKER), np.full(len(starts), len(self._lists)), owners, texts
-
-    def _add(self, text: str) -> int:
-        self._anew.append(text)
-        return -len(self._anew)
+    @made_once
+    def _shown_anew(self) -> list[ScreenText]:
+        """The texts on screen that the cut made anew."""
+        shown = self._view.screen_texts
+        return shown[int(np.count_nonzero(shown.rows >= 0)) :]
 
     def _passage(self, position: int) -> Passage:
-        number, place = int(self._list[position]), int(self._place[position])
-        if number < len(self._lists):
-            item = self._lists[number][place]
-            return Passage(
-                span=item.span,
-                text=item.text,
-                source=ORDER[int(self.sources[position])],
-                confidence=item.confidence,
-                frame_time=item.frame_time if isinstance(item, ScreenText) else item.span.center,
-                speaker=item.speaker if isinstance(item, Spoken) else "",
-            )
-        track = self._view.tracks[place]
+        number, place = self._list[position], self._place[position]
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
+        if number == FOLLOWED:
+            track = self._view.tracks.of_origin(place)
+            return Passage(
+                span=span,
+                text=track.hint,
+                source="tracker",
+                confidence=track.confidence,
+                frame_time=float(track.times[track.nearest(span.center)]),
+                terms=track.hint_in_chinese,
+            )
+        item = self._lists[number][place] if place >= 0 else self._shown_anew[-1 - place]
         return Passage(
             span=span,
-            text=track.hint,
-            source="tracker",
-            confidence=track.confidence,
-            frame_time=float(track.times[track.nearest(span.center)]),
-            terms=track.hint_in_chinese,
+            text=item.text,
+            source=ORDER[self.sources[position]],
+            confidence=item.confidence,
+            frame_time=item.frame_time if isinstance(item, ScreenText) else span.center,
+            speaker=item.speaker if isinstance(item, Spoken) else "",
         )
 
 
 def passages_of(view: View) -> Passages:
-    """The passages of a view."""
-    return view.once(Passages)
+    """The passages of a view; all views of a whole world share theirs."""
+    return (open_view(view.world, None) if view.complete else view).once(Passages)
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:

@@ -14,7 +14,7 @@ from world_api.world.search.documents import WholeDocuments
 from world_api.world.search.texts import Texts
 
 #: The tables that answers are made from, sessions' own apart.
-READ = (*BEGINS, "track_links", "look_links", "camera", "words")
+READ = (*BEGINS, "track_links", "look_links", "words")
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 

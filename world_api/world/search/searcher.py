@@ -92,9 +92,9 @@ class Searcher:
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
         """Segments that look like an example and whose captions mean what is said of it, without those that overlap it."""
-        looks = self.by_look(example, FUSED)
         if self._meanings is None or not said:
-            return looks[:top_k]
+            return self.by_look(example, min(top_k, FUSED))
+        looks = self.by_look(example, FUSED)
         near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._segments)
         apart = (self._segments.ends[near] <= example.start) | (self._segments.starts[near] >= example.end)
         places = np.searchsorted(self._segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
