@@ -47,9 +47,8 @@ class WorkThread:
         self._work: SimpleQueue[tuple[Callable[[], None], Callable[[], None], str] | None] = SimpleQueue()
         self._thread = Thread(target=self._do_all, name=name, daemon=True)
         self._lock = Lock()
-        self._left = 0
-        self._rests = Event()
-        self._rests.set()
+        # Counted apart, each on one side: to agree on a number takes longer than to hand on a frame.
+        self._given = self._done = 0
         self._failure: BaseException | None = None
         self._is_stopped = False
 
@@ -59,18 +58,20 @@ class WorkThread:
         What it raises carries a note of the stage that it was for: others that share the thread raise it, too.
         """
         with self._lock:
-            self._left += 1
-            self._rests.clear()
+            self._given += 1
             if self._thread.ident is None:
                 self._thread.start()
         self._work.put((work, instead, stage))
 
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
-        is_done = self._rests.wait(patience) if patience else self._rests.is_set()
+        if self._done < self._given and patience:
+            reached = Event()
+            self.give(reached.set, stage="", instead=reached.set)
+            reached.wait(patience)
         if self._failure is not None:
             raise self._failure
-        return is_done
+        return self._done >= self._given
 
     def stop(self) -> None:
         """Do nothing more, and wait for what is being done."""
@@ -86,10 +87,7 @@ class WorkThread:
                 instead()
             else:
                 self._do(work, stage)
-            with self._lock:
-                self._left -= 1
-                if self._left == 0:
-                    self._rests.set()
+            self._done += 1
 
     def _do(self, work: Callable[[], None], stage: str) -> None:
         try:

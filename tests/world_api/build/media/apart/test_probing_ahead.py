@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def test_a_video_that_is_probed_ahead_is_what_it_is(worker: MediaWorker, film: P
 
 def test_a_video_that_was_replaced_meanwhile_is_probed_anew(worker: MediaWorker, film: Path, other: Path) -> None:
     worker.start(film)
-    os.replace(other, film)
+    other.replace(film)
     assert (worker.probe(film).width, worker.probe(film).height) == (128, 96)
 
 
