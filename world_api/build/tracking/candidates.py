@@ -18,8 +18,6 @@ _SIGHTINGS, _MOVED = 4, 0.35
 _STEP = 0.15
 #: How large it is (pixels) is remembered from when it was seen whole; each sighting forgets so much of that.
 _FORGET = 0.03
-#: Within a shared blob a thing slows down by this factor a sighting, as nobody sees how it goes on.
-_SLOWER = 0.85
 
 
 @dataclass(kw_only=True)
@@ -55,13 +53,10 @@ class Candidate:
 
     def take(self, blob: Blob, time: float) -> None:
         """Note a sighting."""
-        elapsed = max(time - self.seen, 1e-3)
-        (x, y), (was_x, was_y) = blob.box.center, self.box.center
         if self.hits:
-            new = ((x - was_x) / elapsed, (y - was_y) / elapsed)
-            self.velocity = (0.5 * (self.velocity[0] + new[0]), 0.5 * (self.velocity[1] + new[1]))
+            self._note_speed(blob.box, time)
         else:
-            self.origin, self.moved_at = (x, y), time
+            self.origin, self.moved_at = blob.box.center, time
         self.box, self.seen, self.last_blob, self.hits = blob.box, time, blob, self.hits + 1
         self.shared, self.look, self.doubted_at = None, None, None
         self.area = max(float(blob.area), (1.0 - _FORGET) * self.area)
@@ -70,9 +65,17 @@ class Candidate:
 
     def share(self, blob: Blob, box: Box, time: float) -> None:
         """Note that it is somewhere in a blob that it shares, most likely in a box."""
+        self._note_speed(box, time)
         self.box, self.seen, self.last_blob, self.shared = box, time, blob, blob
-        self.velocity = (_SLOWER * self.velocity[0], _SLOWER * self.velocity[1])
         self._note_movement(time)
+
+    def _note_speed(self, box: Box, time: float) -> None:
+        elapsed = max(time - self.seen, 1e-3)
+        (x, y), (was_x, was_y) = box.center, self.box.center
+        self.velocity = (
+            0.5 * (self.velocity[0] + (x - was_x) / elapsed),
+            0.5 * (self.velocity[1] + (y - was_y) / elapsed),
+        )
 
     def _note_movement(self, time: float) -> None:
         """Add up how far it got, step by step of some size, so that a trembling outline adds up to nothing."""

@@ -52,12 +52,9 @@ class Looks(Protocol):
         ...
 
 
-def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[tuple[Candidate, list[Blob]]]:
-    """Things that shared a blob, with what is now theirs; empty where the blobs stay one.
-
-    One thing is named for each part. Others that went on in the same part are not named.
-    """
-    found: list[tuple[Candidate, list[Blob]]] = []
+def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[Meeting]:
+    """The parts of shared blobs that came apart, each with the things that it is now, or that go on sharing it."""
+    found: list[Meeting] = []
     for members in _groups(real):
         region = members[0].shared
         if region is None:
@@ -76,18 +73,22 @@ def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list
     return found
 
 
-def met(real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box]) -> list[Meeting]:
-    """Real things without a blob that are where another's is: those share it from now on, and it is taken out of the claims."""
+def met(real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]) -> list[Meeting]:
+    """Real things without a blob that are where another's is: they share it from now on, and it is taken out of the claims.
+
+    ``hosts`` says in whose blob things are that shared one before, where that is known (numbers of tracks).
+    """
     meetings: dict[int, list[Candidate]] = {}
-    holders = [track for track in real if track.number in claims]
-    boxes = {track.number: unite(claims[track.number]).box for track in holders}
+    holders = {track.number: track for track in real if track.number in claims}
+    boxes = {number: unite(claims[number]).box for number in holders}
     for track in real:
-        place = expected[track.number]
         if track.number in claims or not holders:
             continue
-        host = max(holders, key=lambda other: common(place, boxes[other.number]))
-        if common(place, boxes[host.number]) >= _WITHIN * place.area and track.area >= _SCRAP * host.area:
-            meetings.setdefault(host.number, [host]).append(track)
+        number = hosts.get(track.number)
+        if number is None:
+            number = _host(track, expected[track.number], holders, boxes)
+        if number is not None:
+            meetings.setdefault(number, [holders[number]]).append(track)
     return [
         (sorted(members, key=lambda track: (track.born, track.number)), claims.pop(number))
         for number, members in meetings.items()
@@ -115,6 +116,17 @@ def share(members: Sequence[Candidate], blob: Blob, time: float, looks: Looks) -
     return [track for track in members if track is not stays]
 
 
+def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
+    """In whose blob a thing without one is: where it should be, or what the blob that it shared has become."""
+    if track.shared is not None:
+        place = track.shared.box
+    number = max(holders, key=lambda other: common(place, boxes[other]))
+    if track.shared is not None:
+        return number if cover(place, boxes[number]) >= _INSIDE_REGION else None
+    inside = common(place, boxes[number]) >= _WITHIN * place.area
+    return number if inside and track.area >= _SCRAP * holders[number].area else None
+
+
 def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
     groups: dict[int, list[Candidate]] = {}
     for track in real:
@@ -138,9 +150,7 @@ def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
     return columns
 
 
-def _given_back(
-    members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks
-) -> list[tuple[Candidate, list[Blob]]]:
+def _given_back(members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks) -> list[Meeting]:
     """The likeliest way to give parts of a shared blob to the things in it, as many parts as can be to one each."""
     members, whole = members[:_MOST], [unite(list(column)) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
@@ -158,10 +168,10 @@ def _given_back(
         way for way in product(range(len(whole)), repeat=len(members)) if len(set(way)) == min(len(whole), len(members))
     ]
     best = max(ways, key=lambda way: sum(row[place] for row, place in zip(score, way, strict=True)))
-    first: dict[int, Candidate] = {}
+    shares: dict[int, list[Candidate]] = {}
     for track, place in zip(members, best, strict=True):
-        first.setdefault(place, track)
-    return [(track, list(parts[place])) for place, track in first.items()]
+        shares.setdefault(place, []).append(track)
+    return [(own, list(parts[place])) for place, own in shares.items()]
 
 
 def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:

@@ -69,14 +69,17 @@ class Tracker:
         real = [track for track in self.alive if track.confirmed_at is not None]
         undecided = [track for track in self.alive if track.confirmed_at is None]
         expected = {track.number: track.expected(time) for track in self.alive}
-        for track, own in part(real, blobs, looks):
-            claims[track.number] = own
-        for tracks in (real, undecided):
+        hosts: dict[int, int] = {}
+        for members, own in part(real, blobs, looks):
+            claims[members[0].number] = own
+            hosts |= {other.number: members[0].number for other in members[1:]}
+        free = [track for track in real if track.number not in hosts]
+        for tracks in (free, undecided):
             _take_one_each(claims, tracks, blobs, lambda track, blob: _fit(track, expected[track.number], blob))
             _take_pieces(claims, tracks, blobs, expected)
-        for tracks in (real, undecided):
+        for tracks in (free, undecided):
             _take_one_each(claims, tracks, blobs, lambda track, blob: _near(track, expected[track.number], blob, time))
-        return claims, met(real, claims, expected)
+        return claims, met(real, claims, expected, hosts)
 
     def _begin(self, blob: Blob, time: float) -> Candidate:
         self._count += 1
@@ -133,9 +136,9 @@ def _share(track: Candidate, expected: Box, blob: Blob) -> float:
 
 
 def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
-    """How well a blob fits the place where a track is expected; 0 for one that lies elsewhere."""
-    share = _share(track, expected, blob)
-    return share + max(expected.iou(blob.box), track.box.iou(blob.box)) if share >= _INSIDE else 0.0
+    """How well a blob fills the place where a track is expected; 0 for one that lies elsewhere."""
+    inside = _share(track, expected, blob) >= _INSIDE
+    return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
 
 
 def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
