@@ -10,6 +10,8 @@ from world_api.core.spans import TimeSpan, known_time
 #: How far from the join (seconds) the last and the first sighting may lie, and how much their boxes must overlap.
 _NEAR, _OVERLAP = 1.0, 0.4
 _GONE_BEFORE = 0.5
+#: The speed at the join is that of so many sightings, and holds for so long (seconds).
+_STEPS, _LONGEST_WAY = 3, 0.5
 
 
 class Stitches:
@@ -17,7 +19,7 @@ class Stitches:
 
     spec = StageSpec(
         name="stitches",
-        version=2,
+        version=3,
         tables=("track_links",),
         parameters={"near": _NEAR, "overlap": _OVERLAP},
         needs=("moving_things",),
@@ -83,24 +85,50 @@ def _known(rows: list[Record], moment: float) -> list[Record]:
 
 
 def _pairs(before: list[Record], after: list[Record]) -> list[tuple[float, str, str, float]]:
-    """Overlaps of the last sighting of each track before the join with the first of each track after it, best first."""
-    last = {row["track"]: row for row in before}
-    first = {row["track"]: row for row in reversed(after)}
+    """Overlaps of the end of each track before the join with the beginning of each track after it, best first."""
+    ends, beginnings = _by_track(before), _by_track(after)
     return sorted(
         (
-            (_overlap(one, other), one["track"], other["track"], other["time"])
-            for one in last.values()
-            for other in first.values()
+            (_overlap(ends[one], beginnings[other]), one, other, beginnings[other][0]["time"])
+            for one in ends
+            for other in beginnings
         ),
         key=lambda pair: (-pair[0], pair[1], pair[2]),
     )
 
 
-def _overlap(one: Record, other: Record) -> float:
-    """Overlap of two sightings' boxes; a thing that ended well before the join does not go on."""
-    if other["time"] - one["time"] > _GONE_BEFORE + 1.0:
+def _by_track(rows: list[Record]) -> dict[str, list[Record]]:
+    tracks: dict[str, list[Record]] = {}
+    for row in rows:
+        tracks.setdefault(row["track"], []).append(row)
+    return tracks
+
+
+def _overlap(before: list[Record], after: list[Record]) -> float:
+    """Overlap of the last and the first box, the one carried on to the time of the other at the speed before or after.
+
+    A thing that ended well before the join does not go on.
+    """
+    elapsed = after[0]["time"] - before[-1]["time"]
+    if elapsed > _GONE_BEFORE + 1.0:
         return 0.0
-    return _box(one).iou(_box(other))
+    last, first = _box(before[-1]), _box(after[0])
+    ways = ((0.0, 0.0), _way(before[-_STEPS:], elapsed), _way(after[:_STEPS], elapsed))
+    return max(_moved(last, way).iou(first) for way in ways)
+
+
+def _way(rows: list[Record], elapsed: float) -> tuple[float, float]:
+    """How far (pixels) a thing goes in so many seconds at its speed in some sightings."""
+    seconds = rows[-1]["time"] - rows[0]["time"]
+    if seconds <= 0.0:
+        return 0.0, 0.0
+    (x, y), (was_x, was_y) = _box(rows[-1]).center, _box(rows[0]).center
+    share = min(elapsed, _LONGEST_WAY) / seconds
+    return share * (x - was_x), share * (y - was_y)
+
+
+def _moved(box: Box, way: tuple[float, float]) -> Box:
+    return Box(x1=box.x1 + way[0], y1=box.y1 + way[1], x2=box.x2 + way[0], y2=box.y2 + way[1])
 
 
 def _box(row: Record) -> Box:

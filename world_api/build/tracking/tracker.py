@@ -11,6 +11,8 @@ from world_api.core.boxes import Box
 
 #: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
 _INSIDE = 0.4
+#: A blob with less than this share of a thing's size is a piece of it, or something that it left behind, and not the thing.
+_REMNANT = 0.2
 #: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
 _AROUND = 0.3
 #: How far (share of its size, each second) a thing may get from where it is expected.
@@ -137,7 +139,7 @@ def _share(track: Candidate, expected: Box, blob: Blob) -> float:
 
 def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
     """How well a blob fills the place where a track is expected; 0 for one that lies elsewhere."""
-    inside = _share(track, expected, blob) >= _INSIDE
+    inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
     return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
 
 
