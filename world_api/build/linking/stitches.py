@@ -1,7 +1,10 @@
-"""The stage that writes ``track_links``: tracks that go on over the join of two clips."""
+"""The stage that writes ``track_links``: tracks that go on over the join of two clips, or after somebody stood still for long."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from world_api.build.linking.stays import Before, Stays, sightings
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.boxes import Box
@@ -15,47 +18,64 @@ _STEPS, _LONGEST_WAY = 3, 0.5
 
 
 class Stitches:
-    """Links the tracks of a clip to those of the clip before it, by the stored boxes on both sides of the join."""
+    """Links the tracks of a clip to those of the clip before it, by the stored boxes on both sides of the join.
+
+    Who stood still and moves off in the clip is linked, too, and ``sightings`` are added for the time in between, which may
+    reach back into earlier clips.
+    """
 
     spec = StageSpec(
         name="stitches",
         version=3,
-        tables=("track_links",),
+        tables=("track_links", "sightings"),
         parameters={"near": _NEAR, "overlap": _OVERLAP},
-        needs=("moving_things",),
-        libraries=("pyarrow",),
+        needs=("moving_things", "cuts"),
+        libraries=("pyarrow", "numpy"),
         modules=(
             "world_api.build.linking.stitches",
+            "world_api.build.linking.stays",
             "world_api.core.boxes",
         ),
     )
 
+    def __init__(self) -> None:
+        self._before = Before()
+
     def open(self, clip: Clip) -> StitchesWorker:
         """A fresh worker."""
-        return StitchesWorker(clip, self.spec.producer)
+        self._before.read_up_to(clip, self.spec.producer)
+        return StitchesWorker(clip, self._before, self.spec.producer)
 
 
 class StitchesWorker:
-    """Works on the join at the start of one clip."""
+    """Works on the join at the start of one clip, and on who moves off in it."""
 
-    def __init__(self, clip: Clip, producer: str) -> None:
+    def __init__(self, clip: Clip, before: Before, producer: str) -> None:
         self._clip = clip
+        self._before = before
         self._producer = producer
 
     def see(self, frame: Frame) -> None:
         """No frames are needed."""
 
     def finish(self) -> Records:
-        """The links over the join, each track in at most one.
+        """The links, each track in at most one over the join, and sightings of who stayed."""
+        own = sightings(self._clip, self._clip.span, self._producer)
+        links = self._over_join(own)
+        stays, seen = Stays(self._clip, self._before, own, links, self._producer).find()
+        return {"track_links": [*links, *stays], "sightings": seen}
+
+    def _over_join(self, own: Sequence[Record]) -> list[Record]:
+        """Links over the join, each track in at most one.
 
         Links are made in the order in which sightings became known, the best overlaps of a moment first, and never taken
         back: what becomes known later adds links and changes none.
         """
         join = self._clip.span.start
         if join == 0:
-            return {"track_links": []}
-        before = self._sightings(TimeSpan(start=join - _NEAR, end=join))
-        after = self._sightings(TimeSpan(start=join, end=join + _NEAR))
+            return []
+        before = sightings(self._clip, TimeSpan(start=join - _NEAR, end=join), self._producer)
+        after = [row for row in own if row["time"] < join + _NEAR]
         rows: list[Record] = []
         linked: set[str] = set()
         for moment in sorted({row["known_at"] for row in [*before, *after]}):
@@ -74,10 +94,7 @@ class StitchesWorker:
                         "producer": self._producer,
                     }
                 )
-        return {"track_links": rows}
-
-    def _sightings(self, span: TimeSpan) -> list[Record]:
-        return sorted(self._clip.rows("sightings", span).to_pylist(), key=lambda row: (row["time"], row["track"]))
+        return rows
 
 
 def _known(rows: list[Record], moment: float) -> list[Record]:

@@ -12,7 +12,7 @@ from world_api.core.boxes import Box
 #: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
 _INSIDE = 0.4
 #: A blob with less than this share of a thing's size is a piece of it, or something that it left behind, and not the thing.
-_REMNANT = 0.2
+_REMNANT = 0.3
 #: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
 _AROUND = 0.3
 #: How far (share of its size, each second) a thing may get from where it is expected.
