@@ -28,7 +28,7 @@ _AROUND, _WITHIN, _SOON, _TALLER = (0.5, 0.1), 0.5, 5.0, 1.6
 #: What begins so soon (seconds) after another thing ended in that place may be that one.
 _JUST_GONE = 1.5
 #: Both look alike: two of their looks have this product at least.
-_ALIKE = 0.93
+_ALIKE = 0.8
 #: A box that comes as near to the picture's edge as that (share of its side) may be cut off by it.
 _EDGE = 0.01
 #: Seconds between two sightings of who stays.
