@@ -51,7 +51,7 @@ class MovingThings:
         self._people = people
         self.spec = StageSpec(
             name="moving_things",
-            version=3,
+            version=4,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
             parameters={"max_side": _MAX_SIDE, "people": people().producer},

@@ -143,3 +143,24 @@ def test_a_cut_ends_every_stay(visit: Callable[..., Callable[[float], Image]], m
         known = {**stored, "sightings": without, "cuts": [cut], "track_links": []}
         added += links.open(made_clip(clip, known, source=made_source(rate=4.0))).finish()["sightings"]
     assert added == []
+
+
+def test_who_stayed_is_told_without_knowing_the_future(
+    visit: Callable[..., Callable[[float], Image]], make_frames: MakeFrames
+) -> None:
+    stored = world_of(visit(86.0), 95, make_frames)
+    rows = {
+        table: [row for row in found if not row["producer"].startswith("stitches")] for table, found in stored.items()
+    }
+
+    def told(until: float) -> Rows:
+        known = {table: [row for row in found if row["known_at"] <= until] for table, found in rows.items()}
+        links = Stitches()
+        made = [links.open(made_clip(clip, known, source=made_source(rate=4.0))).finish() for clip in range(4)]
+        return [row for found in made for row in found["sightings"]]
+
+    whole = told(1000.0)
+    assert whole
+    for moment in [step / 4 for step in range(85 * 4, 95 * 4)]:
+        part = [row for row in told(moment) if row["known_at"] <= moment]
+        assert part == [row for row in whole if row["known_at"] <= moment], moment

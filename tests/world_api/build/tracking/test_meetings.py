@@ -143,3 +143,17 @@ def test_what_goes_behind_another_and_never_comes_out_is_not_said_to_be_there(fo
     stands, hidden = sorted(tracks.values(), key=lambda rows: float(rows[0]["time"]))
     assert stands[-1]["time"] >= 23.5
     assert hidden[-1]["time"] < 14.5
+
+
+def test_what_somebody_puts_down_is_not_taken_for_them(
+    empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames
+) -> None:
+    def draw(time: float) -> Image:
+        x = to_the_right(time)
+        room = draw_block(empty_room, 285, 90, size=(14, 30), colour=BLUE) if x > 275 else empty_room
+        return draw_block(room, x, colour=RED) if -WIDTH < x < 320 else room
+
+    worker = MovingThings(Nobody).open(made_clip(0, source=made_source(rate=4.0)))
+    for frame in make_frames(draw, start=0, end=25, rate=4.0):
+        worker.see(frame)
+    assert max(row["time"] for row in worker.finish()["sightings"]) <= 12.5
