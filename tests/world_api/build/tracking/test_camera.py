@@ -107,8 +107,8 @@ def like_room(seed: int) -> Image:
     for row in range(6):
         for column in range(10):
             if noise.random() < 0.55:
-                picture[15 * row : 15 * row + 12, 16 * column : 16 * column + 12] = noise.integers(60, 240)
-    return picture
+                picture[15 * row : 15 * row + 12, 16 * column : 16 * column + 12] = noise.integers(60, 200)
+    return np.clip(picture + np.linspace(-50, 50, 160), 0, 255).astype(np.uint8)
 
 
 def test_samples_far_apart_show_a_cut_between_like_rooms_and_no_change_of_light() -> None:
