@@ -33,7 +33,7 @@ class Shelf:
         self._reuse = reuse
         self._hear = hear
         self._most = most
-        self._files: dict[tuple[str, int], FileEntry] = {}
+        self._files: dict[tuple[str, int], dict[str, FileEntry]] = {}  #: of each table and clip, by the stage's key
         self._there: dict[str, set[int]] = {}
         self._lock = Lock()
         self.written = 0
@@ -63,7 +63,7 @@ class Shelf:
             rows = rows_from_records(table, records.get(table, []))
             entry = write_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name], rows=rows)
             with self._lock:
-                self._files[table, number] = entry
+                self._files.setdefault((table, number), {})[self._keys[stage.spec.name]] = entry
         with self._lock:
             self.written += 1
 
@@ -71,7 +71,7 @@ class Shelf:
         """The stored rows of a table whose time (or start) lies in a span."""
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
         with self._lock:
-            files = [self._files[table, n] for n in range(first, last + 1) if (table, n) in self._files]
+            files = [entry for n in range(first, last + 1) for entry in self._of(table, n)]
         found = read_table(self._folder, table, files)
         column = found.column("time" if "time" in TABLES[table].schema.names else "start")
         inside = pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end))
@@ -80,12 +80,11 @@ class Shelf:
     def files(self, clips: int) -> list[FileEntry]:
         """All files of the first so many clips, in order."""
         with self._lock:
-            return [self._files[place] for place in sorted(self._files) if place[1] < clips]
+            return [entry for place in sorted(self._files) if place[1] < clips for entry in self._of(*place)]
 
     def _find(self, stage: Stage) -> set[int]:
-        tables = {
-            table: find_rows(self._folder, table=table, key=self._keys[stage.spec.name]) for table in stage.spec.tables
-        }
+        name = stage.spec.name
+        tables = {table: find_rows(self._folder, table=table, key=self._keys[name]) for table in stage.spec.tables}
         whole = set.intersection(*(set(found) for found in tables.values()))
         there = {
             n
@@ -93,8 +92,14 @@ class Shelf:
             if (self._most is None or n < self._most) and all(self._has_images(found[n]) for found in tables.values())
         }
         for table, found in tables.items():
-            self._files |= {(table, number): found[number] for number in there}
+            for number in there:
+                self._files.setdefault((table, number), {})[self._keys[name]] = found[number]
         return there
+
+    def _of(self, table: str, number: int) -> list[FileEntry]:
+        """The files of one table and clip, of each stage that adds to that table one."""
+        found = self._files.get((table, number), {})
+        return [found[key] for key in sorted(found)]
 
     def _keep_image(self, jpeg: bytes) -> str:
         return write_image(self._folder, jpeg)

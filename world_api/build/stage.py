@@ -6,7 +6,7 @@ of a clip depend on nothing but its window: a resumed build, a growing video and
 runs across a join is put together by later stages from stored rows, never by hidden state.
 
 A stage without sampling is fed no frames; it works on the stored rows of the stages before it, or on files beside the
-video.
+video. It may add rows about moments before its clip that become known in it (``known_at``).
 """
 
 from __future__ import annotations

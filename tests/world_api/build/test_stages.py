@@ -217,6 +217,17 @@ def test_tracks_are_stitched_over_a_join_by_their_boxes() -> None:
     assert run(Stitches(), [], clip(0, stored))["track_links"] == []
 
 
+def test_who_walks_fast_over_a_join_is_stitched_by_speed() -> None:
+    stored = {
+        "sightings": [
+            *(sighting("t0000_01", 28 + step / 4, 10 + 30 * step) for step in range(8)),
+            *(sighting("t0001_01", 30 + step / 4, 250 + 30 * step) for step in range(4)),
+        ]
+    }
+    (row,) = run(Stitches(), [], clip(1, stored))["track_links"]
+    assert (row["earlier"], row["later"]) == ("t0000_01", "t0001_01")
+
+
 def test_looks_are_one_a_second(make_frames: MakeFrames) -> None:
     plain = scene(1)
     assert times(run(Looks(), make_frames(lambda t: plain, start=0, end=5, rate=10), clip()), "looks") == [

@@ -8,12 +8,14 @@ weighted Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.tracking.background import Mask
+from world_api.build.tracking.background import Background, Mask
+from world_api.build.tracking.blobs import Blob
 from world_api.core.ports import Image, Vector
 
 _PARTS, _BINS = 3, 8
@@ -58,6 +60,27 @@ def describe(picture: Image, mask: Mask, gains: NDArray[np.float32]) -> Vector |
     vector = np.sqrt(np.concatenate([np.concatenate(channels, axis=1).ravel(), shape]))
     found: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoPictures:
+    """How blobs look in a picture and in the one before it, which was seen at a time (seconds), each BGR."""
+
+    before_picture: Image
+    before_time: float
+    picture: Image
+    scene: Background
+
+    def before(self, blob: Blob, time: float) -> Vector | None:
+        """The look of a blob that was seen at a time, if the picture before is not older."""
+        return self._describe(self.before_picture, blob) if time >= self.before_time else None
+
+    def now(self, blob: Blob) -> Vector | None:
+        """The look of a blob in the picture."""
+        return self._describe(self.picture, blob)
+
+    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
+        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
 
 
 def _shares(values: NDArray[np.float32], part: NDArray[np.int64], low: float, high: float) -> NDArray[np.float64]:

@@ -17,6 +17,11 @@ from world_api.core.ports import Image
 
 #: A cut or a flash: this share of the picture changes from one sample to the next, by more than so many grey levels.
 _ABRUPT, _CHANGED = 0.6, 14
+#: Between samples too far apart to follow corners: this share changes beyond a change of light, and so many of the parts of
+#: the picture do, each by that share. Rooms in like colours differ by no more, and nobody in them changes the picture all over.
+_UNLIKE, _ALL_OVER, _PART = 0.25, 0.7, 0.1
+#: The light is compared on a grid this coarse (pixels).
+_GRID = 8
 #: Below this share of changed pixels nothing of size has moved since the sample before.
 _STILL = 0.02
 #: Below this share of pixels off by more than so many levels not even a slow drift shows.
@@ -189,8 +194,17 @@ class CameraWatch:
 
 
 def is_break(before: Look, after: Look) -> bool:
-    """Whether a picture breaks with the one before: a cut, or a flash."""
-    return _changed_share(before.gray, after.gray, _CHANGED) > _ABRUPT
+    """Whether a picture breaks with the one before: a cut, or a flash.
+
+    At full rate a cut between pictures of like brightness shows in the corners, which fit no motion. Of samples further apart
+    that cannot be told from a camera that moved, after which no background holds either.
+    """
+    share = _changed_share(before.gray, after.gray, _CHANGED)
+    if after.time - before.time < _NEIGHBOURS or not _UNLIKE < share <= _ABRUPT:
+        return share > _ABRUPT
+    changed = _changed_beyond_light(before.gray, after.gray)
+    parts = cv2.resize(changed, (PARTS[1], PARTS[0]), interpolation=cv2.INTER_AREA)
+    return float(changed.mean()) > _UNLIKE and float((parts > _PART).mean()) > _ALL_OVER
 
 
 def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
@@ -226,6 +240,14 @@ def _changed_share(previous: Image, current: Image, levels: int) -> float:
     changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
     share: float = cv2.countNonZero(changed) / changed.size
     return share
+
+
+def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32]:
+    """Where a picture is off by more than some levels once the one before is lit like it: 1, elsewhere 0."""
+    gain = np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0))
+    lit = cv2.convertScaleAbs(previous, alpha=float(gain), beta=8.0 * (float(gain) - 1.0))
+    changed: NDArray[np.float32] = (cv2.absdiff(current, lit) > _CHANGED).astype(np.float32)
+    return changed
 
 
 def _changed_parts(previous: Image, current: Image) -> float:

@@ -94,17 +94,20 @@ class Notes:
                 box = moment.enlarge(blob.box, shape)
                 votes.look(self._people, lambda: moment.larger(_VOTE_SIDE), box, moment.time, cut_off=cut_off)
 
-    def see(self, number: int, blob: Blob, moment: Moment) -> None:
-        """Note one sighting of the clip's span; a blob that was seen before has kept its colours."""
+    def see(self, number: int, blob: Blob, moment: Moment, *, among_others: Box | None = None) -> None:
+        """Note one sighting of the clip's span; a blob that was seen before has kept its colours.
+
+        Of a thing that is ``among_others`` in its blob only the place is noted: how the blob looks says nothing about it.
+        """
         followed = self.of(number)
-        if blob is not followed.last_blob:
+        if among_others is None and blob is not followed.last_blob:
             if moment.time >= followed.next_colours:
                 followed.colours = colour_words(moment.picture[blob.place], blob.mask)
                 followed.next_colours = moment.time + _COLOURS
             if moment.time >= followed.next_look and not _cut_off(blob, moment.picture):
                 self._look(followed, blob, moment)
         followed.last_blob = blob
-        x1, y1, x2, y2 = moment.enlarge(blob.box).rounded()
+        x1, y1, x2, y2 = moment.enlarge(among_others or blob.box).rounded()
         followed.pending.append(
             {"time": round_time(moment.time), "x1": x1, "y1": y1, "x2": x2, "y2": y2, "colours": followed.colours}
         )

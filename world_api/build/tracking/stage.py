@@ -10,13 +10,15 @@ import numpy as np
 
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.tracking.appearance import TwoPictures
 from world_api.build.tracking.background import Background, Mask, Smooth
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch, is_break
+from world_api.build.tracking.candidates import Candidate
 from world_api.build.tracking.flow import Look
 from world_api.build.tracking.notes import Moment, Notes
 from world_api.build.tracking.people import People
-from world_api.build.tracking.tracker import Candidate, Tracker
+from world_api.build.tracking.tracker import Tracker
 from world_api.build.tracking.votes import PersonScorer
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
@@ -49,7 +51,7 @@ class MovingThings:
         self._people = people
         self.spec = StageSpec(
             name="moving_things",
-            version=3,
+            version=4,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
             parameters={"max_side": _MAX_SIDE, "people": people().producer},
@@ -87,6 +89,7 @@ class MovingThingsWorker:
         self._close_time = -1.0
         self._glance: Image | None = None
         self._picture = Smooth(np.zeros((1, 1, 3), dtype=np.uint8))
+        self._before = self._picture, -1.0  #: the close look before that one, and when it was
         self._blobs: list[Blob] = []
 
     def see(self, frame: Frame) -> None:
@@ -152,6 +155,7 @@ class MovingThingsWorker:
     def _follow(self, frame: Frame, glance: Image, background: Background) -> None:
         """Compare a frame with the background, and go on with the tracks and with the background."""
         elapsed = frame.time - self._close_time
+        self._before = self._picture, self._close_time
         picture = self._look_closely(frame, glance)
         difference = background.difference(picture)
         if self._watch.background_failed(difference.share, frame.time):
@@ -177,7 +181,9 @@ class MovingThingsWorker:
         moment = Moment(
             time=frame.time, picture=self._picture.bgr, scene=background, shape=frame.shape, larger=frame.picture
         )
-        for track in self._tracker.step(self._blobs, frame.time):
+        earlier, since = self._before
+        looks = TwoPictures(before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background)
+        for track in self._tracker.step(self._blobs, frame.time, looks):
             self._note(track, moment)
         self._settle(self._picture, frame.time)
 
@@ -195,7 +201,8 @@ class MovingThingsWorker:
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
                 continue
-            stays = _PERSON_STAYS if self._notes.of(track.number).votes.is_person else _THING_STAYS
+            lasts = track.shared is not None or self._notes.of(track.number).votes.is_person
+            stays = _PERSON_STAYS if lasts else _THING_STAYS
             if track in undecided or time - track.moved_at > stays:
                 self._background.replace(picture, cv2.dilate(track.last_blob.on(picture.shape), _THING_MARGIN))
                 self._tracker.drop(track)
@@ -222,12 +229,12 @@ class MovingThingsWorker:
         start = self._clip.span.start
         if moment.time < start - _WARM_VOTES or track.last_blob is None:
             return
-        if track.confirmed_at is not None:
+        if track.confirmed_at is not None and track.shared is None:
             self._notes.vote(track.number, track.last_blob, moment)
         if self._clip.span.contains(moment.time):
-            self._notes.see(track.number, track.last_blob, moment)
+            self._notes.see(track.number, track.last_blob, moment, among_others=track.box if track.shared else None)
         told_apart = moment.time - self._shot_start >= self._watch.settling
-        if track.confirmed_at is not None and told_apart:
+        if track.confirmed_at is not None and told_apart and track.doubted_at is None:
             self._notes.release(track.number, moment.time)
 
     def _note_camera(self, time: float) -> None:

@@ -2,71 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from world_api.build.tracking.blobs import Blob, unite
+from world_api.build.tracking.candidates import GONE, UNDECIDED, Candidate, cover
+from world_api.build.tracking.meetings import Claims, Looks, Meeting, met, part, share
 from world_api.core.boxes import Box
 
-#: A thing not seen for this long (seconds) has gone.
-_GONE = 1.2
-#: A thing is real once it was seen this often and has moved by this share of its own size.
-_SIGHTINGS, _MOVED = 4, 0.35
-#: The least step (share of its size) that counts as movement.
-_STEP = 0.15
-#: A thing that is not real after this long (seconds) is something left behind.
-_UNDECIDED = 4.0
 #: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
 _INSIDE = 0.4
+#: A blob with less than this share of a thing's size is a piece of it, or something that it left behind, and not the thing.
+_REMNANT = 0.3
 #: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
 _AROUND = 0.3
 #: How far (share of its size, each second) a thing may get from where it is expected.
 _REACH = 1.5
-
-
-@dataclass(kw_only=True)
-class Candidate:
-    """A thing being followed. ``confirmed_at`` is when it was seen to be real, ``moved_at`` when it last moved (seconds)."""
-
-    number: int
-    born: float
-    box: Box
-    seen: float
-    hits: int = 0
-    confirmed_at: float | None = None
-    velocity: tuple[float, float] = (0.0, 0.0)
-    moved_at: float = 0.0
-    last_blob: Blob | None = None
-    origin: tuple[float, float] = (0.0, 0.0)
-    travelled: float = 0.0
-
-    def expected(self, time: float) -> Box:
-        """Where it should be: its last box carried on at its speed, for at most half a second."""
-        ahead = min(time - self.seen, 0.5)
-        right, down = self.velocity[0] * ahead, self.velocity[1] * ahead
-        return Box(x1=self.box.x1 + right, y1=self.box.y1 + down, x2=self.box.x2 + right, y2=self.box.y2 + down)
-
-    def take(self, blob: Blob, time: float) -> None:
-        """Note a sighting."""
-        elapsed = max(time - self.seen, 1e-3)
-        (x, y), (was_x, was_y) = blob.box.center, self.box.center
-        if self.hits:
-            new = ((x - was_x) / elapsed, (y - was_y) / elapsed)
-            self.velocity = (0.5 * (self.velocity[0] + new[0]), 0.5 * (self.velocity[1] + new[1]))
-        else:
-            self.origin, self.moved_at = (x, y), time
-        self.box, self.seen, self.last_blob, self.hits = blob.box, time, blob, self.hits + 1
-        self._note_movement(time)
-
-    def _note_movement(self, time: float) -> None:
-        """Add up how far it got, step by step of some size, so that a trembling outline adds up to nothing."""
-        x, y = self.box.center
-        off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
-        if off > _STEP * _size(self.box):
-            self.travelled += off
-            self.origin, self.moved_at = (x, y), time
-        if self.confirmed_at is None and self.hits >= _SIGHTINGS and self.travelled >= _MOVED * _size(self.box):
-            self.confirmed_at = time
 
 
 class Tracker:
@@ -76,19 +26,23 @@ class Tracker:
         self.alive: list[Candidate] = []
         self._count = 0
 
-    def step(self, blobs: Sequence[Blob], time: float) -> list[Candidate]:
+    def step(self, blobs: Sequence[Blob], time: float, looks: Looks) -> list[Candidate]:
         """Give each track its blobs; returns the tracks seen at this moment."""
-        claims = self._claims(blobs, time)
+        claims, meetings = self._claims(blobs, time, looks)
         seen = []
-        for track in sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number)):
+        for track in self._by_standing():
             if mine := claims.get(track.number):
                 track.take(unite(mine), time)
                 seen.append(track)
-        claimed = {id(blob) for own in claims.values() for blob in own}
+        for members, own in meetings:
+            for gone in share(members, unite(own), time, looks):
+                self.drop(gone)
+            seen.extend(track for track in members if track in self.alive)
+        claimed = _taken(claims) | {id(blob) for _, own in meetings for blob in own}
         for blob in blobs:
             if id(blob) not in claimed:
                 seen.append(self._begin(blob, time))
-        self.alive = [track for track in self.alive if time - track.seen <= _GONE]
+        self.alive = [track for track in self.alive if time - track.seen <= GONE]
         return seen
 
     def drop(self, track: Candidate) -> None:
@@ -101,17 +55,33 @@ class Tracker:
 
     def undecided(self, time: float) -> list[Candidate]:
         """Things that stay where they appeared: left behind, not moving."""
-        return [t for t in self.alive if t.confirmed_at is None and time - t.born > _UNDECIDED]
+        return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
 
-    def _claims(self, blobs: Sequence[Blob], time: float) -> dict[int, list[Blob]]:
-        claims: dict[int, list[Blob]] = {}
+    def _by_standing(self) -> list[Candidate]:
+        return sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number))
+
+    def _claims(self, blobs: Sequence[Blob], time: float, looks: Looks) -> tuple[Claims, list[Meeting]]:
+        """The blobs of each track that has some for itself, and the tracks that share some.
+
+        Real things come first, and each takes one blob before any takes others as pieces of it.
+        """
+        claims: Claims = {}
+        if not blobs or not self.alive:
+            return claims, []
+        real = [track for track in self.alive if track.confirmed_at is not None]
+        undecided = [track for track in self.alive if track.confirmed_at is None]
         expected = {track.number: track.expected(time) for track in self.alive}
-        for blob in blobs:
-            fits = ((_affinity(track, expected[track.number], blob, time), -track.number) for track in self.alive)
-            best = max(fits, default=(0.0, 0))
-            if best[0] > 0.0:
-                claims.setdefault(-best[1], []).append(blob)
-        return {number: _belonging_together(own, expected[number]) for number, own in claims.items()}
+        hosts: dict[int, int] = {}
+        for members, own in part(real, blobs, looks):
+            claims[members[0].number] = own
+            hosts |= {other.number: members[0].number for other in members[1:]}
+        free = [track for track in real if track.number not in hosts]
+        for tracks in (free, undecided):
+            _take_one_each(claims, tracks, blobs, lambda track, blob: _fit(track, expected[track.number], blob))
+            _take_pieces(claims, tracks, blobs, expected)
+        for tracks in (free, undecided):
+            _take_one_each(claims, tracks, blobs, lambda track, blob: _near(track, expected[track.number], blob, time))
+        return claims, met(real, claims, expected, hosts)
 
     def _begin(self, blob: Blob, time: float) -> Candidate:
         self._count += 1
@@ -121,36 +91,68 @@ class Tracker:
         return track
 
 
-def _affinity(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
-    """How well a blob fits a track expected there: 0 for not at all; real things come before undecided ones."""
-    bonus = 1.0 if track.confirmed_at is not None else 0.0
-    share = max(_cover(expected, blob.box), _cover(track.box, blob.box))  # it may have stopped
-    if share >= _INSIDE:
-        return share + bonus
+def _take_one_each(
+    claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], fit: Callable[[Candidate, Blob], float]
+) -> None:
+    """Give tracks without a blob one each of those left, the best fits first."""
+    taken = _taken(claims)
+    pairs = [
+        (score, -track.number, -place)
+        for place, blob in enumerate(blobs)
+        if id(blob) not in taken
+        for track in tracks
+        if track.number not in claims and (score := fit(track, blob)) > 0.0
+    ]
+    used: set[int] = set()
+    for _, number, place in sorted(pairs, reverse=True):
+        if -number not in claims and place not in used:
+            claims[-number] = [blobs[-place]]
+            used.add(place)
+
+
+def _take_pieces(
+    claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
+) -> None:
+    """Give blobs that are left to the track of which they are pieces: close around its blob, and in its place."""
+    taken = _taken(claims)
+    holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
+    for blob in blobs:
+        if id(blob) in taken:
+            continue
+        fits = [
+            (_share(track, expected[track.number], blob), -track.number)
+            for track, main in holders
+            if _is_around(main, blob.box)
+        ]
+        best = max(fits, default=(0.0, 0))
+        if best[0] >= _INSIDE:
+            claims[-best[1]].append(blob)
+
+
+def _taken(claims: Claims) -> set[int]:
+    return {id(blob) for own in claims.values() for blob in own}
+
+
+def _share(track: Candidate, expected: Box, blob: Blob) -> float:
+    return max(cover(expected, blob.box), cover(track.box, blob.box))  # it may have stopped
+
+
+def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
+    """How well a blob fills the place where a track is expected; 0 for one that lies elsewhere."""
+    inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
+    return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
+
+
+def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
+    """Whether a track may have got as far as a blob that is about as large: the nearer the more, 0 for no."""
     reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
     distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
     alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
-    return 0.1 + bonus * 0.1 if alike and distance < reach else 0.0
+    return 1.0 - distance / reach if alike and distance < reach else 0.0
 
 
-def _belonging_together(blobs: list[Blob], expected: Box) -> list[Blob]:
-    """The blob that fits a place best, and the pieces close around it; what lies apart is something else."""
-    main = max(blobs, key=lambda blob: blob.box.iou(expected))
-    across, down = _AROUND * main.box.width, _AROUND * main.box.height
-    x1, y1, x2, y2 = main.box.x1 - across, main.box.y1 - down, main.box.x2 + across, main.box.y2 + down
-    return [
-        blob for blob in blobs if (x1 <= blob.box.center[0] <= x2 and y1 <= blob.box.center[1] <= y2) or blob is main
-    ]
-
-
-def _size(box: Box) -> float:
-    return max(4.0, min(box.width, box.height))
-
-
-def _cover(one: Box, other: Box) -> float:
-    """What the two boxes share, as a share of the smaller one."""
-    width = min(one.x2, other.x2) - max(one.x1, other.x1)
-    height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    if width <= 0.0 or height <= 0.0:
-        return 0.0
-    return width * height / max(min(one.area, other.area), 1.0)
+def _is_around(main: Box, piece: Box) -> bool:
+    """Whether the middle of a piece lies inside a box grown a little."""
+    x, y = piece.center
+    across, down = _AROUND * main.width, _AROUND * main.height
+    return main.x1 - across <= x <= main.x2 + across and main.y1 - down <= y <= main.y2 + down

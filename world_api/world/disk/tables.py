@@ -69,8 +69,8 @@ TABLES: dict[str, TableSpec] = {
         # What the camera did in the second up to a moment: still, pan_left, pan_right, tilt_up, tilt_down, zoom_in,
         # zoom_out, turn or shake. strength: how far the picture went, in picture widths a second.
         _table("camera", ("time",), ("time", _F64), ("kind", _TEXT), ("strength", _F32)),
-        # Two tracks that show the same thing, over the join of two clips. later names the younger one, time (seconds) is
-        # its first sighting. kind: stitch.
+        # Two tracks that show the same thing, over the join of two clips or while somebody stood still. later names the
+        # younger one, time (seconds) is its first sighting. kind: stitch.
         _table(
             "track_links",
             ("earlier", "later"),

@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from world_api.build.tracking.camera import CameraMove, CameraWatch
+from world_api.build.tracking.camera import CameraMove, CameraWatch, is_break
+from world_api.build.tracking.flow import Look
 from world_api.core.ports import Image
 
 pytestmark = pytest.mark.media
@@ -96,6 +97,29 @@ def test_a_cut_is_no_movement() -> None:
     watch, moves = watched(see)
     assert {move.kind for move in moves if move} == {"still"}
     assert watch.is_steady(4.0)
+
+
+def like_room(seed: int) -> Image:
+    """A room with a wall and a floor that all rooms have, and other things in it."""
+    noise = np.random.default_rng(seed)
+    picture = np.full((90, 160), 170, np.uint8)
+    picture[60:] = 120
+    for row in range(6):
+        for column in range(10):
+            if noise.random() < 0.55:
+                picture[15 * row : 15 * row + 12, 16 * column : 16 * column + 12] = noise.integers(60, 200)
+    return np.clip(picture + np.linspace(-50, 50, 160), 0, 255).astype(np.uint8)
+
+
+def test_samples_far_apart_show_a_cut_between_like_rooms_and_no_change_of_light() -> None:
+    room, other = like_room(1), like_room(2)
+    dim = np.clip(room * 0.9, 0, 255).astype(np.uint8)
+    person = room.copy()
+    person[20:88, 60:95] = 30
+    assert is_break(Look(0.0, room), Look(1.0, other))
+    assert not is_break(Look(0.0, room), Look(1.0, dim))
+    assert not is_break(Look(0.0, room), Look(1.0, person))
+    assert is_break(Look(0.0, room), Look(0.25, 255 - room))
 
 
 def test_changes_leave_out_what_the_camera_does_itself() -> None:
