@@ -23,7 +23,7 @@ _MOMENT = 2.0
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
 #: The longer side (pixels) of the picture that sharpness is measured in.
-_SHARPNESS_SIDE = 320
+_SHARPNESS_SIDE = 256
 #: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
 _BLANK = 2.0
 
@@ -40,7 +40,7 @@ class KeyFrames:
 
     spec = StageSpec(
         name="key_frames",
-        version=3,
+        version=4,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
         parameters={
