@@ -14,11 +14,11 @@ from world_api.build.tracking.appearance import TwoPictures
 from world_api.build.tracking.background import Background, Mask, Smooth
 from world_api.build.tracking.blobs import Blob, find_blobs, outline
 from world_api.build.tracking.camera import CameraWatch, is_break
-from world_api.build.tracking.candidates import Candidate
 from world_api.build.tracking.flow import Look
 from world_api.build.tracking.notes import Moment, Notes
 from world_api.build.tracking.people import People
-from world_api.build.tracking.tracker import Tracker
+from world_api.build.tracking.tracks.candidates import Candidate
+from world_api.build.tracking.tracks.tracker import Tracker
 from world_api.build.tracking.votes import PersonScorer
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
@@ -58,6 +58,7 @@ class MovingThings:
             libraries=("opencv-python-headless", "av", "numpy"),
             modules=(
                 "world_api.build.tracking",
+                "world_api.build.tracking.tracks",
                 "world_api.core.boxes",
                 "world_api.core.colours",
                 type(people()).__module__,

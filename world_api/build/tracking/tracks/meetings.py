@@ -12,7 +12,7 @@ from itertools import product
 from typing import Protocol
 
 from world_api.build.tracking.blobs import Blob, unite
-from world_api.build.tracking.candidates import Candidate, common, cover
+from world_api.build.tracking.tracks.candidates import Candidate, common, cover
 from world_api.core.boxes import Box
 from world_api.core.ports import Vector
 

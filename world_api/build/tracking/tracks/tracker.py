@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from world_api.build.tracking.blobs import Blob, unite
-from world_api.build.tracking.candidates import GONE, UNDECIDED, Candidate, cover
-from world_api.build.tracking.meetings import Claims, Looks, Meeting, met, part, share
+from world_api.build.tracking.tracks.candidates import GONE, UNDECIDED, Candidate, cover
+from world_api.build.tracking.tracks.meetings import Claims, Looks, Meeting, met, part, share
 from world_api.core.boxes import Box
 
 #: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
