@@ -19,7 +19,7 @@ _SOLID_SHARE = 0.15
 _MARGIN = 10
 #: Pixels around a blob in which its outline is looked at.
 _BAND = 3
-_CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 9))
+_CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 7))
 _OPEN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3))
 
 
