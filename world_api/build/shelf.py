@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
@@ -14,7 +15,10 @@ from world_api.build.stage import CLIP_SECONDS, Clip, Hear, Records, Stage, clip
 from world_api.core.spans import TimeSpan
 from world_api.world.disk.manifest import FileEntry
 from world_api.world.disk.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
-from world_api.world.disk.tables import TABLES
+from world_api.world.disk.tables import TABLES, empty_table
+
+#: So many tables of clips are kept in memory: stages that work on rows read the last clips as soon as they are stored.
+_FRESH = 64
 
 
 class Shelf:
@@ -35,6 +39,7 @@ class Shelf:
         self._most = most
         self._files: dict[tuple[str, int], dict[str, FileEntry]] = {}  #: of each table and clip, by the stage's key
         self._there: dict[str, set[int]] = {}
+        self._fresh: OrderedDict[str, pa.Table] = OrderedDict()  #: what was stored last, by path
         self._lock = Lock()
         self.written = 0
 
@@ -64,6 +69,9 @@ class Shelf:
             entry = write_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name], rows=rows)
             with self._lock:
                 self._files.setdefault((table, number), {})[self._keys[stage.spec.name]] = entry
+                self._fresh[entry.path] = rows
+                while len(self._fresh) > _FRESH:
+                    self._fresh.popitem(last=False)
         with self._lock:
             self.written += 1
 
@@ -72,7 +80,15 @@ class Shelf:
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
         with self._lock:
             files = [entry for n in range(first, last + 1) for entry in self._of(table, n)]
-        found = read_table(self._folder, table, files)
+            fresh = {entry.path: self._fresh[entry.path] for entry in files if entry.path in self._fresh}
+        found = (
+            pa.concat_tables(
+                fresh[entry.path] if entry.path in fresh else read_table(self._folder, table, [entry])
+                for entry in files
+            )
+            if files
+            else empty_table(table)
+        )
         column = found.column("time" if "time" in TABLES[table].schema.names else "start")
         inside = pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end))
         return found.filter(inside)

@@ -141,6 +141,7 @@ class Lane:
         self._there = shelf.clips_of(stage)
         self._open: dict[int, Worker] = {}
         self._next = 0
+        self._opens_at, self._closes_at = self._window(0)[0], math.inf
         self._thread = thread
         # Found out once: to ask it of every frame takes longer than some stages look.
         self._show = stage.show if isinstance(stage, ShowsTogether) else _show_each
@@ -183,19 +184,28 @@ class Lane:
 
     def _feed(self, frame: Frame) -> None:
         """Give a frame to every worker whose window holds it."""
-        while self._window(self._next)[0] <= frame.time:
+        while self._opens_at <= frame.time:
             if self._next not in self._there:
                 self._open[self._next] = self.stage.open(self._shelf.clip(self._next))
             self._next += 1
+            self._note_window()
             self._close_before(frame.time)  # one by one, so that a long gap never holds many open
         self._close_before(frame.time)
         self._show(list(self._open.values()), frame)
         self.time = frame.time
 
+    def _note_window(self) -> None:
+        """Note when the next clip opens and when the first open one closes: not worked out anew for each frame."""
+        self._opens_at = self._window(self._next)[0]
+        self._closes_at = min((self._window(number)[1] for number in self._open), default=math.inf)
+
     def _close_before(self, time: float) -> None:
+        if time < self._closes_at:
+            return
         for number in list(self._open):
             if time >= self._window(number)[1]:
                 self._close(number)
+        self._note_window()
 
     def _finish(self, duration: float) -> None:
         count = clip_count(duration)
