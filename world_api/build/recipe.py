@@ -13,7 +13,7 @@ from world_api.core.faults import BackendFault
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """``stages(video)`` makes fresh stages for one video file; each table is written by one of them at most.
+    """``stages(video)`` makes fresh stages for one video file; a row stage may add rows to the table of another.
 
     ``reading(video, worker)``, where there is one, makes the same and has a process that runs already look into the file.
 
@@ -53,13 +53,16 @@ def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
             raise BackendFault(
                 "no_such_stage", f"there is no stage {name!r}", hint=f"the stages are {', '.join(known)}"
             )
-    kept = [stage for stage in stages if stage.spec.name not in names]
-    for stage in kept:
-        for name in stage.spec.needs:
-            if name in names:
-                raise BackendFault(
-                    "stage_needed",
-                    f"the stage {stage.spec.name!r} works on the rows of {name!r}",
-                    hint=f"leave {stage.spec.name!r} out, too",
-                )
-    return kept
+    gone, reading = set(names), []
+    for stage in stages:  # each reads the rows of those before it
+        if stage.spec.name not in gone and (needed := gone.intersection(stage.spec.needs)):
+            gone.add(stage.spec.name)
+            reading.append((stage.spec.name, min(needed)))
+    if reading:
+        name, needed_name = reading[0]
+        raise BackendFault(
+            "stage_needed",
+            f"the stage {name!r} works on the rows of {needed_name!r}",
+            hint="leave out, too: " + ", ".join(repr(other) for other, _ in reading),
+        )
+    return [stage for stage in stages if stage.spec.name not in names]

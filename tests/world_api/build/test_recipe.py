@@ -45,5 +45,5 @@ def test_a_stage_whose_rows_are_needed_goes_only_with_those_that_need_them(names
     with pytest.raises(BackendFault) as caught:
         names("cuts")
     assert caught.value.code == "stage_needed"
-    assert "scene_cuts" in caught.value.hint
+    assert [name for name in ("scene_cuts", "stitches", "look_links") if repr(name) not in caught.value.hint] == []
     assert "cuts" not in names("cuts", "scene_cuts", "stitches", "look_links")

@@ -137,7 +137,7 @@ class Stays:
             last = ended[-1]
             if _is_as_tall(rows, last) and self._is_one_view(last["time"], first["time"], moment):
                 span = TimeSpan(start=max(0.0, last["time"] - _LONGEST / 10), end=last["time"] + 1e-3)
-                own = [look["vector"] for look in self._looks(span).get(track, [])]
+                own = [look["vector"] for look in self._looks(span).get(track, []) if look["known_at"] <= moment]
                 alike = max((float(np.dot(one, other)) for one in own for other in seen), default=0.0)
                 found.append((alike, track, last))
         best = max(found, default=None, key=lambda item: (item[0], item[1]))

@@ -49,6 +49,8 @@ class WorkThread:
         self._lock = Lock()
         # Counted apart, each on one side: to agree on a number takes longer than to hand on a frame.
         self._given = self._done = 0
+        self._reached = Event()  #: the mark that was given last, by whoever waits
+        self._reached.set()
         self._failure: BaseException | None = None
         self._is_stopped = False
 
@@ -66,12 +68,14 @@ class WorkThread:
     def check(self, *, patience: float = 0.0) -> bool:
         """Whether all is done by now; raises what the work raised."""
         if self._done < self._given and patience:
-            reached = Event()
-            self.give(reached.set, stage="", instead=reached.set)
-            reached.wait(patience)
+            if self._reached.is_set():  # or what was waited for before is still to come
+                self._reached.clear()
+                self.give(self._reached.set, stage="", instead=self._reached.set)
+            self._reached.wait(patience)
+        is_done = self._done >= self._given  # before the failure is asked for, which comes first
         if self._failure is not None:
             raise self._failure
-        return self._done >= self._given
+        return is_done
 
     def stop(self) -> None:
         """Do nothing more, and wait for what is being done."""
@@ -171,6 +175,7 @@ class Lane:
     def stop(self) -> None:
         """Do nothing more."""
         self._thread.stop()
+        self._let_go()
 
     def _see(self, shown: Shown) -> None:
         done: Shown | None = shown
@@ -194,6 +199,12 @@ class Lane:
         self._show(list(self._open.values()), frame)
         self.time = frame.time
 
+    def _let_go(self) -> None:
+        """Nobody looks at the last frame any more."""
+        if self._looked_at is not None:
+            self._looked_at.done()
+            self._looked_at = None
+
     def _note_window(self) -> None:
         """Note when the next clip opens and when the first open one closes: not worked out anew for each frame."""
         self._opens_at = self._window(self._next)[0]
@@ -215,8 +226,9 @@ class Lane:
         for number in range(self._next, count):
             if number not in self._there:
                 self._store(number, self.stage.open(self._shelf.clip(number)))
-        if self._looked_at is not None:
-            self._looked_at.done()
+        if isinstance(self.stage, LooksOn):
+            self.stage.settle()
+        self._let_go()
         self.time = duration
 
     def _close(self, number: int) -> None:

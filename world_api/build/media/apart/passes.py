@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -155,7 +156,7 @@ class VideoPass:
     def __iter__(self) -> Iterator[Frame]:
         if self.go_on_from is not None:
             self.last_time = self.go_on_from.last_time
-        tries, died_at = 0, self.last_time
+        tries, died_at = 0, -math.inf  # wherever the first one dies, nothing is left out for it
         while True:
             try:
                 yield from self._told(leap=_LEAPS[tries])
@@ -163,7 +164,7 @@ class VideoPass:
             except DecoderGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unheard
-                if tries == len(_LEAPS) or (self.last_time < 0 and tries > 1):
+                if tries == len(_LEAPS) or (self.last_time < 0 and tries > 0):
                     self._give_up(gone)
                     return
                 self._note_death(gone)

@@ -40,7 +40,10 @@ class MediaWorker:
         """
         with self._lock:
             self._forget_ahead()
-            return self._answer(lambda: self._started().ask({**request, "path": str(path)}), path)
+            try:
+                return self._answer(lambda: self._started().ask({**request, "path": str(path)}), path)
+            except DecoderGone as gone:
+                raise gone.as_fault(path.name) from gone
 
     def start(self, video: Path | None = None) -> None:
         """Start the process now, so that it gets ready, and probes a file, while this one does something else."""
@@ -85,22 +88,26 @@ class MediaWorker:
             if self._ahead is None or self._process is None or self._ahead != (path, _state(path)):
                 return None
             self._ahead = None
-            return self._answer(self._process.answers, path)
+            try:
+                return self._answer(self._process.answers, path)
+            except DecoderGone:
+                return None  # it may have died of something else than the file: another one is asked
 
     def _forget_ahead(self) -> None:
         """Let nobody take an answer that is still to come for one to the next request."""
         if self._ahead is not None and self._process is not None:
-            with suppress(DecoderGone, MediaFault):
+            try:
                 deque(self._process.answers(), maxlen=0)
+            except MediaFault:
+                pass  # whoever asks about that file is told
+            except DecoderGone:
+                self._end()
         self._ahead = None
 
     def _answer(self, answers: Callable[[], Iterator[tuple[Message, bytes]]], path: Path) -> tuple[Message, bytes]:
         try:
             told = list(answers())
-        except DecoderGone as gone:
-            self._end()
-            raise gone.as_fault(path.name) from gone
-        except KeyboardInterrupt:
+        except (DecoderGone, KeyboardInterrupt):
             self._end()  # or its answer would be taken for that to the next request
             raise
         if len(told) != 1:

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.decoders import decoder_of
 from world_api.build.media.apart.passes import VideoPass, let_go
+from world_api.build.media.apart.process import DecoderProcess
 from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass, PassState
 from world_api.build.media.frames import Frame
@@ -124,6 +125,26 @@ def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
     lost = PassState(**{**vars(notes[1]), "last_pts": 12345678})
     decode = DecodePass(source=probe(film), go_on_from=lost)
     assert len(list(decode)) == decode.frames == 600
+
+
+def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(film: Path) -> None:
+    process = DecoderProcess(DEFAULT_LIMITS)
+    process.kill()
+    decode = pass_over(film, process=process)
+    assert [round((frame.time, let_go(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
+    assert [loss.code for loss in decode.lost] == ["decoder_died"]
+
+
+def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) -> None:
+    notes: list[PassState] = []
+    for frame in pass_over(film, noted=notes.append):
+        let_go(frame)
+    process = DecoderProcess(DEFAULT_LIMITS)
+    process.kill()
+    decode = pass_over(film, go_on_from=notes[1], process=process)
+    first = round((next(frame for frame in decode)).time, 3)
+    assert first == round(notes[1].last_time + 0.1, 3)
+    decode.close()
 
 
 def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Path) -> None:

@@ -8,17 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.building import Silent, StandingClock
 from tests.support.decoders import decoder_of
 from world_api.build.media.apart.passes import VideoPass, let_go
+from world_api.build.media.apart.process import DecoderProcess
 from world_api.build.media.apart.worker import MediaWorker
+from world_api.build.media.child.wire import Message
 from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.build.media.probe import probe
 from world_api.build.media.wants import Want
 from world_api.core.faults import MediaFault
+from world_api.options import BuildOptions
+from world_api.profiles import build_world
 
 pytestmark = pytest.mark.media
 
 MakeVideo = Callable[..., Path]
+WITHOUT_READING = BuildOptions(without=("screen_texts",))
 
 
 @pytest.fixture
@@ -26,6 +32,20 @@ def worker() -> Iterator[MediaWorker]:
     made = MediaWorker()
     yield made
     made.close()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What decoding processes are asked to do, from now on."""
+    done: list[str] = []
+    begin = DecoderProcess.begin
+
+    def noting(process: DecoderProcess, request: Message) -> None:
+        done.append(request["do"])
+        begin(process, request)
+
+    monkeypatch.setattr(DecoderProcess, "begin", noting)
+    return done
 
 
 @pytest.fixture
@@ -43,6 +63,32 @@ def test_a_video_that_is_probed_ahead_is_what_it_is(worker: MediaWorker, film: P
     worker.start(film)
     assert worker.probe(film) == probe(film)
     assert worker.probe(film) == probe(film)
+
+
+def test_it_is_probed_once(worker: MediaWorker, film: Path, asked: list[str]) -> None:
+    worker.start(film)
+    worker.start(film)
+    worker.probe(film)
+    assert asked == ["probe"]
+    worker.probe(film)
+    assert asked == ["probe", "probe"]
+
+
+def test_a_build_probes_once(film: Path, tmp_path: Path, asked: list[str]) -> None:
+    build_world(film, tmp_path / "store", progress=Silent(), clock=StandingClock(), options=WITHOUT_READING)
+    assert asked.count("probe") == 1
+
+
+def test_a_process_that_died_before_it_was_asked_costs_nothing(worker: MediaWorker, film: Path) -> None:
+    worker.start(film)
+    worker.kill()
+    assert worker.probe(film) == probe(film)
+
+
+def test_a_process_that_died_over_another_video_is_started_again(worker: MediaWorker, film: Path, other: Path) -> None:
+    worker.start(film)
+    worker.kill()
+    assert worker.probe(other) == probe(other)
 
 
 def test_a_video_that_was_replaced_meanwhile_is_probed_anew(worker: MediaWorker, film: Path, other: Path) -> None:
