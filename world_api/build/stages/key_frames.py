@@ -23,7 +23,7 @@ _MOMENT = 2.0
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
 #: The longer side (pixels) of the picture that sharpness is measured in.
-_SHARPNESS_SIDE = 256
+_SHARPNESS_SIDE = 288
 #: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
 _BLANK = 2.0
 

@@ -24,7 +24,7 @@ from world_api.core.boxes import Box
 from world_api.core.ports import Image
 from world_api.core.spans import known_time, round_time
 
-_FPS, _MAX_SIDE, _GLANCE_SIDE = 4.0, 256, 160
+_FPS, _MAX_SIDE, _GLANCE_SIDE = 4.0, 288, 160
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 #: The warm-up is seen at full rate only in its last part; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95

@@ -222,7 +222,7 @@ def test_long_before_the_clip_one_picture_a_second_is_enough(
     asked: list[tuple[float, int | None]] = []
     frames = make_frames(lambda t: draw_block(empty_room, (37 * t) % 300), start=0, end=35)
     follow([Counted(frame, asked) for frame in frames], clip=1)
-    early = {time for time, side in asked if time < 25 and side == 256}
+    early = {time for time, side in asked if time < 25 and side == 288}
     assert 15 <= len(early) <= 26
     assert len([time for time, _ in asked if 30 <= time < 35]) >= 20
 
