@@ -15,6 +15,9 @@ READY := $(VENV)/.installed
 BIN := $(VENV)/bin
 VIDEO ?=
 export VIDEO
+# Commands are started by the hundred in tests: none compiles the project anew, or starts threads that wait busily.
+unexport PYTHONDONTWRITEBYTECODE
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo ablation test nightly check format lint types imports docs clean
 
