@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from world_api.build.media.opening import check_file
+from world_api.build.media.stamp import Stamp
 from world_api.core.faults import MediaFault
 from world_api.world.disk.hashing import hash_file
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stamp:
-    """What tells one state of a file from another: its place on the disk, its bytes, when it was last written (ns)."""
-
-    inode: int
-    size: int
-    written: int
 
 
 def stamp_of(video: Path) -> Stamp:
@@ -29,8 +20,7 @@ def stamp_of(video: Path) -> Stamp:
     """
     check_file(video)
     with named(video):
-        facts = video.stat()
-    return Stamp(inode=facts.st_ino, size=facts.st_size, written=facts.st_mtime_ns)
+        return Stamp.at(video)
 
 
 def hash_source(video: Path) -> str:
@@ -50,8 +40,8 @@ def check_unchanged(video: Path, stamp: Stamp) -> None:
         MediaFault: ``source_changed``, ``source_missing``.
     """
     with named(video):
-        facts = video.stat()
-    if Stamp(inode=facts.st_ino, size=facts.st_size, written=facts.st_mtime_ns) != stamp:
+        is_same = Stamp.at(video) == stamp
+    if not is_same:
         raise MediaFault(
             "source_changed",
             f"{video.name} was written to or replaced while its world was built",

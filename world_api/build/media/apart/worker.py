@@ -15,6 +15,7 @@ from world_api.build.media.apart.process import DecoderGone, DecoderProcess
 from world_api.build.media.child.wire import Message
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe
+from world_api.build.media.stamp import Stamp
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan
@@ -29,7 +30,7 @@ class MediaWorker:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._process: DecoderProcess | None = None
-        self._ahead: tuple[Path, _State] | None = None  #: what is probed before anybody asks for it
+        self._ahead: tuple[Path, Stamp] | None = None  #: what is probed before anybody asks for it
         self._lock = Lock()
 
     def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
@@ -50,9 +51,9 @@ class MediaWorker:
         # One that cannot start is told of by the first request.
         with self._lock, suppress(DecoderGone):
             process = self._started()
-            if video is not None and self._ahead is None and (state := _state(video)) is not None:
+            if video is not None and self._ahead is None and (stamp := _stamp_of(video)) is not None:
                 process.begin(_probing(video))
-                self._ahead = video, state
+                self._ahead = video, stamp
 
     def hand_over(self) -> DecoderProcess | None:
         """The process, if one runs, for somebody else to use and end; the next request starts another."""
@@ -85,7 +86,7 @@ class MediaWorker:
     def _probed_ahead(self, path: Path) -> tuple[Message, bytes] | None:
         """The answer to what was begun about a file; None where nothing was, or the file is another one by now."""
         with self._lock:
-            if self._ahead is None or self._process is None or self._ahead != (path, _state(path)):
+            if self._ahead is None or self._process is None or self._ahead != (path, _stamp_of(path)):
                 return None
             self._ahead = None
             try:
@@ -126,16 +127,12 @@ class MediaWorker:
             process.end()
 
 
-_State = tuple[int, int, int]
-
-
-def _state(path: Path) -> _State | None:
-    """What tells one state of a file from another; None where it cannot be told."""
+def _stamp_of(path: Path) -> Stamp | None:
+    """The state of a file; None where it cannot be told."""
     try:
-        facts = path.stat()
+        return Stamp.at(path)
     except OSError:
         return None
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def _probing(path: Path, settled: float | None = None) -> Message:
