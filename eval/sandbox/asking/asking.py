@@ -12,13 +12,15 @@ from itertools import islice
 
 from eval.datasets.items import Item
 from eval.sandbox.asking.drafts import Asker, Draft
-from eval.sandbox.asking.kinds import MAKERS
+from eval.sandbox.asking.kinds import MAKERS, Maker
 from eval.sandbox.asking.known import Known
 from eval.sandbox.asking.options import Deck, Worded, worded
 from eval.sandbox.asking.phrases import Chinese, English, Unsayable, Wording
+from eval.sandbox.asking.windows import facts_within, windows_of
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains.domain import Domain, SplitName
 from tool_induction.domains.loading import load_domain
+from world_api.core.spans import TimeSpan
 
 #: The share of questions that are asked in Chinese, where all that they name has Chinese words.
 CHINESE_SHARE = 0.25
@@ -37,13 +39,36 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     """
     wanted = per_domain if per_domain is not None else min(_MOST, _AT_LEAST + int(facts.duration / _SECONDS_EACH))
     known = Known(facts)
+    windows = [(window, Known(facts_within(facts, window))) for window in windows_of(facts)]
     found: list[Item] = []
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
         ask = Asker(known=known, domain=_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
         queues = [_in_turns(list(make(ask)), chance, English(facts)) for make in makers.values()]
-        found += _taken(ask, queues, wanted)
+        taken = _taken(ask, queues, wanted)
+        if windows and len(taken) < wanted:
+            more = [
+                [*queue, *_in_turns(_within(ask, make, windows), chance, English(facts))]
+                for queue, make in zip(queues, makers.values(), strict=True)
+            ]
+            taken = _taken(ask, more, wanted)
+        found += taken
     return tuple(found)
+
+
+def _within(ask: Asker, make: Maker, windows: Sequence[tuple[TimeSpan, Known]]) -> list[Draft]:
+    """Drafts about windows of the film, of each no more than its share; their evidence lies inside the window."""
+    share = math.ceil(ask.most / len(windows))
+    found: list[Draft] = []
+    for window, known in windows:
+        drafts = [
+            replace(draft, window=window)
+            for draft in make(replace(ask, known=known, most=max(12, share)))
+            if "part" not in draft.slots  # a third of the video is no part of a window
+            and all(window.start <= span.start and span.end <= window.end for span in draft.spans)
+        ]
+        found += ask.some(drafts, share)
+    return found
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:

@@ -24,13 +24,15 @@ class Draft:
     its parts in their true order; other kinds have an ``answer``. Of one template's drafts those of different ``bucket`` take
     turns, so that no answer is more frequent than it must be. ``is_fixed``: yes stands before no, whichever is right.
     ``is_crossed``: the options are two things, each right and wrong, so that all of them are shown and none stands out.
-    A choice with less than ``fewest`` options is not asked.
+    A choice with less than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, where that
+    is not the whole film.
     """
 
     template: Template
     kind: Kind
     slots: Mapping[str, Say]
     spans: tuple[TimeSpan, ...]
+    window: TimeSpan | None = None
     answer: Any = None
     right: Say | None = None
     wrong: tuple[tuple[Say, ...], ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.questions import Question
 from eval.sandbox.asking.drafts import Draft
@@ -48,10 +48,15 @@ def worded(draft: Draft, words: Wording, chance: random.Random, deck: Deck) -> W
     """
     text = _filled(draft, words)
     if draft.kind == "choice":
-        return _choice(draft, text, words, chance, deck)
-    if draft.kind == "order":
-        return _order(draft, text, words, chance)
-    return Worded(question=Question(text=text, kind=draft.kind), answer=draft.answer)
+        found = _choice(draft, text, words, chance, deck)
+    elif draft.kind == "order":
+        found = _order(draft, text, words, chance)
+    else:
+        found = Worded(question=Question(text=text, kind=draft.kind), answer=draft.answer)
+    if found is None or draft.window is None:
+        return found
+    asked = words.within(draft.window.start, draft.window.end, found.question.text)
+    return replace(found, question=replace(found.question, text=asked))
 
 
 def _filled(draft: Draft, words: Wording) -> str:

@@ -31,6 +31,7 @@ def written(tmp_path_factory: pytest.TempPathFactory, finished: Path) -> Written
 
 
 @pytest.fixture
-def own_run(finished: Path, tmp_path: Path) -> Path:
-    """The run for a test to change. Its worlds stay where they are."""
+def own_run(finished: Path, written: Written, tmp_path: Path) -> Path:
+    """The run for a test to change, with the pictures that its report was made of. Its worlds stay where they are."""
+    assert written.pictures
     return Path(shutil.copytree(finished, tmp_path / "run"))

@@ -13,9 +13,14 @@ from eval.sandbox.asking.phrases import Chinese, English, Unsayable, Wording
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Thing
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.guard import PLACEHOLDER
+from world_api.core.spans import TimeSpan
 
 _Named = TypeVar("_Named", Person, Thing, Place, Event)
 ROWS = {"en": "; then ", "zh": "，然后"}
+_WITHIN = {
+    "en": re.compile(r"Consider only the part of the video from (\d+) s to (\d+) s\. (.*)", re.DOTALL),
+    "zh": re.compile(r"只看视频的(\d+)秒到(\d+)秒这一段。(.*)", re.DOTALL),
+}
 
 
 class Unclear(Exception):
@@ -123,6 +128,14 @@ def spoken(way: Callable[[_Named], str], item: _Named) -> str:
         return way(item)
     except Unsayable:
         return ""
+
+
+def window_and_question(text: str, language: str) -> tuple[TimeSpan | None, str]:
+    """Return the part of the film that a question is confined to (None: the whole film), and the question itself."""
+    found = _WITHIN[language].fullmatch(text)
+    if found is None:
+        return None, text
+    return TimeSpan(start=float(found[1]), end=float(found[2])), found[3]
 
 
 def read(item: Item, facts: FilmFacts, domain: Domain, lexicon: Lexicon) -> Asked:

@@ -110,6 +110,10 @@ class Chinese(Wording):
         """Whole seconds."""
         return f"{round(start)}秒到{round(end)}秒之间"
 
+    def within(self, start: float, end: float, question: str) -> str:
+        """Whole seconds."""
+        return f"只看视频的{round(start)}秒到{round(end)}秒这一段。{question}"
+
     def third(self, number: int) -> str:
         """Thirds."""
         return _THIRDS[number]

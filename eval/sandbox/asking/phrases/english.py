@@ -75,6 +75,10 @@ class English(Wording):
         """Whole seconds."""
         return f"between {round(start)} and {round(end)} seconds"
 
+    def within(self, start: float, end: float, question: str) -> str:
+        """Whole seconds."""
+        return f"Consider only the part of the video from {round(start)} s to {round(end)} s. {question}"
+
     def third(self, number: int) -> str:
         """First, middle, last."""
         return f"{_ORDINALS[number]} third"

@@ -71,6 +71,10 @@ class Wording(ABC):
         """Between which two moments: "between 40 and 50 s"."""
 
     @abstractmethod
+    def within(self, start: float, end: float, question: str) -> str:
+        """A question about a part of the video: "Consider only the part of the video from 40 s to 90 s. ..."."""
+
+    @abstractmethod
     def third(self, number: int) -> str:
         """A part of the video: "first third"."""
 

@@ -219,6 +219,41 @@ def test_a_film_in_which_nothing_happens_has_no_questions_that_need_events() -> 
     assert {item.answer for item in questions_of(nothing, seed=1, split="test")} <= {0}
 
 
+@pytest.mark.parametrize("split", SPLITS)
+def test_what_has_no_single_answer_in_an_hour_is_asked_of_a_part_that_the_question_names(
+    film: Any, questions: Any, split: SplitName
+) -> None:
+    facts, items = film(9100, 60, split), questions(9100, 60, split)
+    assert check_items(items, facts) == []
+    domains = {name: load_domain(name) for name in MAKERS}
+    parts = {}
+    for item in items:
+        found = re.match(r"(?:Consider only the part of the video from|只看视频的)\D*(\d+)\D+(\d+)", item.question.text)
+        if found is None:
+            continue
+        start, end = parts[item.id] = float(found[1]), float(found[2])
+        assert 0 <= start < end <= facts.duration
+        assert all(start <= span.start and span.end <= end for span in item.spans)
+        asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template)
+        assert leaks(domains[item.domain or ""], split, [asked]) == []
+    assert parts
+    if split == "test":
+        assert len(set(parts.values())) == 3  # the whole hour
+
+
+def test_a_question_of_another_part_than_its_own_is_found_out(film: Any, questions: Any) -> None:
+    facts = film(9100, 60, "test")
+    item = next(item for item in questions(9100, 60, "test") if item.question.text.startswith("Consider only the part"))
+    text = re.sub(r"\d+ s to", "17 s to", item.question.text, count=1)
+    assert check_items([replace(item, question=replace(item.question, text=text))], facts) != []
+
+
+def test_films_shorter_than_an_hour_are_asked_about_as_a_whole(questions: Any) -> None:
+    texts = [item.question.text for split in SPLITS for item in questions(9101, 50, split)]
+    assert texts
+    assert not any(text.startswith(("Consider only the part", "只看视频的")) for text in texts)
+
+
 @pytest.mark.nightly
 def test_ten_hours_have_as_many_questions_as_a_film_may_have(film: Any, questions: Any) -> None:
     items = questions(9105, 600, "test")
