@@ -4,6 +4,7 @@
 #   make demo                 a sample video, its world, calls, a tool, a question    (VIDEO=my.mp4 takes yours)
 #   make ablation             an experiment from films to report: arms, libraries, domains, worlds; goes on where it stopped
 #   make test                 the tests
+#   make test SEED=7          the tests in the order of that seed; without one the order is random, and the seed is printed
 #   make nightly              the tests that take minutes: hundreds of damaged files, a build killed at twenty moments
 #   make check                the tests, format, lint, types and import contracts: what CI runs
 #
@@ -11,6 +12,7 @@
 
 VENV ?= .venv
 JOBS ?= 2
+SEED ?= $$(date +%s)
 READY := $(VENV)/.installed
 BIN := $(VENV)/bin
 VIDEO ?=
@@ -31,10 +33,12 @@ ablation: $(READY)
 	@$(BIN)/python -m eval.ablation
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --randomly-seed=$$seed
 
 nightly: $(READY)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m nightly
+	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --randomly-seed=$$seed -m nightly
 
 check: test lint types imports
 
