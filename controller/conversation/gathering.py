@@ -11,7 +11,7 @@ from typing import Any
 
 from controller.conversation.opening import FirstCall
 from controller.conversation.replies import ToolCall
-from world_api.backends.chat.marking import data_line
+from world_api.backends.chat.marking import DATA, data_line
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 
@@ -75,7 +75,7 @@ def refuse_failed(first: FirstCall, result: Mapping[str, Any]) -> None:
 
 def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]]]) -> str | list[dict[str, Any]]:
     """The content of the first message: the question, what was found as data, and the pictures that it names."""
-    lines = [data_line({"found_by": tool, "data_from_video": result}) for tool, result in gathered]
+    lines = [data_line({"found_by": tool, DATA: result}) for tool, result in gathered]
     text = "\n\n".join([question, *lines])
     pictures = [part for _, result in gathered for part in _pictures_in(result)]
     return [{"type": "text", "text": text}, *pictures] if pictures else text

@@ -13,11 +13,10 @@ from typing import Any
 from controller.conversation.citing import spans_in
 from controller.conversation.prompting import Prompts
 from controller.conversation.replies import Problem, ToolCall
-from world_api.backends.chat.marking import data_line
+from world_api.backends.chat.marking import DATA, data_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody
 
-DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
 _LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved

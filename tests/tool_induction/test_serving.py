@@ -38,7 +38,12 @@ def talk(open_made: Any) -> Any:
 def text_of(result: types.CallToolResult) -> Any:
     block = result.content[0]
     assert isinstance(block, types.TextContent)
-    return json.loads(block.text)
+    return json.loads(block.text)["data_from_video"]
+
+
+def data_of(result: types.CallToolResult) -> Any:
+    assert result.structured_content is not None
+    return result.structured_content["data_from_video"]
 
 
 def test_tools_and_operations_are_listed_tools_first(talk: Any) -> None:
@@ -64,12 +69,12 @@ def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> Non
 
     for result in talk(use):
         assert not result.is_error
-        assert result.structured_content["status"] == "ok"
-        assert result.structured_content["evidence"]
+        assert data_of(result)["status"] == "ok"
+        assert data_of(result)["evidence"]
 
 
 def test_an_operation_still_answers(talk: Any) -> None:
-    assert talk(lambda client: client.call_tool("get_video_metadata", MADE)).structured_content["duration"] == 60.0
+    assert data_of(talk(lambda client: client.call_tool("get_video_metadata", MADE)))["duration"] == 60.0
 
 
 def test_a_served_tool_runs_as_a_controller_would_run_it(open_made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,3 +104,16 @@ def test_a_tool_that_a_fault_stopped_is_a_tool_error_with_its_record(talk: Any) 
 def test_a_library_that_is_not_there_is_refused_before_anything_is_served(cli: Any) -> None:
     outcome = cli("serve", "made", "--tools", "nowhere", "--json")
     assert (outcome.status, outcome.json["error"]["code"]) == (1, "no_such_library")
+
+
+def test_what_was_said_in_the_video_is_marked_whichever_tool_tells_it(talk: Any) -> None:
+    async def use(client: Client) -> list[types.CallToolResult]:
+        return [
+            await client.call_tool("locate_words", MADE | {"words": "blue folder"}),
+            await client.call_tool("search_segments_by_text", MADE | {"query": "blue folder", "top_k": 2}),
+        ]
+
+    for result in talk(use):
+        assert "blue folder" in json.dumps(data_of(result))
+        assert list(result.structured_content) == ["data_from_video"]
+        assert text_of(result) == data_of(result)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.answers import asked_item, asked_question, chosen
+from tool_induction.judging.answers import chosen, judged_material
 from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.completions import first_message
 from world_api.backends.chat.prompts import PromptFiles
@@ -48,10 +48,12 @@ class ChatJudge:
 
     def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         system = self._prompts.render("judge", answers=list(answers))
-        asked = f"Question: {asked_question(question)}\n\nItem:\n{asked_item(item)}"
         return {
             "model": self._model.name,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": asked}],
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": judged_material(question, item)},
+            ],
         }
 
     def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:

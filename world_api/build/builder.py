@@ -31,9 +31,10 @@ from world_api.build.shelf import Shelf
 from world_api.build.source import check_unchanged, hash_source, stamp_of
 from world_api.build.stage import Stage, clip_count, losses_told_by
 from world_api.core.canonical import content_hash
+from world_api.core.faults import StoreFault
 from world_api.core.ports import Clock
 from world_api.world.disk.locking import world_lock
-from world_api.world.disk.manifest import Loss, Manifest, write_manifest
+from world_api.world.disk.manifest import Loss, Manifest, read_manifest, write_manifest
 from world_api.world.disk.stored import world_folder
 
 __all__ = ["BuildReport", "Job", "Progress", "build_world"]
@@ -114,11 +115,15 @@ def build_world(job: Job) -> BuildReport:
         job.recipe.load()  # while the process gets ready
         source = worker.probe(job.video)
         stages = job.recipe.stages_by(job.video, worker)
+        source_hash = hash_source(job.video)
+        if (there := _there_already(job, stages, source_hash)) is not None:
+            _note_source(job)
+            return _report(there, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
         with lock_of(job):
             if stamp_of(job.video) != stamp:  # while another process was waited for
                 stamp = stamp_of(job.video)
                 source, stages = worker.probe(job.video), job.recipe.stages_by(job.video, worker)
-            source_hash = hash_source(job.video)
+                source_hash = hash_source(job.video)
             return build_locked(
                 job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,
                 apart=helpers.apart,
@@ -144,7 +149,7 @@ def build_locked(
     if existing is not None and not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
         if _is_what_is_wanted(existing, keys, folder):
-            remember_source(folder, job.video)
+            _note_source(job)
             return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
     sound = VideoSound(source, limits=job.limits)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
@@ -173,6 +178,29 @@ def row_source(source_hash: str, limits: Limits) -> str:
     own = (limits.pixels, limits.duration)
     usual = (DEFAULT_LIMITS.pixels, DEFAULT_LIMITS.duration)
     return source_hash if own == usual else content_hash([source_hash, *own])
+
+
+def _there_already(job: Job, stages: Sequence[Stage], source_hash: str) -> Manifest | None:
+    """The world that a build would find up to date, looked for without its lock: its store may be read-only."""
+    if job.force:
+        return None
+    try:
+        existing = read_manifest(job.folder)
+    except StoreFault:
+        return None  # whoever holds the lock says what is wrong with it
+    keys = keys_of(stages, row_source(source_hash, job.limits))
+    is_same = existing.source.sha256 == source_hash and existing.profile == job.recipe.profile
+    return existing if is_same and _is_what_is_wanted(existing, keys, job.folder) else None
+
+
+def _note_source(job: Job) -> None:
+    """Note where the video of a world that stays lies; the world is whole without it."""
+    try:
+        remember_source(job.folder, job.video)
+    except StoreFault as fault:
+        job.progress.say(
+            f"no operation looks at frames of {job.video.name}, since nobody knows where it is: {fault.message}"
+        )
 
 
 def _is_what_is_wanted(existing: Manifest, keys: Mapping[str, str], folder: Path) -> bool:

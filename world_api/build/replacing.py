@@ -127,8 +127,13 @@ def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
 
 
 def remember_source(folder: Path, video: Path) -> None:
-    """Note where this machine keeps the video; no part of the world."""
-    write_atomically(folder / _LOCAL, json.dumps({"source_path": str(video.resolve())}).encode())
+    """Note where this machine keeps the video; no part of the world. Nothing is written where that is noted already.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    if remembered_source(folder) != video.resolve():
+        write_atomically(folder / _LOCAL, json.dumps({"source_path": str(video.resolve())}).encode())
 
 
 def remembered_source(folder: Path) -> Path | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from world_api.backends.chat.marking import DATA
 from world_api.core.faults import ToolFault
 from world_api.exposure.strict_rules import FORMATS, KEYWORDS, strict_violations, types_of
 
@@ -205,13 +206,14 @@ def mcp_tool(
 ) -> Schema:
     """A tool in the form of the Model Context Protocol, with output schema and all four annotations.
 
+    What it gives back stands in one field, which marks it as data of the video, as in the controller's conversations.
     Writing adds to a session's overlay and never destroys; a video is a closed world.
     """
     return {
         "name": name,
         "description": description,
         "inputSchema": plain_schema(parameters),
-        "outputSchema": plain_schema(result),
+        "outputSchema": {"type": "object", "properties": {DATA: plain_schema(result)}, "required": [DATA]},
         "annotations": {
             "readOnlyHint": not writes,
             "destructiveHint": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from eval.sandbox.script import Actor
+from world_api.core.ambient.environment import restricted_environment
 
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
 CALM, HURRIED = 165, 380
@@ -44,8 +46,7 @@ class Espeak:
     def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
         """As the protocol says; WAV data comes from its standard output."""
         command = [self.program, "--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_voice(actor)]
-        run = subprocess.run(command, input=text.encode(), capture_output=True, timeout=self.seconds, check=True)
-        return run.stdout
+        return _run(command, text, self.seconds)
 
 
 def _voice(actor: Actor) -> list[str]:
@@ -72,5 +73,14 @@ class Say:
             spoken = Path(folder) / "line.wav"
             command = [self.program, "-f", "-", "-v", voice, "-r", str(words_a_minute), "-o", str(spoken),
                        "--file-format=WAVE", "--data-format=LEI16@22050"]  # fmt: skip
-            subprocess.run(command, input=text.encode(), capture_output=True, timeout=self.seconds, check=True)
+            _run(command, text, self.seconds)
             return spoken.read_bytes()
+
+
+def _run(command: list[str], text: str, seconds: float) -> bytes:
+    """Standard output of a program that is given a text; it sees no keys in its environment."""
+    environment = restricted_environment(os.environ)
+    run = subprocess.run(
+        command, input=text.encode(), capture_output=True, timeout=seconds, check=True, env=environment
+    )
+    return run.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import stat
 import sys
@@ -141,3 +142,11 @@ def test_wave_data_of_two_channels_is_read_and_other_data_refused() -> None:
     for data in (b"", b"RIFF....WAVE", sheet.getvalue()[:20], b"ID3" + bytes(50)):
         with pytest.raises(ValueError, match="WAV"):
             read_wave(data)
+
+
+def test_a_synthesiser_sees_no_key_in_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-programs")
+    listing = "#!{python}\nimport json, os, sys\njson.dump(dict(os.environ), sys.stdout)\n"
+    said = json.loads(Espeak(program=program(tmp_path, listing)).speak("Hello.", MIA, 165))
+    assert "PATH" in said
+    assert "sk-not-for-programs" not in said.values()

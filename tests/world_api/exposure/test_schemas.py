@@ -187,4 +187,5 @@ def test_an_mcp_tool_says_all_four_annotations() -> None:
         "idempotentHint": False,
         "openWorldHint": False,
     }
-    assert tool["outputSchema"] == plain_schema(SCHEMA)
+    assert tool["outputSchema"]["properties"] == {"data_from_video": plain_schema(SCHEMA)}
+    assert tool["outputSchema"]["required"] == ["data_from_video"]

@@ -12,6 +12,8 @@ from typing import Any
 
 from world_api.core.canonical import json_line
 
+DATA = "data_from_video"  #: the field in which whatever comes from a video reaches a model
+
 _SPELT = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
 _BACKSLASH, _QUOTE = "\0", "\1"  #: stand for what is escaped; JSON holds no control characters
 

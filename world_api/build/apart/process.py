@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from world_api.build.apart.pictures import PictureKey, PictureMemory
 from world_api.build.media.child.slots import anonymous_file
 from world_api.build.media.child.wire import Closed, Message, Wire
-from world_api.build.running.loading import with_one_blas_thread
+from world_api.build.running.loading import process_environment
 from world_api.build.stage import Clip, Records
 from world_api.core.faults import BackendFault, VideoWorldError
 
@@ -49,18 +49,13 @@ class StageProcess:
         self._usual: list[PictureKey] = []  #: what was asked for of the last frame
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
-        # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
-        environment = {
-            **with_one_blas_thread(os.environ),
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        }
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE, maker, *map(str, self._shared)],
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=subprocess.DEVNULL,
             pass_fds=self._shared,
-            env=environment,
+            env=process_environment(os.environ),
         )
         os.close(theirs_in)
         os.close(theirs_out)

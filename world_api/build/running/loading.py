@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
+
+from world_api.core.ambient.environment import restricted_environment
 
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 #: The libraries of every build that bring an OpenBLAS. A build multiplies nothing that is large.
 _BRINGING_BLAS = ("numpy", "cv2")
 
 
-def with_one_blas_thread(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a process of a build, in which OpenBLAS starts no threads; a number that a person has set stays."""
-    return {_BLAS_THREADS: "1", **environment}
+def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
+    """The environment for a process that opens media or runs a stage, made of this one's ``environment``.
+
+    It holds only what is on a list (``restricted_environment``), so no key. OpenBLAS starts no threads; a number that a person
+    has set stays. Modules are found where this process finds them: the process is isolated but for that path, so that no
+    file of the current folder is taken for one.
+    """
+    allowed = restricted_environment(environment, network=network)
+    return {_BLAS_THREADS: "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def load_with_one_blas_thread(environment: MutableMapping[str, str]) -> None:

@@ -44,18 +44,23 @@ LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
 State = tuple[int, int, int] | None
 
 
+class NotKept(Exception):
+    """A table is not kept, or not as it was written."""
+
+
 class Derived:
     """Tables that are read where they are kept and made where they are not. ``keep`` also stores what was made.
 
-    With ``anew`` nothing that is there already is believed.
+    With ``anew`` nothing that is there already is believed; with ``only_kept`` nothing is made.
 
     Raises:
         StoreFault: ``store_not_writable``, with ``anew``.
     """
 
-    def __init__(self, folder: Path, *, keep: bool = False, anew: bool = False) -> None:
+    def __init__(self, folder: Path, *, keep: bool = False, anew: bool = False, only_kept: bool = False) -> None:
         self._folder = folder
         self._keep = keep
+        self._only_kept = only_kept
         if anew:
             _forget(folder / INDEX)
         self.state = state_of(folder / INDEX)
@@ -69,11 +74,14 @@ class Derived:
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
+            NotKept: with ``only_kept``, when it is not kept.
         """
         self._asked.add(name)
         kept = self.read(name)
         if kept is not None and _same_shape(kept.schema, schema) and rows in (None, kept.num_rows):
             return kept
+        if self._only_kept:
+            raise NotKept(name)
         made = make()
         if self._keep:
             self._write(name, made)

@@ -75,8 +75,9 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
 def commit_session(store: Path, video_id: str, name: str) -> Committed:
     """Replay a session's log onto the world as new rows, then drop the session.
 
-    Writers of the session wait meanwhile. The rows are in place before the manifest names them and the log goes last,
-    so a crash between leaves either the session or the world complete; committing again adds nothing twice.
+    Writers of the session wait meanwhile. The rows are in place before the log tells which files hold them, that before the
+    manifest lists them, and the log goes last. So wherever a commit is cut off, committing again adds what is missing and
+    nothing twice, whatever was committed or written to the session in between.
 
     Raises:
         StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``, ``world_locked``.
@@ -85,17 +86,20 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
     with world_lock(store, video_id), overlay.locked():
         folder = world_folder(store, video_id)
         manifest = read_manifest(folder)
-        world, events = World(folder, manifest), overlay.events()
+        world = World(folder, manifest)
+        events = overlay.events()[overlay.number_committed({entry.path for entry in manifest.files}) :]
         new: dict[str, Sequence[Event]] = {
             "memories": _new_memories(world, [event for event in events if isinstance(event, MemoryWritten)]),
             "registrations": _new_names(world, [event for event in events if isinstance(event, EntityRegistered)]),
         }
-        files = list(manifest.files)
+        stored = []
         for table, fresh in new.items():
             if fresh:
                 first = world.rows(table).num_rows
                 records = [_row(event, name, first + i) for i, event in enumerate(fresh)]
-                files.append(_store(folder, table, len(manifest.files_of(table)), records))
+                stored.append(_store(folder, table, len(manifest.files_of(table)), records))
+        files = [*manifest.files, *stored]
+        overlay.plan_commit([entry.path for entry in stored])
         digest = world_hash(folder, manifest.video, files)
         write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
         overlay.drop()

@@ -2,13 +2,14 @@
 
 Every session has its own log, so parallel sessions never see each other's writes. Two processes that share a session take
 turns under a lock; an event is numbered by its place in the log. A torn last line (the machine died while writing) is set
-aside when the log is next written to; the events before it stay.
+aside when the log is next written to; the events before it stay. A line that plans a commit is no event: it tells the next
+commit, if this one is cut off, which files of the world hold the events before it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -56,9 +57,19 @@ class EntityRegistered(_Event):
     confidence: float
 
 
+class CommitPlanned(BaseModel):
+    """The events so far are part of the world once its manifest lists these files of rows; without files, at once."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    event: Literal["commit_planned"] = "commit_planned"
+    files: tuple[str, ...]
+
+
 Event = MemoryWritten | EntityRegistered
 _NOTHING = ""  #: the digest of an empty log
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+_LINES: TypeAdapter[Event | CommitPlanned] = TypeAdapter(Event | CommitPlanned)
 
 
 class Overlay:
@@ -70,6 +81,7 @@ class Overlay:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._read: list[Event] = []
+        self._plans: list[tuple[int, CommitPlanned]] = []  # each with the number of events before it
         self._read_from: tuple[int, int] = (0, 0)  # inode of the log, bytes read of it
         self._digest = _NOTHING
         self._own = RLock()  # for the threads of this process; ``locked`` is for other processes
@@ -95,6 +107,31 @@ class Overlay:
             if self.path is not None:
                 self._read_on(self.path)
             return self._digest
+
+    def number_committed(self, listed: Collection[str]) -> int:
+        """How many of the first events a world holds whose manifest lists these files: those of the last plan carried out.
+
+        Raises:
+            StoreFault: ``session_damaged``.
+        """
+        with self._own:
+            if self.path is not None:
+                self._read_on(self.path)
+            done = [count for count, plan in self._plans if set(plan.files) <= set(listed)]
+            return max(done, default=0)
+
+    def plan_commit(self, files: Sequence[str]) -> None:
+        """Note which files of rows will hold the events so far; to be called under ``locked``, before the manifest lists them.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        if self.path is None:
+            return
+        try:
+            append_line(self.path, CommitPlanned(files=tuple(files)).model_dump_json().encode(), sync=True)
+        except OSError as error:
+            raise not_writable(self.path, error) from error
 
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
@@ -161,19 +198,23 @@ class Overlay:
             return
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
-            self._add(self._parse(line, len(self._read) + 1), line)
+            entry = self._parse(line, len(self._read) + len(self._plans) + 1)
+            if isinstance(entry, CommitPlanned):
+                self._plans.append((len(self._read), entry))
+            else:
+                self._add(entry, line)
         self._read_from = (inode, self._read_from[1] + len(whole))
 
     def _start(self, read_from: tuple[int, int]) -> None:
-        self._read, self._read_from, self._digest = [], read_from, _NOTHING
+        self._read, self._plans, self._read_from, self._digest = [], [], read_from, _NOTHING
 
     def _add(self, event: Event, line: bytes) -> None:
         self._read.append(event)
         self._digest = sha256(self._digest.encode() + line).hexdigest()
 
-    def _parse(self, line: bytes, number: int) -> Event:
+    def _parse(self, line: bytes, number: int) -> Event | CommitPlanned:
         try:
-            return _EVENTS.validate_json(line)
+            return _LINES.validate_json(line)
         except ValidationError as error:
             name = self.path.name if self.path else "the session"
             raise StoreFault(

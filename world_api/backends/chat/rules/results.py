@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
+from world_api.backends.chat.marking import DATA
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 
@@ -21,7 +22,7 @@ def read_result(content: Any) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict) or "error" in value:
         return {}
-    data = value.get("data_from_video", value)
+    data = value.get(DATA, value)
     if not isinstance(data, dict) or set(data) == {"error"}:
         return {}
     return data if data.get("status") not in ("empty", "error") else {}

@@ -14,7 +14,7 @@ from threading import Lock
 from world_api.build.media.child.slots import Slots, anonymous_file
 from world_api.build.media.child.wire import Closed, Message, Silent, Wire
 from world_api.build.media.limits import Limits
-from world_api.build.running.loading import with_one_blas_thread
+from world_api.build.running.loading import process_environment
 from world_api.core.faults import MediaFault
 
 _MODULE = "world_api.build.media.child"
@@ -60,18 +60,13 @@ class DecoderProcess:
         self._slots = 1
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
-        # Isolated but for the path of imports, so that no file of the current folder is taken for a module.
-        environment = {
-            **with_one_blas_thread(os.environ),
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        }
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE],
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=subprocess.DEVNULL,
             pass_fds=(self._shared,),
-            env=environment,
+            env=process_environment(os.environ, network=limits.network),
         )
         os.close(theirs_in)
         os.close(theirs_out)

@@ -1,0 +1,104 @@
+"""``videoworld serve`` on real pipes: whoever sends a request is answered, whatever the line holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+LAST = 99
+
+
+def request(number: Any, method: str, params: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def call(number: Any, name: str, **arguments: Any) -> bytes:
+    return request(number, "tools/call", {"name": name, "arguments": {"video_id": "made", **arguments}})
+
+
+def conversation(store: Path, *lines: bytes) -> dict[Any, dict[str, Any]]:
+    """The answers to some lines, by the number they answer; read until a last request, which is sound, is answered."""
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    sent = [
+        request(0, "initialize", greeting),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        *lines,
+        call(LAST, "get_video_metadata"),
+    ]
+    answers: dict[Any, dict[str, Any]] = {}
+    with subprocess.Popen(
+        [sys.executable, "-m", "videoworld", "serve", "made", "--store", str(store)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"\n".join(sent) + b"\n")
+        process.stdin.flush()
+        while LAST not in answers and (line := process.stdout.readline()):
+            answer = json.loads(line)
+            answers[answer["id"]] = answer
+        process.stdin.close()
+    assert answers[LAST]["result"]["isError"] is False
+    return answers
+
+
+def data_of(answer: dict[str, Any]) -> Any:
+    return json.loads(answer["result"]["content"][0]["text"])["data_from_video"]
+
+
+def test_a_lone_surrogate_in_a_request_is_answered(make_world: Any) -> None:
+    make_world()
+    spelt = rb'"\ud800 folder \udc00"'
+    answers = conversation(
+        make_world.store,
+        call(1, "search_segments_by_text", query="QUERY", top_k=2).replace(b'"QUERY"', spelt),
+        call(2, "NAME").replace(b'"NAME"', spelt),
+        call(3, "write_memory", level="event", content="CONTENT", time_range={"start_time": 1, "end_time": 2}).replace(
+            b'"CONTENT"', spelt
+        ),
+        call(4, "search_segments_by_text", query="QUERY", top_k=2).replace(b"QUERY", b"\xed\xa0\x80 \xff"),
+        b'{"jsonrpc":"2.0","id":"\\ud800","method":"no/such"}',
+    )
+    assert not answers[1]["result"]["isError"]
+    assert data_of(answers[2])["error"]["code"] == "unknown_operation"
+    assert not answers[3]["result"]["isError"]
+    assert not answers[4]["result"]["isError"]
+    assert answers["\ufffd"]["error"]["code"] == -32601
+    written = (make_world.store / "made" / "sessions" / "default.jsonl").read_text(encoding="utf-8")
+    assert "\ufffd folder \ufffd" in written
+
+
+def test_a_line_that_is_no_request_is_answered_with_an_error_and_nobody_waits(make_world: Any) -> None:
+    make_world()
+    answers = conversation(
+        make_world.store,
+        b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":"two","method":"tools/list","params":[1]}',
+        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":' + b"[" * 500 + b"]" * 500 + b"}}",
+        b"[1, 2]",
+    )
+    told = {number: answer["error"]["code"] for number, answer in answers.items() if "error" in answer}
+    assert told == {1: -32600, "two": -32600, 3: -32602, None: -32600}
+
+
+def test_what_is_no_json_is_answered_without_a_number_and_what_nobody_waits_for_not_at_all(make_world: Any) -> None:
+    make_world()
+    silent = (b"", b"  ", b'{"jsonrpc":"1.0","method":"notifications/initialized"}')
+    assert set(conversation(make_world.store, *silent)) == {0, LAST}
+    for broken in (b'{"jsonrpc":"2.0","id":7,"method"', b"[" * 100_000):
+        assert conversation(make_world.store, broken)[None]["error"]["code"] == -32700
+
+
+def test_a_folder_that_broke_under_a_session_is_a_tool_error(make_world: Any) -> None:
+    make_world()
+    log = make_world.store / "made" / "sessions" / "default.jsonl"
+    log.mkdir(parents=True)
+    error = data_of(conversation(make_world.store, call(1, "read_memory", level="event"))[1])["error"]
+    assert set(error) == {"code", "message", "hint"}
+    assert error["code"] != 0
