@@ -80,12 +80,12 @@ def _role(name: str) -> tuple[int, int]:
 def _is_moment(name: str, type_: Type) -> bool:
     plain_ = plain(type_)
     timed = name.endswith(("time", "timestamp"))
-    return plain_ == TIME or (isinstance(plain_, ScalarType) and plain_.name in ("float", "number") and timed)
+    return plain_ == TIME or (isinstance(plain_, ScalarType) and plain_.name in ("float", "number", "Score") and timed)
 
 
 def _is_amount(name: str, type_: Type) -> bool:
     plain_ = plain(type_)
-    is_number = isinstance(plain_, ScalarType) and plain_.name in ("int", "float", "number")
+    is_number = isinstance(plain_, ScalarType) and plain_.name in ("int", "float", "number", "Score")
     return is_number and not _is_moment(name, type_)
 
 
@@ -134,7 +134,7 @@ class _Values:
                 return self._turn % 2 == 0
             case "int":
                 return 2 + self._turn + self._place
-            case "float" | "number":
+            case "float" | "number" | "Score":
                 return self._number()
         return None
 

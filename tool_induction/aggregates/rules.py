@@ -14,6 +14,7 @@ from tool_induction.language.types import (
     FLOAT,
     INT,
     LONG_INTERVAL,
+    SCORE,
     STRING,
     TIME,
     ListType,
@@ -93,8 +94,14 @@ def field_type(item: Type, key: Scalar) -> Type:
 
 
 def total(given: Lists, constants: Given) -> Type:
-    """A sum; of whole numbers it is one."""
-    return INT if plain(field_type(given[0].item, constants.get("key"))) == INT else FLOAT
+    """A sum; of whole numbers it is one, and of rank scores it is as little a number."""
+    summed = plain(field_type(given[0].item, constants.get("key")))
+    return summed if summed in (INT, SCORE) else FLOAT
+
+
+def mean(given: Lists, constants: Given) -> Type:
+    """A mean; none of nothing."""
+    return optional(SCORE if total(given, constants) == SCORE else FLOAT)
 
 
 def at_key(given: Lists, constants: Given) -> Type:

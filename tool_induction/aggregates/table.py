@@ -11,7 +11,7 @@ from tool_induction.aggregates.rules import Given, Lists
 from tool_induction.aggregates.sayings import SAYINGS
 from tool_induction.language import limits
 from tool_induction.language.evaluation import Json
-from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type, optional
+from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type
 
 Takes = Literal["list", "lists", "pair", "mix", "slots", "nothing"]
 Role = Literal["value", "key", "number_key", "text_key", "condition"]
@@ -25,6 +25,7 @@ class Parameter:
     required: bool = False
     role: Role = "value"
     above: float | None = None  #: a number it must be larger than
+    least: float | None = None  #: the smallest number that makes sense
     most: float | None = None  #: the largest number it may be
 
 
@@ -55,8 +56,15 @@ def _key(role: Role = "key", *, required: bool = False) -> Parameter:
     return Parameter(role=role, required=required)
 
 
-def _value(type_: Type, *, required: bool = False, above: float | None = None, most: float | None = None) -> Parameter:
-    return Parameter(type=type_, required=required, above=above, most=most)
+def _value(
+    type_: Type,
+    *,
+    required: bool = False,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> Parameter:
+    return Parameter(type=type_, required=required, above=above, least=least, most=most)
 
 
 _CONDITION = Parameter(type=BOOL, role="condition")
@@ -78,7 +86,7 @@ _SPECS = (
         takes="list",
         result=rules.found,
         run=choosing.next_after,
-        params={"time": _value(TIME, required=True)},
+        params={"time": _value(TIME, required=True, least=0)},
         times=True,
     ),
     AggregateSpec(
@@ -86,7 +94,7 @@ _SPECS = (
         takes="list",
         result=rules.found,
         run=choosing.previous_before,
-        params={"time": _value(TIME, required=True)},
+        params={"time": _value(TIME, required=True, least=0)},
         times=True,
     ),
     AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count, order_free=True),
@@ -127,7 +135,7 @@ _SPECS = (
         takes="list",
         result=rules.top,
         run=choosing.top_k,
-        params={"k": _value(INT, required=True), "key": _key()},
+        params={"k": _value(INT, required=True, least=1), "key": _key()},
     ),
     AggregateSpec(
         name="filter_by_score",
@@ -154,7 +162,7 @@ _SPECS = (
         takes="list",
         result=rules.thinned,
         run=spans.dedupe_overlaps,
-        params={"iou": _value(FLOAT)},
+        params={"iou": _value(FLOAT, least=0, most=1)},
         times=True,
     ),
     AggregateSpec(
@@ -162,7 +170,7 @@ _SPECS = (
         takes="list",
         result=rules.intervals,
         run=spans.merge_intervals,
-        params={"gap": _value(FLOAT)},
+        params={"gap": _value(FLOAT, least=0)},
         times=True,
         order_free=True,
     ),
@@ -196,7 +204,7 @@ _SPECS = (
         takes="pair",
         result=rules.joined,
         run=spans.join_nearest_in_time,
-        params={"max_gap": _value(FLOAT)},
+        params={"max_gap": _value(FLOAT, least=0)},
         times=True,
     ),
     AggregateSpec(
@@ -219,7 +227,7 @@ _SPECS = (
     AggregateSpec(
         name="avg",
         takes="list",
-        result=rules.always(optional(FLOAT)),
+        result=rules.mean,
         run=lists.avg,
         params={"key": _key("number_key")},
         order_free=True,
@@ -249,7 +257,7 @@ _SPECS = (
         params={
             "key": _key("text_key"),
             "sep": _value(STRING),
-            "max_chars": _value(INT),
+            "max_chars": _value(INT, least=1),
             "with_times": _value(BOOL),
         },
     ),

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
-from tool_induction.checking.expressions.conditions import as_condition
 from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.scores import is_score, refuse_handing_on, refuse_mixture, refuse_score
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.known.constant import whole_condition
 from tool_induction.checking.known.hints import own_lists
-from tool_induction.checking.known.narrowing import KEPT, Environment, Fact
-from tool_induction.checking.known.ranges import check_limits
+from tool_induction.checking.known.narrowing import DISTINCT, KEPT, Environment, Fact
+from tool_induction.checking.parameters import SHARE, check_labels, check_limits, check_place
 from tool_induction.checking.wanting import Wanted, want, want_list
 from tool_induction.language.diagnostics import Findings, did_you_mean
 from tool_induction.language.model import Aggregate
-from tool_induction.language.syntax import Compare, Const, Expr, Filtered, JsonList, JsonRecord, to_text
+from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
     ANY,
     BOOKKEEPING,
@@ -31,6 +32,8 @@ from tool_induction.language.types import (
     show,
 )
 
+_CONFIDENCE = Const("confidence")
+
 
 def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
     """The step, written out, and what is known after it."""
@@ -42,7 +45,9 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
         if spec.times:
             for rows in lists:
                 _need_times(inputs, rows, spec, at)
-    params = _params(step, spec, lists, at)
+        if spec.name in ("min", "max", "sort_by", "top_k", "pick_best"):
+            refuse_mixture(at, inputs)
+    params = _params(replace(step, inputs=inputs), spec, lists, at)
     constants = {name: value.value for name, value in params if isinstance(value, Const)}
     result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ANY
     written = replace(step, inputs=inputs, params=params)
@@ -63,9 +68,14 @@ def _learn(
     plain_any = step.operation == "any" and not dict(step.params).get("where")
     if step.operation == "count":
         meaning = Filtered(seen, "length", ())
+    elif step.operation == "count_distinct":
+        meaning = Filtered(Filtered(seen, DISTINCT, ()), "length", ())
+    elif step.operation == "total_duration":
+        meaning = Filtered(seen, "abs", ())  # a number that is never below 0, and nothing else is known of it
     elif plain_any and lists and plain(lists[0].item) != BOOL:
         meaning = Compare(Filtered(seen, "length", ()), ">", Const(0))
     source: Fact = ("filled", to_text(seen))
+    nothing: Fact = ("empty", to_text(seen))
     if drops:
         environment = environment.imply(source, ("filled", to_text(step.inputs)))
     after = environment.bind(step.save_as, result, meaning=meaning)
@@ -76,8 +86,10 @@ def _learn(
         return after
     if isinstance(result, OptionalType) and step.operation.startswith(("pick_", "first")):
         after = after.imply(source, ("present", name)).imply(("present", name), source)
+        after = after.imply(nothing, ("absent", name)).imply(("absent", name), nothing)
     elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
         after = after.imply(source, ("filled", name)).imply(("filled", name), source)
+        after = after.imply(nothing, ("empty", name)).imply(("empty", name), nothing)
         if step.operation == "sort_by":
             after = after.measure(name, seen)
     elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
@@ -236,10 +248,16 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 done.append((name, value))
             elif parameter.role == "condition":
                 inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
-                done.append((name, as_condition(inside, value)))
+                done.append((name, whole_condition(inside, value)))
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))
-                check_limits(at, name, written, above=parameter.above, most=parameter.most)
+                refuse_handing_on(at, written, parameter.type, name)
+                is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE
+                check_limits(at, name, written, SHARE if is_share else parameter)
+                if spec.takes == "slots" and name == "labels":
+                    check_labels(at, written, step.inputs)
+                elif spec.name == "nth" and lists:
+                    check_place(at, written, lists[0])
                 done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
@@ -270,14 +288,9 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
     found = field_type(inner, key)
     if parameter.role == "number_key" and not is_numeric(plain(found)):
         at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=show(found), expected="number")
-    if spec.name == "filter_by_score" and key == "score":
-        at.note(
-            "E_TYPE",
-            "search scores order the hits of one search and mean nothing else; no threshold applies to them",
-            found="score",
-            expected="confidence",
-            suggestion='use "key": "confidence", or take the best with top_k',
-        )
+    if spec.name == "filter_by_score" and is_score(found):
+        instead = 'use "key": "confidence"' if inner.get("confidence") is not None else ""
+        refuse_score(at, Field(Name("item"), key), "no threshold applies to it", instead=instead)
 
 
 def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[str, Expr]]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tool_induction.checking.expressions.conditions import Demand, implicit_require, null_not_handled, optional_root
 from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.scores import with_scores
 from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.constant import check_value
 from tool_induction.checking.known.narrowing import Environment, facts_of
+from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
 from tool_induction.language.diagnostics import Findings, did_you_mean
-from tool_induction.language.model import Output, Step, Tool, binds
+from tool_induction.language.model import Output, Require, Step, Tool, binds
 from tool_induction.language.syntax import (
     Broken,
     Expr,
@@ -20,6 +24,7 @@ from tool_induction.language.syntax import (
     JsonRecord,
     Name,
     Text,
+    names,
     to_text,
 )
 from tool_induction.language.types import (
@@ -42,7 +47,30 @@ def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> To
     """The tool with a source for each output, and the implicit ``require`` steps appended."""
     binder = _Binder(tool, environment, findings)
     outputs = tuple(binder.bind(output) for output in tool.outputs)
+    entries = {output.name: output.source for output in outputs if output.source is not None}
+    check_stretch(Inference(environment, findings, (*tool.path, "outputs")), entries, moments=True)
     return replace(tool, outputs=outputs, steps=(*tool.steps, *binder.requires))
+
+
+def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], findings: Findings) -> None:
+    """Note a step at which a tool may end as ``ok`` while an output that is always there has no value yet."""
+    for step, environment in answers:
+        at = Inference(environment, findings, (*step.path, "status"))
+        for output in tool.outputs:
+            source, wanted = output.source, output.type
+            if source is None or isinstance(source, Broken) or isinstance(wanted, OptionalType | AnyType):
+                continue
+            bound = names(source) <= set(environment.types)
+            if bound and fit(at.knowing(()).infer(source).type, wanted).how != "optional":
+                continue
+            at.note(
+                "E_OPTIONAL",
+                f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {output.type_name}",
+                found=f"{output.name}: null",
+                expected=output.type_name,
+                suggestion=f'declare the output "{output.type_name}?" if null is the answer, '
+                f'or bind {to_text(source)} before this step; if there is no answer, write "status": "empty"',
+            )
 
 
 class _Binder:
@@ -65,6 +93,7 @@ class _Binder:
         typed = self._present(at, typed, output)
         output = _with_unknown_confidence(at, typed, output)
         self._check(at, typed, output)
+        check_value(at, typed)
         return replace(output, source=typed.expr, type=_refined(typed.type, output.type))
 
     def _implicit(self, output: Output) -> Expr | None:
@@ -191,6 +220,7 @@ def _refined(found: Type, declared: Type) -> Type:
     """The declared type, with what was found out about a bare ``list`` or ``record``."""
     if fit(found, declared).how not in ("yes", "optional"):
         return declared
+    declared = with_scores(found, declared)
     inner = plain(declared)
     vague = (isinstance(inner, ListType) and show(inner) in ("list<any>", "list<record>")) or (
         isinstance(inner, RecordType) and inner.is_open

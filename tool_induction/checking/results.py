@@ -15,6 +15,7 @@ from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
     ANY,
+    NULL,
     STRING,
     TIME,
     AnyType,
@@ -142,6 +143,8 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
 
 def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
     """What a filter's condition tells about every item it keeps: which fields are there, which lists are not empty."""
+    if ("absent", path) in facts:
+        return NULL
     if ("present", path) in facts:
         item = plain(item)
     if ("filled", path) in facts and isinstance(item, ListType):

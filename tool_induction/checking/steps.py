@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction.checking.aggregating import check_aggregate
-from tool_induction.checking.expressions.conditions import as_condition, base_name, implicit_require
+from tool_induction.checking.expressions.conditions import base_name, implicit_require
 from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions.scores import refuse_handing_on
 from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.known.constant import check_value, whole_condition
 from tool_induction.checking.known.narrowing import Environment, facts_of, is_path
 from tool_induction.checking.known.ranges import (
-    check_stretch,
     from_the_start,
     may_be_empty,
     may_be_negative,
     within_range,
 )
+from tool_induction.checking.known.stretches import check_stretch, is_shifted
 from tool_induction.checking.results import (
     TIMES,
     bounded,
@@ -46,7 +48,7 @@ from tool_induction.language.model import (
     binds,
 )
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Const, Expr, Filtered, Items, JsonList, Name, names, to_text
+from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_text
 from tool_induction.language.types import (
     ANY,
     BOOL,
@@ -79,6 +81,8 @@ class StepChecker:
         self._signatures = signatures
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
+        #: the steps at which the tool may end as ``ok``, and what is known there
+        self.answers: list[tuple[Require, Environment]] = []
 
     def tool(self, tool: Tool) -> tuple[tuple[Step, ...], Environment]:
         """The steps of a tool, written out, and what is known after them."""
@@ -183,7 +187,7 @@ class StepChecker:
         if loop.until is None:
             return loop
         with at.at("until"):
-            return replace(loop, until=as_condition(at, loop.until))
+            return replace(loop, until=whole_condition(at, loop.until))
 
     def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
         wanted: Mapping[str, Type] = {}
@@ -197,6 +201,7 @@ class StepChecker:
                 if name in wanted:
                     before = at.findings.errors
                     written = want(at, value, Wanted(type=wanted[name], name=name))
+                    refuse_handing_on(at, written, wanted[name], name)
                     if step.kind == "api":
                         written = within_range(at, step.target, name, written)
                     if step.kind == "api" and isinstance(written, Const) and at.findings.errors == before:
@@ -239,7 +244,7 @@ class StepChecker:
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
         inside = self._at(environment.walk("item", type_.item, rows.expr), step)
         with inside.at("where"):
-            where = as_condition(inside, step.where)
+            where = whole_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
@@ -261,11 +266,14 @@ class StepChecker:
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
+                check_value(inside, typed)
                 if key in (*TIMES, "timestamp"):
                     typed = Typed(from_the_start(inside, typed.expr), typed.type)
             fields.append((key, typed.expr))
             made.pop(key, None)
             made[key] = STRING if isinstance(typed.type, EnumType) else typed.type
+        with inside.at("fields"):
+            check_stretch(inside, {key: Field(Name("item"), key) for key in made} | dict(fields), moments=True)
         record = RecordType(fields=tuple(made.items()))
         after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows.expr)
         return replace(step, inputs=rows.expr, fields=tuple(fields)), after
@@ -274,8 +282,9 @@ class StepChecker:
         at = self._at(environment, step)
         with at.at("value"):
             typed = at.infer(step.value)
+            check_value(at, typed)
         counts = isinstance(typed.expr, Filtered) and typed.expr.name == "length"
-        meaning = typed.expr if typed.type == BOOL or counts else None
+        meaning = typed.expr if typed.type == BOOL or counts or is_shifted(at, typed.expr) else None
         type_ = STRING if isinstance(typed.type, EnumType) else typed.type
         after = environment.bind(step.save_as, type_, meaning=meaning)
         if isinstance(typed.expr, JsonList | Items):
@@ -291,7 +300,7 @@ class StepChecker:
     def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)
         with at.at("condition"):
-            condition = as_condition(at, step.condition)
+            condition = whole_condition(at, step.condition)
         known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
@@ -316,7 +325,7 @@ class StepChecker:
     def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
         at = self._at(environment, step)
         with at.at("condition"):
-            condition = as_condition(at, step.condition)
+            condition = whole_condition(at, step.condition)
         with at.at("reason"):
             reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
         if environment.outside is not None and not names(condition) <= environment.outside:
@@ -326,6 +335,8 @@ class StepChecker:
                 found=to_text(condition),
                 suggestion="to leave out such items, filter the list before the loop, or put an 'if' around the steps",
             )
+        if step.status == "ok":
+            self.answers.append((step, environment.assume(facts_of(condition, environment, holds=False))))
         known = facts_of(condition, environment)
         return replace(step, condition=condition, reason=reason), environment.assume(known)
 

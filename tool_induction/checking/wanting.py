@@ -11,7 +11,8 @@ from tool_induction.checking.expressions.conditions import null_not_handled
 from tool_induction.checking.expressions.inference import Inference
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field, value_field
-from tool_induction.checking.known.ranges import check_stretch, from_the_start
+from tool_induction.checking.known.ranges import from_the_start
+from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.language.diagnostics import did_you_mean, shorten
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text

@@ -14,7 +14,7 @@ from typing import Any
 from tool_induction.advice.entities import lint_entities
 from tool_induction.advice.likeness import lint_library
 from tool_induction.advice.lint import lint
-from tool_induction.checking.outputs import bind_outputs
+from tool_induction.checking.outputs import bind_outputs, check_answers
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import decode
 from tool_induction.compiler.frozen import frozen_form
@@ -191,8 +191,10 @@ class _Compiler:
     def _types(self, tool: Tool, findings: Findings) -> Tool:
         """Pass 4: do the types go together? The tool comes back with everything implicit written out."""
         declared = {item.name: item.type for item in tool.outputs}
-        steps, after = StepChecker(self._signatures, findings).tool(tool)
+        checker = StepChecker(self._signatures, findings)
+        steps, after = checker.tool(tool)
         tool = bind_outputs(replace(tool, steps=steps), after, findings)
+        check_answers(tool, checker.answers, findings)
         outputs = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
         inputs = {item.name: item.type for item in tool.inputs}
         self._signatures[tool.name] = Signature(inputs=inputs, outputs=outputs)

@@ -32,6 +32,7 @@ ErrorCode = Literal[
     "E_ITEM_OUTSIDE_LOOP",
     "E_TYPE",
     "E_OPTIONAL",
+    "E_SCORE",
     "E_OUTPUT_UNBOUND",
     "E_BRANCH_MISMATCH",
     "E_CYCLE",
@@ -48,6 +49,7 @@ WarningCode = Literal[
     "W_REQUIRE_IN_LOOP",
     "W_ALIAS",
     "W_LITERAL",
+    "W_CONSTANT_CONDITION",
     "W_UNUSED",
     "W_SHADOW",
 ]

@@ -14,6 +14,7 @@ from tool_induction.language.types import (
     INT,
     INTERVAL,
     NULL,
+    SCORE,
     STRING,
     TIME,
     AnyType,
@@ -47,6 +48,8 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
         return EnumType(texts) if len(texts) == len(values) else ANY
     if schema.get("x-type") == "Time":
         return TIME
+    if schema.get("x-type") == "Score":
+        return SCORE
     match schema.get("type"):
         case "array":
             return _list(schema, root)
@@ -137,7 +140,7 @@ def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
 def _scalar_schema(name: str) -> dict[str, Any]:
     if name == "Time":
         return {"type": "number", "minimum": 0, "description": "Seconds."}
-    return {"type": {"bool": "boolean", "int": "integer", "float": "number"}.get(name, name)}
+    return {"type": {"bool": "boolean", "int": "integer", "float": "number", "Score": "number"}.get(name, name)}
 
 
 def takes_words(operation: str, parameter: str) -> bool:

@@ -1,7 +1,8 @@
 """The types of the tool language, and which fits where.
 
 Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide.
-``Time`` is a number of seconds; ``number`` is float or int; ``Anything`` is a value nobody described.
+``Time`` is a number of seconds; ``number`` is float or int; ``Anything`` is a value nobody described. ``Score`` is a rank
+score: a float that orders the hits of one search, and whatever is computed from one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "null"]
+ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score", "null"]
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class RecordType:
 
 Type: TypeAlias = ScalarType | EnumType | AnyType | OptionalType | ListType | RecordType
 
-BOOL, INT, FLOAT, NUMBER, STRING, TIME, NULL = (
-    ScalarType(name) for name in ("bool", "int", "float", "number", "string", "Time", "null")
+BOOL, INT, FLOAT, NUMBER, STRING, TIME, SCORE, NULL = (
+    ScalarType(name) for name in ("bool", "int", "float", "number", "string", "Time", "Score", "null")
 )
 ANY = AnyType()
 BOX = ListType(item=FLOAT, bound=4, typical=4, stated=True, filled=True, name="Box")
@@ -86,7 +87,7 @@ INTERVAL = RecordType(fields=(("start_time", TIME), ("end_time", TIME)), name="I
 LONG_INTERVAL = RecordType(
     fields=(("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("duration", FLOAT)), name="Interval"
 )
-NUMERIC = ("int", "float", "number", "Time")
+NUMERIC = ("int", "float", "number", "Time", "Score")
 #: fields that describe how a result came about; never meant when "the one list" or "the one value" is
 BOOKKEEPING = frozenset(
     [
@@ -134,7 +135,7 @@ def show(type_: Type) -> str:
     """The type as a document spells it."""
     match type_:
         case ScalarType(name):
-            return name
+            return "float" if type_ == SCORE else name
         case EnumType(values):
             return f"enum({', '.join(values)})"
         case AnyType():
@@ -261,6 +262,8 @@ def join(left: Type, right: Type) -> Type | None:
         return STRING
     if is_numeric(left) and is_numeric(right):
         numbers = {left, right}
+        if SCORE in numbers:
+            return SCORE
         return FLOAT if numbers <= {FLOAT, TIME, INT} else NUMBER
     return None
 

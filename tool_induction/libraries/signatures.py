@@ -17,6 +17,8 @@ from world_api.operations import EVERY_OPERATION
 Signature = dict[str, Any]
 _WORDING = ("title", "description")
 _STRUCTURE = ("properties", "items", "anyOf", "required", "$defs", "$ref", "type", *_WORDING)
+#: what a tool may not do with a number, which the compiler sees to; the number is as it was
+_RANK_SCORE = ("x-type", "Score")
 _DEEPEST = 24
 
 
@@ -73,7 +75,7 @@ def _text(node: Any, *, required: bool) -> str:
     kind = node.get("type", "one of" if "anyOf" in node else "anything")
     words = [] if required else ["optional"]
     words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))
-    rest = {key: value for key, value in node.items() if key not in _STRUCTURE}
+    rest = {key: value for key, value in node.items() if key not in _STRUCTURE and (key, value) != _RANK_SCORE}
     return " ".join(words) + (f" {canonical(rest)}" if rest else "")
 
 

@@ -150,7 +150,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         code="E_OPTIONAL",
-        when="The value may be null, its place may not, and what is meant then is for the writer to say.",
+        when="The value may be null, its place may not, and what is meant then is for the writer to say; or it is always null.",
         example=tool(EARLIEST, {"type": "set", "value": "{{ first_hit.start_time + 5 }}", "save_as": "start_time"}),
         mended=(
             (
@@ -168,6 +168,16 @@ FAULTS: tuple[Case, ...] = (
                 ],
             ),
         ),
+    ),
+    Case(
+        code="E_SCORE",
+        when="A rank score is compared with anything but another one. It only orders the hits of one search: rank by it "
+        "(pick_best, top_k, sort_by), or compare the confidence.",
+        example=tool(
+            {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "good"},
+            EARLIEST | {"inputs": "good"},
+        ),
+        mended=((("steps", 1, "where"), "{{ item.confidence > 0.5 }}"),),
     ),
     Case(
         code="E_OUTPUT_UNBOUND",

@@ -35,7 +35,7 @@ NOTES: tuple[Case, ...] = (
                 "type": "loop",
                 "loop_over": "hits",
                 "do": [
-                    {"type": "require", "condition": "{{ item.score > 0.5 }}", "reason": "no good hit"},
+                    {"type": "require", "condition": "{{ item.start_time > 5 }}", "reason": "too early"},
                     {"type": "set", "value": "{{ item }}", "save_as": "good"},
                 ],
                 "save_as": "all_good",
@@ -45,7 +45,7 @@ NOTES: tuple[Case, ...] = (
         mended=(
             (
                 ("steps", 1),
-                {"type": "filter", "inputs": "hits", "where": "{{ item.score > 0.5 }}", "save_as": "all_good"},
+                {"type": "filter", "inputs": "hits", "where": "{{ item.start_time > 5 }}", "save_as": "all_good"},
             ),
         ),
     ),
@@ -63,6 +63,12 @@ NOTES: tuple[Case, ...] = (
             outputs={"rows": "list"},
         ),
         mended=((("steps", 1, "fields", "at"), "{{ item.start_time }}"),),
+    ),
+    Case(
+        code="W_CONSTANT_CONDITION",
+        when="A condition is always true, or never, whatever the video holds: a length is never below 0, a constant never changes.",
+        example=tool(_COUNT, {"type": "require", "condition": "{{ n >= 0 }}", "reason": "no hit"}, EARLIEST),
+        mended=((("steps", 2, "condition"), "{{ n > 0 }}"),),
     ),
     Case(
         code="W_UNUSED",

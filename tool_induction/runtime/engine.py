@@ -96,7 +96,8 @@ class Engine:
             try:
                 self.block(tool.steps, scope)
             except Stopped as stop:
-                status, reason, stopped = stop.status, stop.reason, True
+                status, reason = stop.status, stop.reason
+                stopped = stop.status != "ok"  # an answer, with every output that is always there: a caller goes on
             except BudgetExhausted as exhausted:
                 status, reason = "budget_exhausted", exhausted.message
             except VideoWorldError as caught:

@@ -142,15 +142,17 @@ def test_tools_that_give_the_same_under_swapped_names_are_no_duplicates(tool: An
 
 
 def test_tools_that_differ_on_a_real_world_are_no_duplicates_and_that_is_noted(tool: Any, compiled: Any) -> None:
-    usual = {"type": "filter", "inputs": "hits", "where": "item.score < 1000", "save_as": "kept"}
+    usual = {"type": "filter", "inputs": "hits", "where": "item.start_time < 4000", "save_as": "kept"}
     tools = compiled(
         tool(SEARCH, COUNT, outputs=NUMBER, name="plain"),
         tool(SEARCH, usual, COUNT | {"inputs": "kept"}, outputs=NUMBER, name="other"),
     )
 
+    later = {"start_time": 5000.0, "end_time": 5002.0, "center_time": 5001.0}
+
     def call(name: str, arguments: Any) -> Any:
         result = schema_worlds()["one"](name, arguments)
-        return result | {"candidates": [item | {"score": 5000.0} for item in result.get("candidates", ())]}
+        return result | {"candidates": [item | later for item in result.get("candidates", ())]}
 
     real = ExampleWorld(name="a real one", call=call, world=None, video_id="clip", texts=("a kettle",))
 

@@ -155,7 +155,12 @@ def test_a_tool_that_knows_only_the_examples_is_refused(tool: Any, verdicts: Any
 
 
 def test_a_tool_whose_condition_never_holds_is_refused(tool: Any, verdicts: Any) -> None:
-    sure = {"type": "filter", "inputs": "hits", "where": "item.score > 0.5 and item.score < 0.5", "save_as": "sure"}
+    sure = {
+        "type": "filter",
+        "inputs": "hits",
+        "where": "item.start_time > 0.5 and item.start_time < 0.5",
+        "save_as": "sure",
+    }
     earliest = EARLIEST | {"inputs": "sure"}
 
     verdict = verdicts(tool(SEARCH, sure, earliest, outputs=FOUND))["some_tool"]
@@ -238,7 +243,7 @@ def test_an_input_that_changes_nothing_is_noted(tool: Any, verdicts: Any) -> Non
     idle = {
         "type": "filter",
         "inputs": "hits",
-        "where": "colour != '' and item.score > -1 - least * 0",
+        "where": "colour != '' and item.start_time > -1 - least * 0",
         "save_as": "kept",
     }
 

@@ -54,7 +54,7 @@ def test_unused_and_shadowing_names_are_warned_of(document: Any) -> None:
                 "loop_over": "hits",
                 "save_as": "texts",
                 "do": [
-                    {"type": "filter", "inputs": "hits", "where": "item.score > 0", "save_as": "inner"},
+                    {"type": "filter", "inputs": "hits", "where": "item.start_time > 5", "save_as": "inner"},
                 ],
             },
             outputs={"texts": "list"},

@@ -206,7 +206,7 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
             "params": {"min_score": 0.5, "key": "score"},
             "save_as": "first_hit",
         },
-        "E_TYPE",
+        "E_SCORE",
         "$.steps[2].params.key",
         "confidence",
     ),

@@ -236,7 +236,7 @@ def test_a_text_of_items_is_never_longer_than_was_asked_for(most: int) -> None:
     assert concat_text(["ab", None, "cd"], max_chars=5) == "ab\ncd"
 
 
-@pytest.mark.parametrize("status", ["ok", "partial", "empty", "ambiguous", "error"])
+@pytest.mark.parametrize("status", ["partial", "empty", "ambiguous", "error"])
 def test_a_require_that_stops_a_called_tool_stops_its_caller_with_its_status(
     run: Any, document: Any, status: str
 ) -> None:

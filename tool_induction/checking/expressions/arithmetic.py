@@ -13,6 +13,7 @@ from tool_induction.language.types import (
     FLOAT,
     INT,
     NUMBER,
+    SCORE,
     TIME,
     ListType,
     OptionalType,
@@ -59,6 +60,8 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
     written = Arithmetic(left.expr, expr.op, right.expr)
     if expr.op in "/%":
         check_divisor(at, written)
+    if SCORE in (left.type, right.type):
+        return Typed(written, SCORE)
     if TIME in (left.type, right.type) and expr.op in "+-":
         both = left.type == right.type
         return Typed(written, FLOAT if both and expr.op == "-" else TIME)

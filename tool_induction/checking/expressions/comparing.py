@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.arithmetic import as_number
 from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.known.narrowing import is_path
 from tool_induction.language.diagnostics import did_you_mean
@@ -14,6 +15,7 @@ from tool_induction.language.types import (
     ANY,
     FLOAT,
     INT,
+    NULL,
     STRING,
     AnyType,
     EnumType,
@@ -39,6 +41,8 @@ def compare(at: Inference, expr: Compare) -> Expr:
     left, right = at.infer(expr.left), at.infer(expr.right)
     written = Compare(left.expr, expr.op, right.expr)
     first, second = plain(left.type), plain(right.type)
+    if refuse_comparison(at, written, left, right):
+        return written
     if expr.op in ("==", "!="):
         _equality(at, first, second, written)
         return _not_empty(at, written, left, right)
@@ -125,6 +129,8 @@ def _membership(at: Inference, expr: Compare) -> Expr:
                 null_not_handled(at, side, "an operand of 'in'")
         return Compare(left.expr, expr.op, right.expr)
     rows = at.listed(right)
+    if refuse_comparison(at, Compare(left.expr, expr.op, rows.expr), left, rows):
+        return Compare(left.expr, expr.op, rows.expr)
     if isinstance(rows.type, OptionalType):
         null_not_handled(at, rows, "the list of 'in'")
     return Compare(left.expr, expr.op, rows.expr)
@@ -149,7 +155,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
     number = as_number(at, expr.value)
     arguments = tuple(as_number(at, argument).expr for argument in expr.arguments)
     written = Filtered(number.expr, expr.name, arguments)
-    if expr.name == "round":
+    if expr.name == "round" and not is_score(number.type):
         return Typed(written, INT if arguments in ((), (Const(0),)) else FLOAT)
     return Typed(written, number.type)
 
@@ -170,7 +176,7 @@ def _with_default(typed: Typed, fallback: str) -> str:
 def _default(at: Inference, expr: Filtered) -> Typed:
     value, fallback = at.infer(expr.value), at.infer(expr.arguments[0])
     written = Filtered(value.expr, "default", (fallback.expr,))
-    type_ = join(plain(value.type), fallback.type)
+    type_ = fallback.type if value.type == NULL else join(plain(value.type), fallback.type)
     if isinstance(type_, EnumType) and not isinstance(plain(value.type), EnumType):
         type_ = STRING
     if type_ is None:
@@ -186,6 +192,7 @@ def _default(at: Inference, expr: Filtered) -> Typed:
 
 def _extreme(at: Inference, expr: Filtered) -> Typed:
     rows = at.as_list(expr.value)
+    refuse_mixture(at, rows.expr)
     written = Filtered(rows.expr, expr.name, ())
     inner = plain(rows.type)
     if not isinstance(inner, ListType):

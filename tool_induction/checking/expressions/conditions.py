@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tool_induction.checking.expressions.scores import instead_of_score, is_score
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.checking.known.hints import ask_for, instead_of_null
@@ -43,7 +44,11 @@ def _condition(at: Inference, expr: Expr) -> Expr:
         f"a condition is true or false, found {show(typed.type)}",
         found=show(typed.type),
         expected="bool",
-        suggestion=f"compare it, for instance {to_text(typed.expr)} > 0" if is_numeric(inner) else "compare it",
+        suggestion=instead_of_score(at, typed.expr)
+        if is_score(inner)
+        else f"compare it, for instance {to_text(typed.expr)} > 0"
+        if is_numeric(inner)
+        else "compare it",
     )
     return typed.expr
 

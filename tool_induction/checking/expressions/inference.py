@@ -10,7 +10,9 @@ from tool_induction.checking.expressions.comparing import compare, filtered
 from tool_induction.checking.expressions.conditions import Demand, as_condition
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.known.constant import whole_condition
 from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
+from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.language.diagnostics import Code, Findings, Path
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -151,6 +153,8 @@ class Inference:
         base = self.infer(expr.base)
         inner = plain(base.type)
         written = Field(base.expr, expr.key)
+        if self.environment.is_absent(base.expr):
+            self._of_null(written)
         if isinstance(inner, AnyType):
             return Typed(written, ANY)
         found = inner.get(expr.key) if isinstance(inner, RecordType) else None
@@ -159,6 +163,17 @@ class Inference:
             return Typed(written, ANY)
         type_ = optional(found) if isinstance(base.type, OptionalType) else found
         return Typed(written, self.environment.narrowed(written, type_))
+
+    def _of_null(self, expr: Field) -> None:
+        """A field of what the conditions before it say is null: they were probably meant the other way round."""
+        base = to_text(expr.base)
+        self.note(
+            "E_OPTIONAL",
+            f"{base} is always null here, so it has no {expr.key!r}",
+            found=to_text(expr),
+            expected=f"a place where {base} is there",
+            suggestion=f"ask the other way round: \"{{{{ {base} is not none }}}}\"; in an 'if' that is 'then' and 'else' swapped",
+        )
 
     def _no_field(self, expr: Field, inner: Type) -> None:
         base = to_text(expr.base)
@@ -244,6 +259,7 @@ class Inference:
                 part = self.infer(value)
             written.append((key, part.expr))
             fields.append((key, STRING if isinstance(part.type, EnumType) else part.type))
+        check_stretch(self, dict(written), moments=True)
         return Typed(JsonRecord(tuple(written)), RecordType(fields=tuple(fields)))
 
     def _text_part(self, part: Expr) -> Expr:
@@ -263,7 +279,7 @@ class Inference:
         return typed.expr
 
     def _choice(self, expr: Choice) -> Typed:
-        condition = as_condition(self, expr.condition)
+        condition = whole_condition(self, expr.condition)
         sides: list[Typed] = []
         for branch, holds in ((expr.then, True), (expr.otherwise, False)):
             facts = facts_of(condition, self.environment, holds=holds)

@@ -25,6 +25,11 @@ def least_length(op: str, number: float) -> int:
     return 0
 
 
+def is_none_left(op: str, number: float) -> bool:
+    """Whether ``length op number`` holds of the empty list alone."""
+    return (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1)
+
+
 def reached(rows: str, least: int) -> frozenset[Reached]:
     """What is known of a list that has at least so many items; ``rows`` is its text."""
     return frozenset(("reached", f"{rows}[{place}]") for place in range(min(least, PLACES)))

@@ -1,4 +1,4 @@
-"""What a condition tells about values: that one is not null, that a list is not empty.
+"""What a condition tells about values: that one is null or not, that a list is empty or not.
 
 Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are bound once, so a fact stays true.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from tool_induction.checking.known.lengths import known_length, least_length, reached, reaches, shifted
+from tool_induction.checking.known.lengths import is_none_left, known_length, least_length, reached, reaches, shifted
 from tool_induction.language import limits
 from tool_induction.language.syntax import (
     Compare,
@@ -32,8 +32,11 @@ from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
 KEPT = "kept"
-#: a value is not null; a list or a text is not empty; a list has an item at that place; a number is not 0
-Fact: TypeAlias = tuple[Literal["present", "filled", "reached", "nonzero"], str]
+#: the different values of a list, which is what ``count_distinct`` counts; nothing a document can write
+DISTINCT = "distinct"
+#: a value is not null, or is; a list or a text is not empty, or a list is; a list has an item at that place; a number
+#: is not 0
+Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "reached", "nonzero"], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,11 @@ class Environment:
     def is_filled(self, path: Expr) -> bool:
         """Whether it is known that a list or a joined text is not empty."""
         return ("filled", to_text(path)) in self.facts
+
+    def is_absent(self, path: Expr) -> bool:
+        """Whether it is known that a value is null, or an item of an empty list."""
+        held = isinstance(path, Index) and ("empty", to_text(path.base)) in self.facts
+        return held or ("absent", to_text(path)) in self.facts
 
     def has_place(self, rows: Expr, number: int) -> bool:
         """Whether it is known that a list has an item at a place."""
@@ -182,7 +190,7 @@ def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -
             # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case IsNone(value, negated):
-            return _present(value, environment) if negated == holds else frozenset()
+            return _present(value, environment) if negated == holds else _absent(value)
         case Compare():
             return _compared(condition, environment, holds=holds)
     return frozenset()
@@ -202,8 +210,12 @@ def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
     return frozenset(facts)
 
 
+def _absent(value: Expr) -> frozenset[Fact]:
+    return frozenset([("absent", to_text(value))]) if is_path(value) else frozenset()
+
+
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
+OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -211,16 +223,16 @@ _OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def _compared(condition: Compare, environment: Environment, *, holds: bool) -> frozenset[Fact]:
     left, op, right = condition.left, str(condition.op), condition.right
-    if op not in _OPPOSITE:
+    if op not in OPPOSITE:
         return frozenset()
     if isinstance(left, Const):
         left, op, right = right, _MIRRORED[op], left
-    op = op if holds else _OPPOSITE[op]
+    op = op if holds else OPPOSITE[op]
     if not isinstance(right, Const):
         return frozenset()
     if isinstance(right.value, int | float) and not isinstance(right.value, bool):
@@ -235,7 +247,7 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
 def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
     """What a comparison with a number tells: how long a list is at least, that a number is not zero."""
     facts: set[Fact] = set()
-    if not _OPERATIONS[op](0, number):
+    if not OPERATIONS[op](0, number):
         facts.add(("nonzero", to_text(left)))
     if op == "==":
         facts |= _present(left, environment)
@@ -244,6 +256,8 @@ def _measured(left: Expr, op: str, number: float, environment: Environment) -> f
         left = environment.meanings[left.name]
     if isinstance(left, Filtered) and left.name == "length":
         least = least_length(op, number)
+        if is_none_left(op, number):
+            facts.add(("empty", to_text(left.value)))
         if least:
             facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
             facts |= environment.reached(left.value, least)

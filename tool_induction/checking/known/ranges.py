@@ -1,4 +1,4 @@
-"""Pass 4f: numbers that may be too small or too large, lists that may be too short, stretches that run nowhere.
+"""Pass 4f: numbers that may be too small or too large, lists that may be too short.
 
 Only what is sure to be possible is told: a length may be 0, a time less five seconds may lie before the video. A number that
 comes from a caller or from a result is checked when it is known.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_induction.checking.expressions.conditions import missing
 from tool_induction.checking.known.hints import ask_for
-from tool_induction.checking.known.narrowing import KEPT, facts_of
+from tool_induction.checking.known.narrowing import DISTINCT, KEPT, facts_of
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -57,10 +57,10 @@ def range_of(at: Inference, expr: Expr) -> Range:
     match expr:
         case Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
-        case Name(name) if name in at.environment.meanings:
-            return range_of(at, at.environment.meanings[name])
         case Name(name) if name in at.environment.signed:
             return Range()
+        case Name(name) if name in at.environment.meanings:
+            return range_of(at, at.environment.meanings[name])
         case Name() | Field() | Index():
             return Range(least=0) if plain(at.infer(expr).type) == TIME else Range()
         case Filtered():
@@ -77,7 +77,7 @@ def range_of(at: Inference, expr: Expr) -> Range:
 
 def _filtered(at: Inference, expr: Filtered) -> Range:
     if expr.name == "length":
-        if isinstance(expr.value, Filtered) and expr.value.name == KEPT:
+        if isinstance(expr.value, Filtered) and expr.value.name in (KEPT, DISTINCT):
             whole = plain(at.infer(expr.value.value).type)
             most = whole.bound if isinstance(whole, ListType) else None
             return Range(at.environment.least_length(expr.value), _ANY if most is None else most)
@@ -158,17 +158,6 @@ def within_range(at: Inference, operation: str, name: str, value: Expr) -> Expr:
             suggestion=f'write "{{{{ [[{text}, {least:g}] | max, {most:g}] | min }}}}"',
         )
     return value
-
-
-def check_limits(at: Inference, name: str, value: Expr, *, above: float | None, most: float | None) -> None:
-    """Note a parameter of an aggregate that may not be large, or small, enough."""
-    found = range_of(at, value)
-    low = above is not None and (-_ANY < found.least <= above or found.most <= above)
-    high = most is not None and (most < found.most < _ANY or found.least > most)
-    if low or high:
-        wanted = f"more than {above:g}" if low else f"at most {most:g}"
-        text = to_text(value)
-        at.note("E_TYPE", f"{name} must be {wanted}; {text} need not be", found=text, expected=wanted)
 
 
 def _check_text(at: Inference, name: str, value: Expr) -> None:
@@ -277,28 +266,3 @@ def _schema(operation: str, name: str) -> Mapping[str, Any]:
     if "$ref" in schema:
         schema = whole.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
     return schema
-
-
-def check_stretch(at: Inference, entries: Mapping[str, Expr], *, places: tuple[str | int, ...] = ()) -> None:
-    """Note a start and an end that are the same moment, or the wrong way round, of one item.
-
-    ``places``: where start and end stand, when not under their own names.
-    """
-    start, end = entries.get("start_time"), entries.get("end_time")
-    if start is None or end is None or isinstance(start, Const) or isinstance(end, Const):
-        return
-    turned = (
-        isinstance(start, Field)
-        and isinstance(end, Field)
-        and start.base == end.base
-        and (start.key, end.key)
-        in (("end_time", "start_time"), ("end_time", "center_time"), ("center_time", "start_time"))
-    )
-    if start == end or turned:
-        with at.at(places[1] if places else "end_time"):
-            at.note(
-                "E_TYPE",
-                "the stretch ends before it begins" if turned else "the stretch ends where it begins",
-                found=f"{to_text(start)} to {to_text(end)}",
-                expected="an end after the start",
-            )

@@ -16,6 +16,10 @@ from world_api.world.tracks import Side, Size
 Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
 
 
+#: only orders the hits of one search; the tool language refuses to compare it with any other number
+RankScore = Annotated[float, Field(json_schema_extra={"x-type": "Score"})]
+
+
 def _typed(name: str) -> ConfigDict:
     extra: dict[str, Any] = {"x-type": name}
     return ConfigDict(extra="forbid", json_schema_extra=extra)
@@ -103,7 +107,7 @@ class Hit(Stretch):
     model_config = _typed("Segment")
 
     segment_id: str
-    score: float
+    score: RankScore
     snippet: Annotated[str, Field(description="The words or the caption that matched.")]
     source: Source
     confidence: Confidence
@@ -245,7 +249,7 @@ class Memory(Stretch):
     parts: list[str]
     snippet: str
     source: Source
-    score: float
+    score: RankScore
     confidence: Confidence
 
 

@@ -31,7 +31,7 @@ def require(condition: Any) -> Any:
         [BEST, require("best != none"), USE],
         [BEST, require("{{ best }}"), USE],
         [BEST, require("not (best is none)"), USE],
-        [BEST, require("best.segment_id is not none and best.score > 0"), USE],
+        [BEST, require("best.segment_id is not none and best.start_time > 0"), USE],
         [BEST, require("best.segment_id == 'seg_1'"), USE],
         [require("{{ hits | length > 0 }}"), BEST, USE],
         [require("0 < (hits | length)"), BEST, USE],
@@ -66,18 +66,17 @@ def test_a_condition_that_rules_null_out_is_understood(document: Any, codes: Any
     "steps",
     [
         [BEST, USE],
-        [BEST, require("best is none"), USE],
         [BEST, require("best is not none or query == 'x'"), USE],
         [require("hits | length >= 0"), BEST, USE],
         [require("hits | length < 3"), BEST, USE],
         [
             require("hits | length > 0"),
-            {"type": "filter", "inputs": "hits", "where": "item.score > 0", "save_as": "few"},
+            {"type": "filter", "inputs": "hits", "where": "item.start_time > 0", "save_as": "few"},
             BEST | {"inputs": "few"},
             USE,
         ],
     ],
-    ids=range(6),
+    ids=range(5),
 )
 def test_where_no_condition_does_the_tool_ends_as_empty_and_that_is_written_out(document: Any, steps: Any) -> None:
     compilation = compile_document(document(*steps, outputs=OUTPUTS))
@@ -255,7 +254,7 @@ def test_a_condition_that_leaves_room_for_one_item_tells_of_no_second(
 
 
 def test_a_length_tells_nothing_of_a_list_that_may_be_shorter_or_may_hold_nulls(document: Any, codes: Any) -> None:
-    fewer = {"type": "filter", "inputs": "hits", "where": "item.score > 0.5", "save_as": "ordered"}
+    fewer = {"type": "filter", "inputs": "hits", "where": "item.start_time > 0.5", "save_as": "ordered"}
     look = {
         "type": "call_world_api",
         "api": "describe_segment",

@@ -1,0 +1,171 @@
+"""Conditions that never change, and branches in which they say that there is nothing."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tool_induction import compile_document
+from tool_induction.compiler.positions import locate
+
+EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
+COUNT = {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "n"}
+
+
+def require(condition: Any, status: str = "empty") -> Any:
+    return {"type": "require", "condition": condition, "status": status, "reason": "nothing"}
+
+
+THERE = require("{{ first is not none }}")
+
+
+def only(where: Any) -> Any:
+    return {"type": "filter", "inputs": "hits", "where": where, "save_as": "few"}
+
+
+def aggregate(operation: str, inputs: Any = "hits", **params: Any) -> Any:
+    step = {"type": "aggregate", "operation": operation, "params": params, "save_as": "made"}
+    return step if inputs is None else step | {"inputs": inputs}
+
+
+def setting(value: Any, name: str = "value") -> Any:
+    return {"type": "set", "value": value, "save_as": name}
+
+
+def branch(condition: Any, then: Any, otherwise: Any) -> Any:
+    return {"type": "if", "condition": condition, "then": [setting(then)], "else": [setting(otherwise)]}
+
+
+def describe(start: Any, end: Any, **loop: Any) -> Any:
+    params = {"video_id": "{{video_id}}", "start_time": start, "end_time": end}
+    return {"type": "call_world_api", "api": "describe_segment", "params": params, "save_as": "texts", **loop}
+
+
+def output(type_: str, source: str) -> Any:
+    return {"type": type_, "from": f"{{{{ {source} }}}}"}
+
+
+def found(document: Any, *codes: str) -> list[tuple[str, str]]:
+    """The errors, and the warnings of the given codes, each with its place, which is there."""
+    compilation = compile_document(document)
+    said = [item for item in compilation.diagnostics if item.severity == "error" or item.code in codes]
+    assert all(locate(json.dumps(document), item.path) is not None for item in said)
+    return [(item.code, item.json_path) for item in said]
+
+
+CONSTANT: dict[str, tuple[str, list[Any]]] = {
+    "a count that is never below 0": ("steps[2].condition", [COUNT, require("{{ n >= 0 }}")]),
+    "a length that is never below 0": ("steps[1].condition", [require("{{ hits | length < 0 }}")]),
+    "a length beyond what was asked for": ("steps[1].condition", [require("{{ hits | length > 5 }}")]),
+    "a number of different values": (
+        "steps[2].condition",
+        [aggregate("count_distinct", key="source"), require("{{ made >= 0 }}")],
+    ),
+    "a total of seconds": ("steps[2].condition", [aggregate("total_duration"), require("{{ made < 0 }}")]),
+    "false": ("steps[1].condition", [require(False)]),
+    "true": ("steps[1].condition", [branch("{{ true }}", 1, 2)]),
+    "two constants": ("steps[1].condition", [branch("{{ 1 > 2 }}", 1, 2)]),
+    "two texts": ("steps[1].condition", [branch("{{ 'a' != 'b' }}", 1, 2)]),
+    "a confidence as a percentage": ("steps[1].where", [only("{{ item.confidence > 50 }}")]),
+    "a time that is never below 0": ("steps[1].where", [only("{{ item.start_time >= 0 }}")]),
+    "a contradiction": ("steps[1].where", [only("{{ item.start_time > 50 and item.start_time < 10 }}")]),
+    "two texts at once": ("steps[1].where", [only("{{ item.snippet == 'a' and item.snippet == 'b' }}")]),
+    "everything": ("steps[1].where", [only("{{ item.start_time < 50 or item.start_time >= 50 }}")]),
+    "itself": ("steps[1].where", [only("{{ item.start_time <= item.start_time }}")]),
+    "what is always there": ("steps[1].condition", [require("{{ hits is not none }}")]),
+    "asked before": ("steps[3].condition", [EARLIEST, THERE, require("{{ first is not none }}")]),
+    "of some item": ("steps[1].params.where", [aggregate("any", where="{{ item.start_time < 0 }}")]),
+    "of a loop": (
+        "steps[1].until",
+        [describe("{{item.start_time}}", "{{item.end_time}}", loop_over="hits", until="{{ texts | length >= 0 }}")],
+    ),
+    "of a choice": ("steps[2].value", [COUNT, setting("{{ 'some' if n >= 0 else 'none' }}")]),
+    "that is saved": ("steps[2].value", [COUNT, setting("{{ n >= 0 }}")]),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_a_condition_that_is_always_true_or_never_is_told_at_its_place(document: Any, case: str) -> None:
+    place, steps = CONSTANT[case]
+
+    assert found(document(*steps), "W_CONSTANT_CONDITION") == [("W_CONSTANT_CONDITION", f"$.{place}")]
+
+
+def test_an_output_that_is_always_true_is_told_too(document: Any) -> None:
+    outputs = {"there": output("bool", "n >= 0")}
+
+    assert found(document(COUNT, outputs=outputs), "W_CONSTANT_CONDITION") == [
+        ("W_CONSTANT_CONDITION", "$.outputs.there.from")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "meant"),
+    [("n >= 0", "n > 0"), ("n < 0", "n <= 0"), ("n > 5", "n >= 5"), ("5 >= n", "5 > n")],
+)
+def test_the_suggestion_for_such_a_condition_gives_one_that_decides_something(
+    document: Any, condition: str, meant: str
+) -> None:
+    (said,) = [
+        item
+        for item in compile_document(document(COUNT, require(f"{{{{ {condition} }}}}"))).diagnostics
+        if item.code == "W_CONSTANT_CONDITION"
+    ]
+
+    assert said.suggestion == f'did you mean "{{{{ {meant} }}}}"?'
+    assert found(document(COUNT, require(f"{{{{ {meant} }}}}")), "W_CONSTANT_CONDITION") == []
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [COUNT, require("{{ n > 0 and n < 5 }}")],
+        [only("{{ item.start_time >= least and item.start_time < 99 }}")],
+        [only("{{ item.confidence >= 0.5 }}")],
+        [only("{{ item.start_time < 5 or item.start_time > 9 }}")],
+        [only("{{ item.start_time > 5 and item.end_time < 9 }}")],
+        [only("{{ item.source == 'speech' or item.source == 'caption' }}")],
+        [EARLIEST, THERE, only("{{ item.start_time > first.start_time }}")],
+        [EARLIEST, branch("{{ first is none }}", False, True)],
+        [setting(True)],
+    ],
+    ids=range(9),
+)
+def test_a_condition_that_depends_on_the_video_is_not_told(document: Any, steps: Any) -> None:
+    inputs = {"least": {"type": "float", "default": 0}}
+
+    assert found(document(*steps, inputs=inputs), "W_CONSTANT_CONDITION") == []
+
+
+TURNED: dict[str, tuple[str, list[Any]]] = {
+    "then": ("steps[2].then[0].value", [EARLIEST, branch("{{ first is none }}", "{{ first.start_time }}", None)]),
+    "else": ("steps[2].else[0].value", [EARLIEST, branch("{{ first is not none }}", None, "{{ first.start_time }}")]),
+    "not": ("steps[2].then[0].value", [EARLIEST, branch("{{ not first }}", "{{ first.start_time }}", None)]),
+    "saved": (
+        "steps[3].then[0].value",
+        [EARLIEST, setting("{{ first is none }}", "gone"), branch("{{ gone }}", "{{ first.start_time }}", None)],
+    ),
+    "counted": ("steps[3].then[0].value", [COUNT, EARLIEST, branch("{{ n == 0 }}", "{{ first.start_time }}", None)]),
+    "an item": ("steps[1].then[0].value", [branch("{{ hits | length < 1 }}", "{{ hits[0].start_time }}", None)]),
+    "a choice": ("steps[2].value", [EARLIEST, setting("{{ first.start_time if first is none else none }}")]),
+    "after": ("steps[3].value", [EARLIEST, require("{{ first is none }}"), setting("{{ first.start_time }}")]),
+}
+
+
+@pytest.mark.parametrize("case", TURNED)
+def test_a_field_of_what_a_condition_says_is_null_is_refused(document: Any, case: str) -> None:
+    place, steps = TURNED[case]
+    outputs = {"at": output("Time?", "value")}
+
+    assert found(document(*steps, outputs=outputs)) == [("E_OPTIONAL", f"$.{place}")]
+
+
+def test_the_condition_asked_the_other_way_round_is_what_was_meant(document: Any) -> None:
+    outputs = {"at": output("Time?", "value")}
+    turned = document(*TURNED["then"][1], outputs=outputs)
+    (error,) = [item for item in compile_document(turned).diagnostics if item.severity == "error"]
+    condition = re.search(r'"(\{\{.*?\}\})"', error.suggestion)
+    assert condition is not None
+
+    assert found(document(EARLIEST, branch(condition[1], "{{ first.start_time }}", None), outputs=outputs)) == []

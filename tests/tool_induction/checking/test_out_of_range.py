@@ -1,0 +1,185 @@
+"""Values that types allow and nobody can mean: shares above 1, labels of nothing, stretches that run backwards."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tool_induction import compile_document
+from tool_induction.compiler.positions import locate
+
+EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
+THERE = {"type": "require", "condition": "{{ first is not none }}", "status": "empty", "reason": "nothing"}
+
+
+def aggregate(operation: str, inputs: Any = "hits", **params: Any) -> Any:
+    step = {"type": "aggregate", "operation": operation, "params": params, "save_as": "made"}
+    return step if inputs is None else step | {"inputs": inputs}
+
+
+def setting(value: Any, name: str = "value") -> Any:
+    return {"type": "set", "value": value, "save_as": name}
+
+
+def describe(start: Any, end: Any, **loop: Any) -> Any:
+    params = {"video_id": "{{video_id}}", "start_time": start, "end_time": end}
+    return {"type": "call_world_api", "api": "describe_segment", "params": params, "save_as": "texts", **loop}
+
+
+def output(type_: str, source: str) -> Any:
+    return {"type": type_, "from": f"{{{{ {source} }}}}"}
+
+
+def found(document: Any, *codes: str) -> list[tuple[str, str]]:
+    """The errors, and the warnings of the given codes, each with its place, which is there."""
+    compilation = compile_document(document)
+    said = [item for item in compilation.diagnostics if item.severity == "error" or item.code in codes]
+    assert all(locate(json.dumps(document), item.path) is not None for item in said)
+    return [(item.code, item.json_path) for item in said]
+
+
+LATEST = {"type": "aggregate", "operation": "pick_latest", "inputs": "hits", "save_as": "last"}
+PAIR = {"a": "hits", "b": "hits"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "place"),
+    [
+        ([EARLIEST, LATEST, aggregate("order_check", ["first", "last"], labels=["a"])], "steps[3].params.labels"),
+        (
+            [EARLIEST, LATEST, aggregate("order_check", ["first", "last"], labels=["a", "b", "c"])],
+            "steps[3].params.labels",
+        ),
+        (
+            [EARLIEST, setting(["a", "b", "c"]), aggregate("order_check", ["first"], labels="{{ value }}")],
+            "steps[3].params.labels",
+        ),
+        ([aggregate("order_check", labels=["a", "b", "c", "d", "e", "f"])], "steps[1].params.labels"),
+        ([aggregate("dedupe_overlaps", iou=50)], "steps[1].params.iou"),
+        ([aggregate("dedupe_overlaps", iou=-0.5)], "steps[1].params.iou"),
+        ([aggregate("filter_by_score", min_score=50)], "steps[1].params.min_score"),
+        ([aggregate("filter_by_score", min_score=-1, key="confidence")], "steps[1].params.min_score"),
+        ([aggregate("top_k", k=0)], "steps[1].params.k"),
+        ([aggregate("merge_intervals", gap=-3)], "steps[1].params.gap"),
+        ([aggregate("join_nearest_in_time", PAIR, max_gap=-1)], "steps[1].params.max_gap"),
+        ([aggregate("next_after", time=-3)], "steps[1].params.time"),
+        ([aggregate("nth", n=7)], "steps[1].params.n"),
+        ([aggregate("concat_text", key="snippet", max_chars=0)], "steps[1].params.max_chars"),
+    ],
+)
+def test_a_parameter_of_an_aggregate_that_makes_no_sense_is_refused_at_its_place(
+    document: Any, steps: Any, place: str
+) -> None:
+    assert found(document(*steps)) == [("E_TYPE", f"$.{place}")]
+
+
+def test_the_suggestions_for_parameters_compile(document: Any) -> None:
+    overlaps, labelled = aggregate("dedupe_overlaps", iou=50), aggregate("order_check", ["first", "last"], labels=["a"])
+    told = [
+        next(item.suggestion for item in compile_document(made).diagnostics if item.severity == "error")
+        for made in (document(overlaps), document(EARLIEST, LATEST, labelled))
+    ]
+
+    assert told == ["it is a share, not a percentage: write 0.5", 'write "labels": ["a", "last"]']
+    assert found(document(aggregate("dedupe_overlaps", iou=0.5))) == []
+    assert found(document(EARLIEST, LATEST, labelled | {"params": {"labels": ["a", "last"]}})) == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        aggregate("dedupe_overlaps", iou=1),
+        aggregate("dedupe_overlaps", iou=0),
+        aggregate("filter_by_score", min_score=20, key="duration") | {"inputs": "merged"},
+        aggregate("order_check", labels=["a", "b"]),
+        aggregate("nth", n=-5),
+        aggregate("top_k", k="{{ (hits | length) - 1 }}"),
+    ],
+)
+def test_a_parameter_that_may_be_meant_is_taken(document: Any, step: Any) -> None:
+    merged = {"type": "aggregate", "operation": "merge_intervals", "inputs": "hits", "save_as": "merged"}
+
+    assert found(document(merged, step)) == []
+
+
+def window(start: Any, end: Any) -> Any:
+    return aggregate("filter_in_interval", interval={"start_time": start, "end_time": end})
+
+
+START, BEFORE = "{{ first.start_time }}", "{{ first.start_time - 10 }}"
+BACKWARDS: dict[str, tuple[str, list[Any]]] = {
+    "computed": ("steps[3].params.end_time", [EARLIEST, THERE, describe(START, BEFORE)]),
+    "saved": ("steps[4].params.end_time", [EARLIEST, THERE, setting(BEFORE), describe(START, "{{ value }}")]),
+    "both saved": (
+        "steps[5].params.end_time",
+        [EARLIEST, THERE, setting(START, "at"), setting("{{ at - 10 }}"), describe("{{ at }}", "{{ value }}")],
+    ),
+    "of two ends": ("steps[3].params.end_time", [EARLIEST, THERE, describe("{{ first.end_time }}", BEFORE)]),
+    "constants": ("steps[1].params.end_time", [describe(20, 10)]),
+    "at 0": ("steps[3].params.end_time", [EARLIEST, THERE, describe(START, 0)]),
+    "of an item": (
+        "steps[1].params.end_time",
+        [describe("{{ item.start_time }}", "{{ item.start_time - 10 }}", loop_over="hits")],
+    ),
+    "an interval": ("steps[1].params.interval.end_time", [window(50, 10)]),
+    "a saved record": (
+        "steps[3].value.end_time",
+        [EARLIEST, THERE, setting({"start_time": START, "end_time": BEFORE})],
+    ),
+    "a projection": (
+        "steps[1].fields.end_time",
+        [
+            {
+                "type": "project",
+                "inputs": "hits",
+                "fields": {"end_time": "{{ item.start_time - 10 }}"},
+                "save_as": "rows",
+            }
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BACKWARDS)
+def test_a_stretch_that_surely_ends_before_it_begins_is_refused_at_its_end(document: Any, case: str) -> None:
+    place, steps = BACKWARDS[case]
+
+    assert found(document(*steps)) == [("E_TYPE", f"$.{place}")]
+
+
+def test_outputs_that_run_backwards_are_refused(document: Any) -> None:
+    outputs = {
+        "start_time": output("Time", "first.start_time"),
+        "end_time": output("Time", "first.start_time - 10"),
+    }
+
+    assert found(document(EARLIEST, THERE, outputs=outputs)) == [("E_TYPE", "$.outputs.end_time")]
+
+
+def test_the_suggestions_for_a_stretch_compile(document: Any) -> None:
+    (error,) = [
+        item for item in compile_document(document(*BACKWARDS["computed"][1])).diagnostics if item.severity == "error"
+    ]
+    times = re.findall(r'"(?:start|end)_time": "(\{\{.*?\}\})"', error.suggestion)
+
+    after, start, end = times
+    assert (after, end) == ("{{ first.start_time + 10 }}", START)
+    for first, last in ((START, after), (start, end)):
+        assert found(document(EARLIEST, THERE, describe(first, last))) == []
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [EARLIEST, THERE, describe(BEFORE, START)],
+        [EARLIEST, THERE, describe(BEFORE, "{{ first.end_time + 10 }}")],
+        [EARLIEST, THERE, describe("{{ first.end_time }}", "{{ first.start_time + 30 }}")],
+        [EARLIEST, THERE, describe("{{ [first.start_time - 10, 0] | max }}", "{{ first.start_time - 5 }}")],
+        [EARLIEST, THERE, describe(5, "{{ first.start_time }}")],
+        [EARLIEST, THERE, setting({"start_time": START, "end_time": START})],
+    ],
+    ids=range(6),
+)
+def test_a_stretch_that_may_run_forwards_is_taken(document: Any, steps: Any) -> None:
+    assert found(document(*steps)) == []
