@@ -50,7 +50,9 @@ def register_entity(
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
-        evidence=[evidence(session, TimeSpan(start=at, end=at), chosen.source, chosen.confidence, chosen.time)],
+        evidence=[
+            evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)
+        ],
     )
 
 
@@ -132,7 +134,7 @@ def _appearance(session: Session, track: Track, span: TimeSpan) -> TrajectoryPar
 
 def _seen_once(session: Session, thing: Registration) -> TrajectoryPart:
     return TrajectoryPart(
-        **times(TimeSpan(start=thing.time, end=thing.time)),
+        **times(session.view.frame_at(thing.time)),
         scene_id=session.view.scene_at(thing.time).scene_id,
         path_repr=f"seen once, at box {[round(v) for v in thing.box]}",
         enters_from=None,
