@@ -77,7 +77,8 @@ class SegmentInfo(Result):
     model_config = _typed("Segment")
 
     segment_id: str
-    scene_id: str
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
+    scene_ids: Annotated[list[str], Field(description="All scenes it spans, in time order; at most 60.")]
     duration: Seconds
     start_time: Time
     end_time: Time
