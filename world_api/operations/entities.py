@@ -90,7 +90,10 @@ def query_entity_state(
     query: Query,
     time_range: OptionalTimeRange = None,
 ) -> StateAnswer:
-    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile."""
+    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile.
+
+    With a time_range, the moment must lie in it.
+    """
     at = moment(session, video_id, time)
     within = optional_stretch(session, video_id, time_range)
     entity = find_entity(session, entity_id)

@@ -207,7 +207,7 @@ class TrajectoryPart(Stretch):
 
     model_config = _typed("Appearance")
 
-    scene_id: str
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
     path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
     enters_from: Annotated[Side | None, Field(description="The side it came in from; null where it is not known.")]
     leaves_to: Annotated[Side | None, Field(description="The side it went out to; null where it is not known.")]
