@@ -111,3 +111,25 @@ def test_the_link_of_the_person_who_returns_scores_above_that_of_any_other_pair(
     linked = [scores[pair] for pair in own if pair in scores]
     assert linked
     assert max(linked) > max((score for pair, score in scores.items() if pair not in own), default=0.0)
+
+
+@pytest.mark.parametrize("film", [ONE_BY_ONE, RETURNING])
+def test_every_visit_has_one_start_and_one_end_in_all_operations(store: Path, film: str) -> None:
+    session = open_session(store, film, name=None)
+    video = {"video_id": film}
+    listed = run(session, "list_entities", video)["entities"]
+    found = appearances(session)
+    whole = {"start_time": 0.0, "end_time": session.view.duration}
+    for item in listed:
+        visits = found[item["entity_id"]]
+        assert (item["first_time"], item["last_time"]) == (visits[0].start, visits[-1].end)
+        assert all(visit.duration > 0 for visit in visits)
+        for at in (item["first_time"], (item["first_time"] + item["last_time"]) / 2, item["last_time"]):
+            for time_range in (None, whole):
+                asked = {"timestamp": at, "category": "any", "time_range": time_range}
+                detections = run(session, "detect_objects", {**video, **asked})["detections"]
+                for detection in detections:
+                    stretch = TimeSpan(start=detection["start_time"], end=detection["end_time"])
+                    assert detection["entity_id"] is None or stretch in found[detection["entity_id"]]
+                    assert stretch.duration > 0
+                assert item["entity_id"] in {detection["entity_id"] for detection in detections}

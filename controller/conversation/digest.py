@@ -97,7 +97,9 @@ def _entities(session: Session) -> Entries:
         entities.append({**told, **span, "appearances": len(track.appearances)})
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
         told = {"entity_id": item.entity_id, "hint": _short(item.hint, _HINT)}
-        entities.append({**told, "first_time": item.time, "last_time": item.time, "appearances": 1})
+        seen = session.view.frame_at(item.time)
+        span = {"first_time": round_time(seen.start), "last_time": round_time(seen.end)}
+        entities.append({**told, **span, "appearances": 1})
     return entities
 
 

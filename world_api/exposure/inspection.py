@@ -54,7 +54,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
                 "colours": list(track.colours),
                 "confidence": track.confidence,
                 "sightings": len(track.times),
-                **_times(TimeSpan(start=track.appearances[0].start, end=track.appearances[-1].end)),
+                **_times(track.span),
                 "appearances": [_times(span) for span in track.appearances],
             }
             for track in view.tracks

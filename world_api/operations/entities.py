@@ -7,13 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
+from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import moment, optional_stretch
 from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
 from world_api.operations.answering.finding import identify
 from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
-from world_api.operations.answering.states import around, facts_in_words, is_measured, state_in_words
+from world_api.operations.answering.states import facts_in_words, is_measured, seen_around, state_in_words
 from world_api.operations.answering.wording import path_in_words
 from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
 from world_api.operations.declaring.registry import operation
@@ -50,7 +51,7 @@ def register_entity(
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
-        evidence=[evidence(session, TimeSpan(start=at, end=at), chosen.source, chosen.confidence, chosen.time)],
+        evidence=[evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)],
     )
 
 
@@ -89,32 +90,46 @@ def query_entity_state(
     query: Query,
     time_range: OptionalTimeRange = None,
 ) -> StateAnswer:
-    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile."""
+    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile.
+
+    With a time_range, the moment must lie in it.
+    """
     at = moment(session, video_id, time)
     within = optional_stretch(session, video_id, time_range)
     entity = find_entity(session, entity_id)
-    seeing, span = session.backends.seeing, around(session, at, within)
-    is_there = isinstance(entity, Registration) or within is not None or entity.appearance_at(at) is not None
-    if seeing is not None and is_there and not is_measured(query):
+    seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
+    if seeing is not None and span is not None and not is_measured(query):
         sight = asked_about(session, seeing, entity, at, query, span)
         if sight is not None:
             return _seen_state(session, entity, at, span, sight)
     answer, span, confidence = state_in_words(session, entity, at, query, within)
     return StateAnswer(
-        answer=answer, confidence=confidence, evidence=[evidence(session, span, "tracker", confidence, at)]
+        answer=answer,
+        confidence=confidence,
+        evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
     )
+
+
+def _source(entity: Track | Registration) -> Source:
+    """What an entity was seen by."""
+    return entity.source if isinstance(entity, Registration) else "tracker"
+
+
+def _inside(time: float, span: TimeSpan) -> float:
+    """The time of a stretch that is nearest to another."""
+    return min(max(time, span.start), span.end)
 
 
 def _seen_state(session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: Sight) -> StateAnswer:
     """What a model sees of an entity, beside what was measured of it."""
-    looked = TimeSpan(start=sight.frame_times[0], end=sight.frame_times[-1])
+    looked = TimeSpan(start=sight.frame_times[0], end=session.view.frame_at(sight.frame_times[-1]).end)
     facts = facts_in_words(session, entity, at, span)
     return StateAnswer(
         answer=f"{sight.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
         confidence=sight.confidence,
         evidence=[
             sight_evidence(session, sight, looked),
-            evidence(session, span, entity.source if isinstance(entity, Registration) else "tracker", None, at),
+            evidence(session, span, _source(entity), None, _inside(at, span)),
         ],
         hint=sight_note(sight),
     )
@@ -132,7 +147,7 @@ def _appearance(session: Session, track: Track, span: TimeSpan) -> TrajectoryPar
 
 def _seen_once(session: Session, thing: Registration) -> TrajectoryPart:
     return TrajectoryPart(
-        **times(TimeSpan(start=thing.time, end=thing.time)),
+        **times(session.view.frame_at(thing.time)),
         scene_id=session.view.scene_at(thing.time).scene_id,
         path_repr=f"seen once, at box {[round(v) for v in thing.box]}",
         enters_from=None,

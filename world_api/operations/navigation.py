@@ -35,8 +35,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     """
     within = optional_stretch(session, video_id, time_range)
     scenes = session.view.scenes
-    inside = scenes.touching(within) if within else np.arange(len(scenes))
-    inside = inside[scenes.ends[inside] > within.start] if within else inside
+    inside = _scenes_in(scenes, within) if within else np.arange(len(scenes))
     chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], scenes.strengths[inside], MAX_ENTRIES)
     entries = [_entry(session, scenes, inside[first:end]) for first, end in chapters]
     grouped = len(chapters) < len(inside)
@@ -52,14 +51,22 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.001))
 def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> SegmentInfo:
-    """Name a stretch of the video: its segment id, the scene it lies in, and its duration in seconds."""
+    """Name a stretch of the video: its segment id, the scenes it spans, and its duration in seconds."""
     span = stretch(session, video_id, start_time, end_time)
+    spanned = _scenes_in(session.view.scenes, span)
+    named = [scene_id(int(number)) for number in spanned[:MAX_ENTRIES]]
+    truncated = len(spanned) > len(named)
+    hints = [f"it spans {len(spanned)} scenes; scene_id is the first"] if len(spanned) > 1 else []
+    hints += [f"scene_ids are the first {len(named)}; list_scenes lists all"] if truncated else []
     return SegmentInfo(
         **times(span),
         segment_id=segment_id(span),
-        scene_id=session.view.scene_at(span.start).scene_id,
+        scene_id=named[0],
+        scene_ids=named,
         duration=round_time(span.duration),
         evidence=[evidence(session, span, "metadata", None)],
+        truncated=truncated,
+        hint="; ".join(hints),
     )
 
 
@@ -93,6 +100,12 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
             insort(chosen, float(left[0]))
             left = left[1:][np.abs(left[1:] - left[0]) >= share * mean]
     return list(pairwise([*np.searchsorted(starts, chosen[:-1]).tolist(), len(starts)]))
+
+
+def _scenes_in(scenes: Scenes, span: TimeSpan) -> Positions:
+    """The scenes that a stretch shares some time with."""
+    touching = scenes.touching(span)
+    return touching[scenes.ends[touching] > span.start]
 
 
 def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:

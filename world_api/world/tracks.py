@@ -37,18 +37,23 @@ SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
 class Track:
     """One thing followed through time.
 
-    ``times`` (n, seconds, rising), ``boxes`` (n x 4 pixels), ``confidences`` (n), ``slivers`` (n: cut off by the
-    picture's edge, so that little of it shows). ``picture`` is its width and height. ``colours`` are the words noted in enough
-    sightings, the one that covers most first.
+    ``appearances``: the unbroken stretches in which it is seen; they hold all of ``times`` (n, seconds, rising), ``boxes``
+    (n x 4 pixels), ``confidences`` (n) and ``slivers`` (n: cut off by the picture's edge, so that little of it shows).
+    ``followed_times`` and ``followed_boxes`` are the same with the slivers before and after each appearance, which tell the
+    side it came from or went to. ``picture`` is its width and height. ``colours`` are the words noted in enough sightings, the
+    one that covers most first.
     """
 
     track_id: str
     category: str
     colours: tuple[str, ...]
+    appearances: tuple[TimeSpan, ...]
     times: NDArray[np.float64]
     boxes: NDArray[np.float32]
     confidences: NDArray[np.float32]
     slivers: NDArray[np.bool_]
+    followed_times: NDArray[np.float64]
+    followed_boxes: NDArray[np.float32]
     producer: str
     picture: tuple[int, int]
 
@@ -73,17 +78,6 @@ class Track:
         return round(float(self.confidences.mean()), 2)
 
     @made_once
-    def appearances(self) -> tuple[TimeSpan, ...]:
-        """The unbroken stretches in which it was seen, without the slivers at their ends."""
-        bounds = [0, *(np.flatnonzero(np.diff(self.times) > BREAK) + 1).tolist(), len(self.times)]
-        found = []
-        for first, end in pairwise(bounds):
-            clear = np.flatnonzero(~self.slivers[first:end]) + first
-            a, b = (clear[0], clear[-1]) if len(clear) else (first, end - 1)
-            found.append(TimeSpan(start=float(self.times[a]), end=float(self.times[b])))
-        return tuple(found)
-
-    @made_once
     def size(self) -> Size:
         """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
@@ -92,20 +86,20 @@ class Track:
     def enters_from(self, appearance: TimeSpan) -> Side | None:
         """The side of the picture from which it came into one of its appearances; None where it came from none."""
         run = self._run(appearance)
-        early = self.times[run] <= self.times[run.start] + SIDE_SECONDS
-        return self._side(run, self.boxes[run][early])
+        early = self.followed_times[run] <= self.followed_times[run.start] + SIDE_SECONDS
+        return self._side(run, self.followed_boxes[run][early])
 
     def leaves_to(self, appearance: TimeSpan) -> Side | None:
         """The side of the picture to which it went out of one of its appearances; None for none."""
         run = self._run(appearance)
-        late = self.times[run] >= self.times[run.stop - 1] - SIDE_SECONDS
-        return self._side(run, self.boxes[run][late])
+        late = self.followed_times[run] >= self.followed_times[run.stop - 1] - SIDE_SECONDS
+        return self._side(run, self.followed_boxes[run][late])
 
     def _run(self, appearance: TimeSpan) -> slice:
-        """The sightings of an appearance with the slivers at its ends."""
-        breaks = np.flatnonzero(np.diff(self.times) > BREAK) + 1
-        bounds = [0, *breaks.tolist(), len(self.times)]
-        inside = self.nearest(appearance.start)
+        """The sightings of an appearance with the slivers at its ends, as a slice into what was followed."""
+        breaks = np.flatnonzero(np.diff(self.followed_times) > BREAK) + 1
+        bounds = [0, *breaks.tolist(), len(self.followed_times)]
+        inside = int(np.argmin(np.abs(self.followed_times - appearance.start)))
         return next(slice(a, b) for a, b in pairwise(bounds) if a <= inside < b)
 
     def _side(self, run: slice, boxes: NDArray[np.float32]) -> Side | None:
@@ -117,15 +111,15 @@ class Track:
             return (found / sides).astype(np.float32, copy=False)
 
         nearest = gaps(boxes).min(axis=0)
-        usually = (gaps(self.boxes[run]) <= AT_SIDE).mean(axis=0) >= 0.5
+        usually = (gaps(self.followed_boxes[run]) <= AT_SIDE).mean(axis=0) >= 0.5
         nearest[usually] = np.inf
         best = int(nearest.argmin())
         return SIDES[best] if nearest[best] <= AT_SIDE else None
 
     @property
     def span(self) -> TimeSpan:
-        """From the first to the last sighting."""
-        return TimeSpan(start=float(self.times[0]), end=float(self.times[-1]))
+        """From the start of the first to the end of the last appearance."""
+        return TimeSpan(start=self.appearances[0].start, end=self.appearances[-1].end)
 
     def between(self, span: TimeSpan) -> slice:
         """The sightings inside a half-open stretch, as a slice into the arrays."""
@@ -146,6 +140,11 @@ class Track:
         """The box of one sighting."""
         x1, y1, x2, y2 = (float(value) for value in self.boxes[position])
         return Box(x1=x1, y1=y1, x2=x2, y2=y2)
+
+    def appearance_of(self, position: int) -> TimeSpan:
+        """The appearance that a sighting belongs to."""
+        time = float(self.times[position])
+        return next(span for span in reversed(self.appearances) if span.start <= time)
 
     def appearance_at(self, time: float) -> TimeSpan | None:
         """The appearance that holds a time, or None."""

@@ -74,6 +74,10 @@ class View:
         """The visible stretch."""
         return TimeSpan(start=0.0, end=self.duration)
 
+    def frame_at(self, time: float) -> TimeSpan:
+        """How long the frame of a visible moment is shown, for what was seen in that frame alone."""
+        return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
+
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""
         table = self.world.rows(name)

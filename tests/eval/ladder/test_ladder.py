@@ -139,7 +139,7 @@ def test_registering_from_the_truth_is_known_to_the_session(on: Any) -> None:
     assert stretches(session, "ent_t0000_02") == [(28.0, 32.0)]
     unseen = run(session, "register_entity", {**VIDEO, "timestamp": 8.0, "entity_hint": "the person in red"})
     assert unseen["entity_id"] == "ent_bob"
-    assert stretches(session, "ent_bob") == [(8.0, 8.0)]  # known from that moment, followed by nobody
+    assert stretches(session, "ent_bob") == [(8.0, 8.04)]  # known from that frame, followed by nobody
     assert session.revision == 2
 
 

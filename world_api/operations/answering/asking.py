@@ -9,20 +9,19 @@ from world_api.world.sessions.session import Session
 
 
 def moment(session: Session, video_id: str, timestamp: float) -> float:
-    """A visible moment; the very end counts as the last moment.
+    """A visible moment. The visible stretch is half-open, so its end is past it.
 
     Raises:
         OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
     """
     session.check_video(video_id)
-    duration = session.view.duration
-    if timestamp > duration or (timestamp == duration and session.as_of is None and duration == 0):
+    if timestamp >= session.view.duration:
         raise beyond(session, timestamp)
     return float(timestamp)
 
 
 def stretch(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
-    """A visible stretch of positive length; an end past what is visible is clipped to it.
+    """A visible stretch of positive length; an end past what is visible is clipped to it, which the result's hint says.
 
     Raises:
         OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
@@ -36,7 +35,14 @@ def stretch(session: Session, video_id: str, start_time: float, end_time: float)
         )
     if start_time >= session.view.duration:
         raise beyond(session, start_time)
-    return TimeSpan(start=round_time(start_time), end=round_time(min(end_time, session.view.duration)))
+    start, end = round_time(start_time), round_time(min(end_time, session.view.duration))
+    if end <= start:
+        raise OperationFault(
+            "bad_time_range",
+            f"the stretch from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
+            hint="give a longer stretch",
+        )
+    return TimeSpan(start=start, end=end)
 
 
 def optional_stretch(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
@@ -47,7 +53,7 @@ def optional_stretch(session: Session, video_id: str, time_range: TimeRange | No
 
 def beyond(session: Session, time: float) -> OperationFault:
     """The fault for a time that cannot be seen: a causal cut never tells how long the video really is."""
-    if session.as_of is not None and session.as_of < session.view.world.manifest.video.duration:
+    if not session.view.complete:
         return OperationFault(
             "not_yet",
             f"{time:g} s has not been seen yet: this session sees the video up to {session.view.duration:g} s",
@@ -55,6 +61,6 @@ def beyond(session: Session, time: float) -> OperationFault:
         )
     return OperationFault(
         "time_out_of_range",
-        f"{time:g} s is past the end of the video ({session.view.duration:g} s)",
-        hint=f"use times from 0 to {session.view.duration:g} s",
+        f"{time:g} s is not in the video, which ends at {session.view.duration:g} s",
+        hint=f"use times from 0 to just before {session.view.duration:g} s; stretches are half-open, so their end may be it",
     )

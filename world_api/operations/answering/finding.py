@@ -145,7 +145,7 @@ def _from_track(
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     time = float(track.times[position])
-    span = track.appearance_at(time) or TimeSpan(start=time, end=time)
+    span = track.appearance_of(position)
     sure = float(track.confidences[position]) * (UNCHECKED if match is not None and match.unchecked else 1.0)
     box = track.box(position)
     detection = Detection(
@@ -166,7 +166,7 @@ def _look(session: Session, at: float, category: str, text_query: str | None) ->
         return []
     found = []
     for seen in _detections(session, at, category):
-        moment = TimeSpan(start=at, end=at)
+        moment = session.view.frame_at(at)
         detection = Detection(
             **times(moment),
             bbox=seen.box.rounded(),

@@ -97,7 +97,7 @@ def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
     listed = [_built(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
     beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
     beyond.sort(key=lambda item: (item.time, item.entity_id))
-    listed += [_registered(item) for item in beyond[: limit - len(listed)]]
+    listed += [_registered(item, session.view.frame_at(item.time)) for item in beyond[: limit - len(listed)]]
     return listed, len(tracks) + len(beyond)
 
 
@@ -117,14 +117,14 @@ def _built(session: Session, track: Track, own: Registration | None) -> Entity:
     )
 
 
-def _registered(item: Registration) -> Entity:
+def _registered(item: Registration, seen: TimeSpan) -> Entity:
     return Entity(
         entity_id=item.entity_id,
         hint=item.hint,
         category=item.category,
         origin="build" if item.committed else "session",
-        first_time=item.time,
-        last_time=item.time,
+        first_time=round_time(seen.start),
+        last_time=round_time(seen.end),
         appearances=1,
         size=None,
         enters_from=None,

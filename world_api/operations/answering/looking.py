@@ -112,8 +112,8 @@ def _spots(entity: Track | Registration, at: float, span: TimeSpan) -> list[Spot
 
 
 def _sightings(track: Track, span: TimeSpan) -> Sequence[int]:
-    """The sightings in a stretch, without slivers where there are others."""
-    part = track.between(span)
+    """The sightings in a part of an appearance, without slivers where there are others."""
+    part = track.during(span)
     inside = list(range(part.start, part.stop))
     clear = [position for position in inside if not track.slivers[position]]
     return clear or inside

@@ -8,7 +8,7 @@ from world_api.core.lexicon import fold, unseen_words
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.citing import shorten
 from world_api.operations.answering.finding import actions_in
-from world_api.operations.answering.identity import tracks_at
+from world_api.operations.answering.identity import NEAR, tracks_at
 from world_api.operations.answering.wording import motions, position, size_class
 from world_api.world.sessions.session import Registration, Session
 from world_api.world.tracks import Track
@@ -25,16 +25,15 @@ def state_in_words(
     session: Session, entity: Track | Registration, at: float, query: str, within: TimeSpan | None
 ) -> tuple[str, TimeSpan, float]:
     """The answer, the stretch it rests on, and how sure (0 to 1)."""
+    span = seen_around(session, entity, at, within)
+    if span is None:
+        return _absent(entity, at, within), within or _moments_around(session, at), SPOKEN_TO
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]
         text = (
             f"Registered as {entity.hint!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         )
-        return text, TimeSpan(start=entity.time, end=entity.time), ONLY_KNOWN
-    appearance = entity.appearance_at(at)
-    span = around(session, at, within)
-    if appearance is None and within is None:
-        return _absent(entity, at), span, SPOKEN_TO
+        return text, span, ONLY_KNOWN
     tellers = _asked_for(query)
     facts = [fact for tell in (tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
@@ -43,6 +42,22 @@ def state_in_words(
     unknown = ", ".join(unseen_words(query)[:6])
     profile = session.view.world.manifest.profile
     return f"{text} Profile {profile} measured nothing about: {unknown or query[:60]}.", span, ONLY_KNOWN
+
+
+def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
+    """The stretch for which an entity's state at a moment is told: inside ``within`` and the appearance that holds the moment.
+
+    None if the entity is not seen at the moment, or the moment lies outside ``within``. A registration is seen in one frame.
+    """
+    if within is not None and not within.contains(at):
+        return None
+    if isinstance(entity, Registration):
+        frame = session.view.frame_at(entity.time)
+        return frame if abs(entity.time - at) <= NEAR and (within is None or within.overlaps(frame)) else None
+    appearance = entity.appearance_at(at)
+    if appearance is None:
+        return None
+    return appearance.clip(within or _moments_around(session, at)) or session.view.frame_at(at)
 
 
 def is_measured(query: str) -> bool:
@@ -58,14 +73,20 @@ def facts_in_words(session: Session, entity: Track | Registration, at: float, sp
     return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
 
 
-def around(session: Session, at: float, within: TimeSpan | None) -> TimeSpan:
-    """The stretch that a question about a moment looks at."""
-    return within or TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
+def _moments_around(session: Session, at: float) -> TimeSpan:
+    """The stretch that a question about a moment looks at where it names none."""
+    return TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
 
 
-def _absent(entity: Track, at: float) -> str:
-    stretches = ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances[:6])
-    return f"{entity.entity_id} ({entity.hint}) is not seen at {at:g} s; it is seen {stretches}."
+def _absent(entity: Track | Registration, at: float, within: TimeSpan | None) -> str:
+    where = ""
+    if within is not None and not within.contains(at):
+        where = f" inside {within.start:g} to {within.end:g} s, where that moment does not lie"
+    if isinstance(entity, Registration):
+        seen = f"it was registered at {entity.time:g} s and not tracked"
+    else:
+        seen = "it is seen " + ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances[:6])
+    return f"{entity.entity_id} ({entity.hint}) is not seen at {at:g} s{where}; {seen}."
 
 
 def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
@@ -74,8 +95,16 @@ def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 
 def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
-    told = [action.label for action, _ in actions_in(session, span) if action.entity_id == entity.entity_id]
-    return ", ".join(dict.fromkeys(told or [motion.label for motion in motions(session.view, entity, span)]))
+    # An appearance ends with its last sighting, at which it is said to leave.
+    closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
+    told = [
+        (action.label, TimeSpan(start=action.start_time, end=action.end_time))
+        for action, _ in actions_in(session, closed)
+        if action.entity_id == entity.entity_id
+    ]
+    told = told or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
+    shown = [_timed(label, part) for label, stretch in told if (part := stretch.clip(span)) is not None]
+    return ", ".join(dict.fromkeys(shown)) or "is seen"
 
 
 def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
@@ -83,15 +112,20 @@ def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
 
 
 def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
-    others = [track for track in tracks_at(session, at) if track.track_id != entity.track_id]
+    others = [track for track in tracks_at(session, at, near=0.0) if track.track_id != entity.track_id]
     named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
     return f"with {named}" if others else "nobody else is tracked then"
 
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
-    lines = [line.text for line in session.view.speech.during(span)]
-    quoted = " ".join(f'"{shorten(line, 120)}"' for line in lines[:4])
-    return f"said meanwhile (by whom is not known): {quoted}" if lines else ""
+    lines = session.view.speech.during(span)
+    quoted = " ".join(_timed(f'"{shorten(line.text, 120)}"', line.span) for line in lines[:4])
+    return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
+
+
+def _timed(what: str, span: TimeSpan) -> str:
+    """What is told of a stretch around the moment, with the times it holds for."""
+    return f"{what} ({span.start:.1f}-{span.end:.1f} s)"
 
 
 _ALL: Sequence[Teller] = (_where, _doing, _company)

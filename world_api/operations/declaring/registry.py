@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
+from world_api.core.spans import round_time
+from world_api.operations.declaring.arguments import TimeRange
 from world_api.operations.declaring.results import Result
 from world_api.world.sessions.session import Session
 
@@ -187,7 +189,19 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
         return stand_in.answer(session, name, dict(arguments))
     values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
     record = operation_.implementation(session, **values).model_dump(mode="json")
+    record["hint"] = "; ".join(filter(None, (record["hint"], _clipped(session, values))))
     return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}
+
+
+def _clipped(session: Session, values: Mapping[str, Any]) -> str:
+    """What a result says of a stretch whose end was past what is visible; empty where none was."""
+    ends = [values["end_time"]] if "end_time" in values else []
+    ends += [value.end_time for value in values.values() if isinstance(value, TimeRange)]
+    duration = round_time(session.view.duration)
+    if not ends or round_time(max(ends)) <= duration:
+        return ""
+    why = "the video ends there" if session.view.complete else "this session sees the video up to there"
+    return f"end_time {max(ends):g} was cut to {duration:g} s: {why}"
 
 
 def _switched_on(session: Session, name: str) -> Operation:

@@ -81,7 +81,8 @@ class SegmentInfo(Result):
     model_config = _typed("Segment")
 
     segment_id: str
-    scene_id: str
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
+    scene_ids: Annotated[list[str], Field(description="All scenes it spans, in time order; at most 60.")]
     duration: Seconds
     start_time: Time
     end_time: Time
@@ -210,7 +211,7 @@ class TrajectoryPart(Stretch):
 
     model_config = _typed("Appearance")
 
-    scene_id: str
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
     path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
     enters_from: Annotated[Side | None, Field(description="The side it came in from; null where it is not known.")]
     leaves_to: Annotated[Side | None, Field(description="The side it went out to; null where it is not known.")]

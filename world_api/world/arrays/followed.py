@@ -7,6 +7,7 @@ from bisect import bisect_left
 import numpy as np
 import pyarrow as pa
 
+from world_api.core.spans import TimeSpan
 from world_api.world.arrays.items import Items, Positions, Times, ranges
 from world_api.world.arrays.joining import BREAK, Joined, coded, join_tracks
 from world_api.world.arrays.linking import Links
@@ -19,11 +20,21 @@ _KEPT = 8192
 
 
 class JoinedTracks:
-    """All tracks that some rows make, as arrays. ``sightings`` are the rows they were joined from."""
+    """All tracks that some rows make, as arrays.
 
-    def __init__(self, joined: Joined, sightings: pa.Table, *, picture: tuple[int, int]) -> None:
+    Args:
+        joined: The tracks and their sightings.
+        sightings: The rows they were joined from.
+        picture: Width and height in pixels.
+        frame: How long a frame is shown, in seconds: an appearance of a single sighting lasts that long.
+        until: Where the visible part of the video ends, in seconds; no appearance ends later.
+    """
+
+    def __init__(
+        self, joined: Joined, sightings: pa.Table, *, picture: tuple[int, int], frame: float, until: float
+    ) -> None:
         tracks, rows = joined.tracks, joined.sightings
-        self.picture = picture
+        self.picture, self.frame, self._until = picture, frame, until
         self.count = tracks.num_rows
         self.names = one(tracks.column("track"))
         self.categories = one(tracks.column("category"))
@@ -32,14 +43,23 @@ class JoinedTracks:
         self.ends: Positions
         self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
         self.start_times, self.end_times = tracks.column("start_time").to_numpy(), tracks.column("end_time").to_numpy()
-        self.known_from, self.known_at = tracks.column("known_from").to_numpy(), tracks.column("known_at").to_numpy()
+        self.known_from = tracks.column("known_from").to_numpy()
         self.times = rows.column("time").to_numpy()
-        self.slivers = rows.column("sliver").to_numpy()
+        self.slivers, self.clear = rows.column("sliver").to_numpy(), rows.column("clear").to_numpy()
         self.rows = rows.column("row").to_numpy()
         self._boxes = [rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")]
         self._confidences = rows.column("confidence").to_numpy()
+        self._joined_at = tracks.column("known_at").to_numpy()
         self._sightings = sightings
         self._made: dict[int, Track] = {}
+
+    @made_once
+    def known_at(self) -> Times:
+        """When everything that makes each track was known and its last appearance was over."""
+        owners, _, ends = self.all_appearances
+        known: Times = self._joined_at.copy()
+        np.maximum.at(known, owners, ends)
+        return known
 
     @made_once
     def place_of(self) -> dict[str, int]:
@@ -54,8 +74,9 @@ class JoinedTracks:
     @made_once
     def mean_confidences(self) -> Times:
         """How sure the sightings of each track are, 0 to 1."""
-        total = np.concatenate([[0.0], np.cumsum(self._confidences, dtype=np.float64)])
-        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, self.ends - self.firsts)
+        total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
+        count = np.concatenate([[0], np.cumsum(self.clear)])
+        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, count[self.ends] - count[self.firsts])
         return means
 
     @made_once
@@ -75,14 +96,22 @@ class JoinedTracks:
 
     def _put_together(self, place: int) -> Track:
         first, end = int(self.firsts[place]), int(self.ends[place])
+        clear, times = self.clear[first:end], self.times[first:end]
+        boxes = np.stack([column[first:end] for column in self._boxes], axis=1)
+        _, starts, ends = self.appearances(np.array([place]))
         return Track(
             track_id=self.names[place].as_py(),
             category=self.categories[place].as_py(),
             colours=tuple(self.colours[place].as_py()),
-            times=self.times[first:end],
-            boxes=np.stack([column[first:end] for column in self._boxes], axis=1),
-            confidences=self._confidences[first:end],
-            slivers=self.slivers[first:end],
+            appearances=tuple(
+                TimeSpan(start=start, end=end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ),
+            times=times[clear],
+            boxes=boxes[clear],
+            confidences=self._confidences[first:end][clear],
+            slivers=self.slivers[first:end][clear],
+            followed_times=times,
+            followed_boxes=boxes,
             producer=self._sightings.column("producer")[int(self.rows[first])].as_py(),
             picture=self.picture,
         )
@@ -108,25 +137,22 @@ class JoinedTracks:
         return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
 
     def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
-        """Of some tracks all unbroken stretches without the slivers at their ends: whose (index into ``places``), from, to."""
+        """Of some tracks all unbroken stretches in which they are seen: whose (index into ``places``), from, to.
+
+        An appearance runs from its first to its last sighting; a single one lasts as long as its frame is shown.
+        """
         firsts, ends = self.firsts[places], self.ends[places]
         rows = ranges(firsts, ends)
-        if len(rows) == 0:
-            return rows, np.zeros(0), np.zeros(0)
         owner = np.repeat(np.arange(len(places)), ends - firsts)
-        times, clear = self.times[rows], ~self.slivers[rows]
+        clear = self.clear[rows]
+        times, owner = self.times[rows[clear]], owner[clear]
+        if len(times) == 0:
+            return owner, np.zeros(0), np.zeros(0)
         begins = np.concatenate([[True], (owner[1:] != owner[:-1]) | (np.diff(times) > BREAK)])
         edges = np.flatnonzero(begins)
-        at = np.arange(len(rows))
-        first_clear = np.minimum.reduceat(np.where(clear, at, len(rows)), edges)
-        last_clear = np.maximum.reduceat(np.where(clear, at, -1), edges)
-        none = last_clear < 0
-        lasts = np.append(edges[1:], len(rows)) - 1
-        return (
-            owner[edges],
-            times[np.where(none, edges, first_clear)],
-            times[np.where(none, lasts, last_clear)],
-        )
+        starts, last = times[edges], times[np.append(edges[1:], len(times)) - 1]
+        single = np.maximum(starts, np.minimum(starts + self.frame, self._until))
+        return owner[edges], starts, np.where(last > starts, last, single)
 
 
 class Tracks(Items[Track]):
@@ -158,7 +184,8 @@ class Tracks(Items[Track]):
         seen = sightings.take(pa.array(rows[sightings.column("known_at").to_numpy()[rows] <= as_of]))
         width, height = whole.picture
         joined = join_tracks(seen, links.of_tracks(cut, as_of), width=width, height=height)
-        return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture))
+        opened = JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=as_of)
+        return cls(whole, settled, opened)
 
     def find(self, track_id: str) -> Track | None:
         """The track of that name."""

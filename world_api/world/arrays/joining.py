@@ -27,8 +27,9 @@ AT_EDGE = 0.01
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: One row a track, in order of first sighting. first, end: its rows in the joined sightings. known_from: when its first
-#: sighting was known; known_at: when everything that makes it was, infinite where links contradict each other.
+#: One row a track, in order of start_time. first, end: its rows in the joined sightings. start_time, end_time: its first and
+#: last sighting in an appearance. known_from: when its first sighting was known; known_at: when everything that makes it
+#: was, infinite where links contradict each other.
 TRACKS = pa.schema(
     [
         ("track", pa.string()), ("category", pa.string()), ("colours", pa.list_(pa.string())),
@@ -36,11 +37,12 @@ TRACKS = pa.schema(
         ("known_from", pa.float64()), ("known_at", pa.float64()),
     ]
 )  # fmt: skip
-#: One row a sighting, track after track. sliver: the picture's edge leaves little of it; row: its place in ``sightings``.
+#: One row a sighting, track after track. sliver: the picture's edge leaves little of it; clear: it belongs to an appearance,
+#: being no sliver at the start or end of an unbroken run; row: its place in ``sightings``.
 JOINED = pa.schema(
     [
         ("time", pa.float64()), ("x1", pa.float32()), ("y1", pa.float32()), ("x2", pa.float32()), ("y2", pa.float32()),
-        ("confidence", pa.float32()), ("sliver", pa.bool_()), ("row", pa.int64()),
+        ("confidence", pa.float32()), ("sliver", pa.bool_()), ("clear", pa.bool_()), ("row", pa.int64()),
     ]
 )  # fmt: skip
 
@@ -70,7 +72,11 @@ def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int
     time = time[order]
     known_at = _known_at(groups, known, owner[firsts], links, link_ends)
     slivers = _slivers(groups, boxes, width=width, height=height)
-    by_start = np.argsort(time[firsts], kind="stable")  # owners are in order of their names already
+    clear = _clear(groups, time, slivers)
+    at = np.arange(len(clear))
+    starts = time[np.minimum.reduceat(np.where(clear, at, len(at)), firsts)]
+    ends = time[np.maximum.reduceat(np.where(clear, at, -1), firsts)]
+    by_start = np.argsort(starts, kind="stable")  # owners are in order of their names already
     tracks = pa.table(
         {
             "track": names.take(pa.array(owner[firsts][by_start])),
@@ -78,8 +84,8 @@ def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int
             "colours": _colours(groups, sightings.column("colours"), order).take(pa.array(by_start)),
             "first": firsts[by_start],
             "end": groups.ends[by_start],
-            "start_time": time[firsts][by_start],
-            "end_time": time[groups.ends - 1][by_start],
+            "start_time": starts[by_start],
+            "end_time": ends[by_start],
             "known_from": np.minimum.reduceat(known, firsts)[by_start],
             "known_at": known_at[by_start],
         },
@@ -87,7 +93,8 @@ def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int
     )
     columns = dict(zip(("x1", "y1", "x2", "y2"), boxes, strict=True))
     joined = pa.table(
-        {"time": time, **columns, "confidence": confidence, "sliver": slivers, "row": order}, schema=JOINED
+        {"time": time, **columns, "confidence": confidence, "sliver": slivers, "clear": clear, "row": order},
+        schema=JOINED,
     )
     return Joined(tracks=tracks, sightings=joined)
 
@@ -153,6 +160,20 @@ def _slivers(groups: _Groups, boxes: list[NDArray[np.float32]], *, width: int, h
     left, top = np.float64(AT_EDGE * width), np.float64(AT_EDGE * height)
     slivers: NDArray[np.bool_] = thin & ((x1 <= left) | (y1 <= top) | (x2 >= right) | (y2 >= bottom))
     return slivers
+
+
+def _clear(groups: _Groups, time: Floats, slivers: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which sightings belong to an appearance: all of an unbroken run but the slivers at its ends; a run of slivers whole."""
+    first = np.zeros(len(time), dtype=np.bool_)
+    first[groups.firsts] = True
+    firsts = np.flatnonzero(first | (np.diff(time, prepend=-np.inf) > BREAK))
+    sizes = np.diff(firsts, append=len(time))
+    at = np.arange(len(time))
+    first_clear = np.minimum.reduceat(np.where(slivers, len(time), at), firsts)
+    last_clear = np.maximum.reduceat(np.where(slivers, -1, at), firsts)
+    none = np.repeat(last_clear < 0, sizes)
+    clear: NDArray[np.bool_] = none | ((at >= np.repeat(first_clear, sizes)) & (at <= np.repeat(last_clear, sizes)))
+    return clear
 
 
 def _medians(groups: _Groups, values: NDArray[np.float32]) -> NDArray[np.float32]:

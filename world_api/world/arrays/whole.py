@@ -88,6 +88,8 @@ class Whole:
             ),
             sightings,
             picture=(video.width, video.height),
+            frame=video.frame_seconds,
+            until=video.duration,
         )
 
     @made_once

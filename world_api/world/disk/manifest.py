@@ -40,6 +40,11 @@ class VideoFacts(_Model):
     codec: str
     has_audio: bool
 
+    @property
+    def frame_seconds(self) -> float:
+        """How long a frame is shown, in seconds: from a millisecond, as times are told, to a second."""
+        return min(1.0, max(0.001, 1.0 / self.frame_rate)) if self.frame_rate > 0 else 1.0
+
 
 class StageFacts(_Model):
     """One stage as it ran: its version, parameters and the key its files carry."""
