@@ -183,26 +183,26 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None
-    if (there := _world_of(path, store)) is not None:
-        return there
+    if (there := world_of_file(path, store)) is not None:
+        return there.manifest.video_id
     return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
 
 
-def _world_of(video: Path, store: Path) -> str | None:
-    """The id of the complete world of a file, where it has the file's name."""
+def world_of_file(video: Path, store: Path) -> World | None:
+    """The complete world of a file, where it has the file's name; None where the store has none."""
     from world_api.world.disk.hashing import hash_file
     from world_api.world.disk.stored import open_world
 
     try:
-        manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
+        world = open_world(store, video_id_from_file_name(video.expanduser().stem))
         is_same = (
-            manifest.complete
+            world.manifest.complete
             and video.expanduser().is_file()
-            and manifest.source.sha256 == hash_file(video.expanduser())
+            and world.manifest.source.sha256 == hash_file(video.expanduser())
         )
     except (VideoWorldError, OSError):
         return None  # building says what is wrong
-    return manifest.video_id if is_same else None
+    return world if is_same else None
 
 
 def text_embedder() -> TextEmbedder:
