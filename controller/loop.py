@@ -29,6 +29,7 @@ from controller.episode import Episode, FaultRecord, Outcome, RoundRecord, Round
 from controller.toolsets import Toolset
 from controller.turns import Turns
 from world_api.backends.chat.prices import Prices
+from world_api.backends.chat.wires.text_calls import call_position
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
@@ -248,7 +249,9 @@ class _Loop:
                     self._mark_round("bad_answer")
                 return answer
         if reply.fault == "call_in_text":
-            return answer_in_text(self._question, reply.content)
+            words = reply.content[: call_position(reply.content, self._names)]  # those that stand before the call
+            given = answer_in_text(self._question, reply.content)
+            return given or self._turns.last_words or read_answer(self._question, words)
         return self._prose(reply)
 
     def _prose(self, reply: Reply) -> Answer | None:

@@ -192,13 +192,14 @@ def _document(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
     return {"tools": [item.frozen for item in tools.values()]}
 
 
-def freeze_library(tools: Mapping[str, CompiledTool], folder: Path, *, name: str, origin: Origin) -> ToolLibrary:
+def freeze_library(tools: Mapping[str, CompiledTool], folder: Path | str, *, name: str, origin: Origin) -> ToolLibrary:
     """Write compiled tools as a library folder, the manifest last.
 
     Raises:
         ToolFault: ``bad_library_name``; ``bad_origin``; ``secret_in_library``; ``library_exists``: a frozen library is
             never overwritten.
     """
+    folder = Path(folder)
     if folder.exists() or folder.is_symlink():
         raise ToolFault("library_exists", f"{folder} is there already", hint="frozen libraries are immutable")
     if not is_name(name.lower()):

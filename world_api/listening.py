@@ -29,13 +29,15 @@ class Listening:
     ``subtitles``: ``auto``, ``none``, a language's code or a file's path. ``speech``: ``auto`` (recognise what has no
     subtitles, with faster-whisper where it and a model are on this machine), ``off``, or the name of a recogniser,
     which is then used instead of subtitles. ``model`` and ``language`` are the recogniser's; empty: the usual one, and
-    whatever is spoken.
+    whatever is spoken. ``compute``: the numbers a Whisper model computes with, ``int8``, ``float16`` or ``float32``; ``auto``
+    is ``int8`` on a CPU and ``float16`` on a GPU.
     """
 
     subtitles: str = AUTO
     speech: str = AUTO
     model: str = ""
     language: str = ""
+    compute: str = AUTO
 
 
 def speech_stage(
@@ -44,7 +46,7 @@ def speech_stage(
     """The stage that writes what is said; the video is looked into by ``worker``, or within ``limits`` by another process.
 
     Raises:
-        BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``subtitles_or_speech``.
+        BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
         MediaFault: ``no_such_subtitles``; as opening the video.
     """
     from world_api.build.media.subtitles.choice import choose_subtitles
@@ -85,7 +87,7 @@ def _whisper(listening: Listening) -> SpeechRecogniser:
             f"there is no recogniser {listening.speech!r}",
             hint=f"the recognisers are {WHISPER} and {SPHINX}",
         )
-    return WhisperRecogniser(listening.model or None)
+    return WhisperRecogniser(listening.model or None, listening.compute)
 
 
 @cache

@@ -29,4 +29,4 @@ class BuildOptions:
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
     following: Following | None = None
-    record: Path | None = None  #: where a stream that is followed is recorded; by default inside the store
+    record: Path | str | None = None  #: where a stream that is followed is recorded; by default inside the store

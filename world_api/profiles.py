@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def build_world(
     video: Path | str,
-    store: Path,
+    store: Path | str,
     *,
     progress: Progress,
     clock: Clock,
@@ -53,7 +53,7 @@ def build_world(
     with closing(Helpers(chosen.limits, recipe.apart)) as helpers:
         if chosen.following is None:
             helpers.start(Path(video).expanduser())  # first of all, while this process imports what it needs
-        return _build_world(video, store, progress, clock, video_id, chosen, recipe, helpers)
+        return _build_world(video, Path(store), progress, clock, video_id, chosen, recipe, helpers)
 
 
 def _build_world(
@@ -78,7 +78,7 @@ def _build_world(
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
     name = video_id if video_id is not None else video_id_from_file_name(path.stem)
     if address is not None:
-        path = chosen.record or recording_of(store, name)
+        path = Path(chosen.record) if chosen.record is not None else recording_of(store, name)
     job = builder.Job(
         video=path,
         store=store,
@@ -107,7 +107,7 @@ def _build_world(
     return report
 
 
-def reindex(store: Path) -> int:
+def reindex(store: Path | str) -> int:
     """Make the catalogue, and what is kept beside each world, again from the rows; how many segments there are.
 
     Raises:
@@ -116,12 +116,13 @@ def reindex(store: Path) -> int:
     from world_api.world.search import catalogue
     from world_api.world.search.prepare import prepare_all
 
+    store = Path(store)
     prepare_all(store, text_embedder(), anew=True)
     return catalogue.rebuild(store)
 
 
 def open_session(
-    store: Path,
+    store: Path | str,
     video_id: str,
     *,
     as_of: float | None = None,
@@ -145,6 +146,7 @@ def open_session(
     from world_api.world.sessions.session import Backends, Session
     from world_api.world.view import open_view
 
+    store = Path(store)
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     backends = Backends(
@@ -162,7 +164,7 @@ def open_session(
     )
 
 
-def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -> str:
+def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
     """The id of the world that an id or a video file names; a file's world is built first where it is not there.
 
     A world of that very file is taken as it is, whatever it was built with. A name with a suffix that is neither is ``no_such_file``.
@@ -172,7 +174,7 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
     """
     from world_api.world.disk.stored import open_world
 
-    path = Path(video)
+    path, store, video = Path(video), Path(store), str(video)
     if is_name(video) and not path.is_file():
         try:
             return open_world(store, video).manifest.video_id
@@ -181,26 +183,26 @@ def ensure_world(video: str, store: Path, *, progress: Progress, clock: Clock) -
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None
-    if (there := _world_of(path, store)) is not None:
-        return there
+    if (there := world_of_file(path, store)) is not None:
+        return there.manifest.video_id
     return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
 
 
-def _world_of(video: Path, store: Path) -> str | None:
-    """The id of the complete world of a file, where it has the file's name."""
+def world_of_file(video: Path, store: Path) -> World | None:
+    """The complete world of a file, where it has the file's name; None where the store has none."""
     from world_api.world.disk.hashing import hash_file
     from world_api.world.disk.stored import open_world
 
     try:
-        manifest = open_world(store, video_id_from_file_name(video.expanduser().stem)).manifest
+        world = open_world(store, video_id_from_file_name(video.expanduser().stem))
         is_same = (
-            manifest.complete
+            world.manifest.complete
             and video.expanduser().is_file()
-            and manifest.source.sha256 == hash_file(video.expanduser())
+            and world.manifest.source.sha256 == hash_file(video.expanduser())
         )
     except (VideoWorldError, OSError):
         return None  # building says what is wrong
-    return manifest.video_id if is_same else None
+    return world if is_same else None
 
 
 def text_embedder() -> TextEmbedder:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from controller.budgets import Budget
 from controller.commands import options as given
 from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.core.faults import EpisodeFault
 from world_api.exposure.cli import (
-    DEFAULT_SESSION,
     DEFAULT_STORE,
     AsOfOption,
     JsonOption,
-    SessionOption,
     StoreOption,
     WithOption,
     command_app,
@@ -71,7 +70,7 @@ def ask(
     looks: looking.LooksOption = looking.DEFAULT_LOOKS,
     yes: looking.YesOption = False,
     store: StoreOption = DEFAULT_STORE,
-    session: SessionOption = DEFAULT_SESSION,
+    session: given.OwnSessionOption = None,
     commit: given.CommitOption = False,
     record: given.RecordOption = None,
     as_json: JsonOption = False,
@@ -125,12 +124,21 @@ def ask(
     agree_to_looking(store, video, eyes, context.prices, yes=yes)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
+    # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
+    session_name = f"ask-{uuid4().hex[:12]}" if session is None and commit else session
+    opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=eyes)
     opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
     journal = Journal(record) if record is not None else None
-    answered = answer(asked, opened, system=name, context=context, journal=journal, when_broken_off=_tell_broken_off)
-    _refuse_failed(answered)
-    committed = _commit(store, video_id, session) if commit else None
+    try:
+        answered = answer(
+            asked, opened, system=name, context=context, journal=journal, when_broken_off=_tell_broken_off
+        )
+        _refuse_failed(answered)
+    except BaseException:
+        if session is None:
+            opened.overlay.drop()
+        raise
+    committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
     _tell(answered, committed, as_json=as_json)
 
 
@@ -169,5 +177,6 @@ def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
         return commit_session(store, video_id, session).record()
     except StoreFault as fault:
         if fault.code != "no_such_session":
+            fault.add_note(f"what was written stays: videoworld session commit {video_id} {session}")
             raise
         return {"video_id": video_id, "session": session, "memories": 0, "entities": 0}

@@ -117,6 +117,13 @@ DigestOption = Annotated[
         help="About how much is told of the world at the start; 0 for nothing.",
     ),
 ]
+OwnSessionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept.",
+    ),
+]
 CommitOption = Annotated[
     bool, typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions.")
 ]

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 EpisodeArgument = Annotated[
     Path, typer.Argument(metavar="EPISODE", help="DIR/NAME: an episode; DIR: the folder that --record made.")
 ]
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="With DIR: which of its episodes, as `show DIR` lists them.")
+]
 
 app = command_app()
 
 
 @app.command()
-def replay(episode: EpisodeArgument, as_json: JsonOption = False) -> None:
+def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOption = False) -> None:
     """Run recorded episodes again, offline, and compare byte for byte.
 
     Of a folder, all of them. Neither an endpoint nor the world is needed. Ends with status 1 unless there is an episode and every
@@ -28,7 +31,7 @@ def replay(episode: EpisodeArgument, as_json: JsonOption = False) -> None:
     """
     from controller.records.places import place_of
 
-    place = place_of(episode)
+    place = place_of(episode, name)
     if place.name is not None:
         found, unfinished = [_replayed(place.journal, place.journal.find(place.name))], []
     else:

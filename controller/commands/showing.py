@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.commands.replaying import EpisodeArgument
+from controller.commands.replaying import EpisodeArgument, NameArgument
 from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ app = command_app()
 
 @app.command("show")
 def show_episode(
-    episode: EpisodeArgument, only: RoundOption = None, full: FullOption = False, as_json: JsonOption = False
+    episode: EpisodeArgument,
+    name: NameArgument = None,
+    only: RoundOption = None,
+    full: FullOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show a recorded episode: question, rounds, calls, answer, evidence, cost.
 
@@ -33,7 +37,7 @@ def show_episode(
     from controller.records.places import place_of
     from controller.showing.pages import episode_page, list_of
 
-    place = place_of(episode)
+    place = place_of(episode, name)
     if place.name is not None:
         entry = _looked_up(place.journal, place.name)
     else:

@@ -19,6 +19,7 @@ from controller.conversation.typed.kinds import (
 from controller.conversation.typed.prose import read_prose
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.wires.text_calls import json_objects
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 
@@ -102,15 +103,19 @@ def answer_in_text(question: Question, text: str) -> Answer | None:
     """The answer in a call of ``submit_answer`` that a server left in the text, unparsed."""
     if SUBMIT_ANSWER not in text:
         return None
-    try:
-        call = parse_json(text[text.find("{") : text.rfind("}") + 1])
-        if call.get("name", SUBMIT_ANSWER) != SUBMIT_ANSWER:
-            return None
+    for _, written in json_objects(text):
+        inner = written.get("function")
+        call = inner if isinstance(inner, dict) else written
         arguments = next((call[key] for key in ("arguments", "parameters") if key in call), call)
-        arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, AttributeError):
-        return None
-    return usable_answer(question, arguments) if isinstance(arguments, dict) else None
+        try:
+            arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
+        except ValueError:
+            continue
+        if call.get("name", SUBMIT_ANSWER) == SUBMIT_ANSWER and isinstance(arguments, dict):
+            answer = usable_answer(question, arguments)
+            if answer is not None:
+                return answer
+    return None
 
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> Answer:

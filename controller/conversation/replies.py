@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from world_api.backends.chat.completions import CARRIED
+from world_api.backends.chat.wires.text_calls import call_position
 from world_api.core.canonical import is_deep, parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000
@@ -43,9 +44,6 @@ Problem = Literal[
 ]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FENCE = re.compile(r"^```(?:json)?|```$")
-#: How families of open models mark a call in their text, when the server's parser for them is off.
-_CALL_MARKUP = re.compile(r"^\s*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)")
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _Written = tuple[str, str, str]  #: a call as it came: id, tool, arguments
@@ -116,7 +114,7 @@ def read_reply(
     calls = _read_calls(message.get("tool_calls"), tools=tools, ids=_Ids(used_ids, round_number))
     fault: Problem | None = None
     if not calls:
-        fault = "empty_reply" if not content else "call_in_text" if _holds_a_call(content, tools) else None
+        fault = "empty_reply" if not content else "call_in_text" if call_position(content, tools) is not None else None
     return Reply(content=content, calls=calls, fault=fault, thought=thought or None, carried=message.get(CARRIED))
 
 
@@ -141,21 +139,6 @@ def _text(content: Any) -> str:
         parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return "\n".join(parts).strip()
     return ""
-
-
-def _holds_a_call(content: str, tools: frozenset[str]) -> bool:
-    """Whether the text is a tool call that the server should have parsed and did not."""
-    if _CALL_MARKUP.search(content):
-        return True
-    bare = _FENCE.sub("", content).strip()
-    if not bare.startswith("{"):
-        return False
-    try:
-        value = parse_json(bare)
-    except ValueError:
-        return False
-    named = value.get("name") if isinstance(value, dict) else None
-    return isinstance(named, str) and named in tools
 
 
 class _Ids:

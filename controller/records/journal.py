@@ -88,8 +88,8 @@ class Taken:
 class Journal:
     """A folder of recorded episodes."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
 
     def begin(self, label: str) -> Recording:
         """Start recording an episode under a name nobody has taken: the label, numbered if need be.

@@ -20,8 +20,8 @@ class Place:
     name: str | None
 
 
-def place_of(episode: Path) -> Place:
-    """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it.
+def place_of(episode: Path, name: str | None = None) -> Place:
+    """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
 
     ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too.
 
@@ -29,7 +29,9 @@ def place_of(episode: Path) -> Place:
         EpisodeFault: ``recording_missing``.
     """
     if _is_journal(episode):
-        return Place(journal=Journal(episode), name=None)
+        return Place(journal=Journal(episode), name=name)
+    if name is not None:
+        return place_of(episode / name)
     folder, name = episode.parent, episode.name
     if folder.name == RECORDINGS and name.endswith(_SUFFIX):
         folder, name = folder.parent, name.removesuffix(_SUFFIX)

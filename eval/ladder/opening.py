@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def open_ladder(
-    store: Path,
+    store: Path | str,
     video_id: str,
     operation: str,
     *,
-    oracle: Path,
+    oracle: Path | str,
     as_of: float | None = None,
     name: str | None = None,
     groups: Collection[str] = (),

@@ -154,12 +154,13 @@ def refuse_unreadable(fault: EpisodeFault) -> None:
         raise fault
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path | str) -> Run:
     """Read a run; a bundle is unpacked first, for as long as this process lives.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what opening a bundle names.
     """
+    path = Path(path)
     if path.is_file():
         from eval.runs.bundling.opening import unpacked
 

@@ -30,7 +30,7 @@ class SampleFiles:
     questions: Path
 
 
-def make_sample(folder: Path, *, seed: int = DEFAULT_SEED) -> SampleFiles:
+def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw, score and encode the sample film into a folder, which is made when missing; the same seed, the same files.
 
     The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
@@ -39,6 +39,7 @@ def make_sample(folder: Path, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     Raises:
         StoreFault: ``not_writable``.
     """
+    folder = Path(folder)
     files = SampleFiles(
         video=folder / "sample.mp4",
         subtitles=folder / "sample.srt",

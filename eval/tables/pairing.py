@@ -44,6 +44,24 @@ class Pairs:
         """Pairs of which only the second is right."""
         return [pair for pair in self.pairs if pair[1].correct and not pair[0].correct]
 
+    @property
+    def questions(self) -> list[tuple[bool, bool]]:
+        """Of each question, whether the first and whether the second is right, however many seeds asked it.
+
+        Answers of one question are not independent, least of all those of a model that ignores the seed. Where only one of the
+        two is right under more seeds, that one is right; else both are where any is right.
+        """
+        balance: dict[tuple[str, str], int] = {}
+        ever: dict[tuple[str, str], bool] = {}
+        for one, other in self.pairs:
+            key = one.dataset, one.item
+            balance[key] = balance.get(key, 0) + one.correct - other.correct
+            ever[key] = ever.get(key, False) or one.correct or other.correct
+        return [
+            (lead > 0 or (lead == 0 and ever[key]), lead < 0 or (lead == 0 and ever[key]))
+            for key, lead in balance.items()
+        ]
+
     def differences(self, measure: Measure) -> Values:
         """The first less the second, where both have the measure."""
         values = Values()

@@ -23,6 +23,8 @@ SPANS = [{"start_time": 1, "end_time": 2}, {"start_time": 9, "end_time": 3}, {"s
         '<tool_call>{"name": "submit_answer", "arguments": '
         '"{\\"answer\\": \\"At 1 s.\\", \\"spans\\": [{\\"start_time\\": 1, \\"end_time\\": 2}]}"}</tool_call>',
         '<function=submit_answer>{"answer": "At 1 s.", "spans": [{"start_time": 1, "end_time": 2}]}</function>',
+        'I saw {rain}.\n```json\n{"name": "submit_answer", "arguments": {"answer": "At 1 s.", "spans": '
+        '[{"start_time": 1, "end_time": 2}]}}\n```\nThat {is} all.',
     ],
 )
 def test_an_answer_that_is_a_call_in_the_text_is_taken(hold: Any, replies: Any, text: str) -> None:
@@ -76,6 +78,14 @@ def test_a_later_answer_goes_before_one_that_was_refused(hold: Any, replies: Any
 def test_a_call_in_the_text_that_is_no_answer_is_none(hold: Any, replies: Any, text: str) -> None:
     episode = hold(replies.says(text), budget=Budget(rounds=0)).episode
     assert (episode.outcome, episode.reason) == ("failed", "no_answer")
+
+
+def test_words_before_a_call_are_the_last_answer_only_if_there_is_no_other(hold: Any, replies: Any) -> None:
+    text = 'At 12 s.\n```json\n{"name": "find", "arguments": {"query": "rain"}}\n```'
+    episode = hold(replies.says(text), budget=Budget(rounds=0)).episode
+    assert (episode.outcome, episode.answer, episode.slips) == ("forced", "At 12 s.", {"call_in_text": 1})
+    refused = replies.calls(Call(tool="submit_answer", arguments={"answer": "At 9 s."}, id="a"))
+    assert hold(refused, replies.says(text), budget=Budget(rounds=1)).episode.answer == "At 9 s."
 
 
 def test_text_that_is_not_unicode_does_not_lose_an_answer(hold: Any, replies: Any) -> None:

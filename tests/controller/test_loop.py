@@ -153,26 +153,6 @@ def test_a_reply_that_says_nothing_is_named_to_the_model(hold: Any, replies: Any
     assert (held.episode.outcome, held.episode.slips) == ("submitted", {code: 1})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<tool_call>\n{"name": "find", "arguments": {"query": "rain"}}\n</tool_call>',
-        '{"name": "find", "arguments": {"query": "rain"}}',
-        '```json\n{"name": "submit_answer", "arguments": {}}\n```',
-        "[TOOL_CALLS] [...]",
-    ],
-)
-def test_a_call_that_the_server_left_in_the_text_is_no_answer(hold: Any, replies: Any, text: str) -> None:
-    held = hold(replies.says(text), replies.submits("At 12 s."))
-    assert held.episode.slips == {"call_in_text": 1}
-    assert held.episode.answer == "At 12 s."
-
-
-@pytest.mark.parametrize("text", ["I would use find <tool_call>.", '{"name": "Ada"}', '{"answer": 3}', "{"])
-def test_prose_that_only_looks_like_a_call_is_an_answer(hold: Any, replies: Any, text: str) -> None:
-    assert hold(replies.says(text)).episode.answer == text
-
-
 @pytest.mark.parametrize("call", [None, {}, {"id": "x"}, {"function": {"name": None}}, {"function": {"name": ""}}, 3])
 def test_a_call_without_a_name_is_named_to_the_model(hold: Any, replies: Any, call: Any) -> None:
     faulty = {"choices": [{"message": {"content": None, "tool_calls": [call]}}]}

@@ -20,10 +20,10 @@ class Manners:
     """Answers the small questions of a probe as a good model on a good server does; each fault spoils one thing.
 
     ``chat`` and ``responses`` say which wires are there. Faults: ``drops_tools``, ``refuses_tools``, ``points_elsewhere``,
-    ``text_calls``, ``empty_arguments``, ``object_arguments``, ``no_ids``, ``same_ids``, ``ignores_choice``, ``one_call``,
-    ``always_both``, ``refuses_null``, ``forgets_results``, ``refuses_strict``, ``ignores_schema``, ``blind``, ``refuses_images``,
-    ``image_failure``, ``no_usage``, ``no_embeddings``. ``thinks`` and ``signs`` send thoughts, or calls with
-    signatures of them, and want them back; ``thinks_aloud`` sends thoughts and refuses them.
+    ``text_calls``, ``prose_calls``, ``empty_arguments``, ``object_arguments``, ``no_ids``, ``same_ids``, ``ignores_choice``,
+    ``one_call``, ``always_both``, ``refuses_null``, ``forgets_results``, ``refuses_strict``, ``ignores_schema``, ``blind``,
+    ``refuses_images``, ``image_failure``, ``no_usage``, ``no_embeddings``. ``thinks`` and ``signs`` send thoughts, or calls
+    with signatures of them, and want them back; ``thinks_aloud`` sends thoughts and refuses them.
     """
 
     def __init__(self, *faults: str, chat: bool = True, responses: bool = False) -> None:
@@ -125,6 +125,9 @@ class Manners:
             wanted = wanted[:1]
         if "text_calls" in self.faults:
             return '<tool_call>{"name": "look_up_city", "arguments": {"city": "Paris"}}</tool_call>', []
+        if "prose_calls" in self.faults:
+            call = '{"arguments": {"city": "Paris"}, "name": "look_up_city"}'
+            return f"I will look it up.\n```json\n{call}\n```", []
         empty = "empty_arguments" in self.faults
         name = heard.tools[0]["name"]
         return None, [

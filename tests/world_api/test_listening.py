@@ -21,10 +21,9 @@ from world_api.listening import Listening, speech_stage
 class Recogniser:
     """Stands in for a model that is there."""
 
-    producer = "made/1"
-
-    def __init__(self, model: str | None = None) -> None:
+    def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
         self.model = model
+        self.producer = "made/1" if compute_type == "auto" else f"made/1/{compute_type}"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         return []
@@ -123,3 +122,9 @@ def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
 def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
     assert listening._detector()().producer == "voice-energy/1"
+
+
+@pytest.mark.usefixtures("model")
+def test_the_numbers_a_recogniser_computes_with_are_among_the_parameters_of_the_world(film: Path) -> None:
+    found = [speech_stage(film, Listening(compute=kind)).spec for kind in ("int8", "float32")]
+    assert [spec.parameters["recogniser"] for spec in found] == ["made/1/int8", "made/1/float32"]

@@ -111,7 +111,7 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
         raise _bad_arguments(compiled, str(why)) from None
     errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
     if errors:
-        raise _bad_arguments(compiled, "; ".join(_explain(error) for error in errors[:8]))
+        raise _bad_arguments(compiled, "; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
     types = {item.name: item.type for item in compiled.tool.inputs}
     try:
         return {name: fitted(value, types[name], place=name) for name, value in given.items()}
@@ -138,14 +138,16 @@ def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
 
 
 def _explain(error: Any) -> str:
+    """What is wrong; the same for each of several errors that tell of keys of one object."""
     where = ".".join(map(str, error.path))
+    place = f"{where}: " if where else ""
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
-        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        return f"{place}{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     if error.validator == "additionalProperties":
         extra = [key for key in error.instance if key not in error.schema["properties"]]
-        return f"{', '.join(extra)} is not an input"
-    return f"{where}: {str(error.message)[:200]}"
+        return f"{place}{', '.join(extra)} {'is not an input' if len(extra) == 1 else 'are not inputs'}"
+    return f"{place}{str(error.message)[:200]}"
 
 
 def _record(

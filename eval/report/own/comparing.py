@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +24,20 @@ from eval.datasets.records import SCHEMA_VERSION, item_record
 from eval.report.own.questions import own_questions
 from eval.report.writing import Choices, Written, write_report
 from eval.runs.running.experiment import Outcome, given, run_experiment
+from eval.runs.running.worlds import store_for
 from eval.runs.scoring import score_run
 from eval.scoring.judging.choosing import judge_of
 from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
-from world_api.core.faults import EvalFault
+from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
+from world_api.profiles import text_embedder, world_of_file
 from world_api.world.disk.files import write_atomically
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.stored import World
+from world_api.world.search.prepare import prepare
+from world_api.world.sessions.commits import SESSIONS
 
 if TYPE_CHECKING:
     from eval.runs.running.showing import Shown
@@ -81,6 +88,7 @@ def compare_own(
     """
     _must_be_a_video(wanted.video)
     config = write_configuration(wanted)
+    _take_stored_world(wanted, building)
     outcome = run_experiment(
         given(config, out=wanted.out / "run"), clock=clock, environment=environment, shown=shown, building=building
     )
@@ -90,6 +98,30 @@ def compare_own(
     score_run(outcome.folder, judge=judge)
     written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
     return Compared(outcome=outcome, written=written)
+
+
+def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
+    """Copy the store's world of this very file, if it has one, to where the run looks for it.
+
+    A copy stays what the run was begun with when a session is committed to the other. A world that cannot be copied is built.
+    """
+    place = store_for(wanted.store, wanted.world)
+    world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
+    if world is None or world.manifest.profile != wanted.world:
+        return
+    with world_lock(place, wanted.video_id, waiting=building.say):
+        part = place / f".{wanted.video_id}.copy"
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            shutil.copytree(world.folder, part, symlinks=True, ignore=shutil.ignore_patterns(SESSIONS))
+            World(part, world.manifest).verify()
+            part.rename(place / wanted.video_id)
+            prepare(place, wanted.video_id, text_embedder())
+        except (OSError, StoreFault) as error:
+            shutil.rmtree(part, ignore_errors=True)
+            building.say(f"the world {wanted.video_id} of {wanted.store} cannot be copied, so it is built: {error}")
+        else:
+            building.say(f"taking the world {wanted.video_id} of {wanted.store}")
 
 
 def _must_be_a_video(path: Path) -> None:

@@ -24,7 +24,8 @@ from eval.runs.running.standing import standing_of
 from eval.runs.running.starting import refuse_another
 from eval.runs.running.tally import label_of
 from eval.runs.running.workshop import store_of
-from eval.statistics.power import Power, power
+from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
+from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.ports import Clock
 
 
@@ -254,4 +255,11 @@ def _power(plan: Plan, effect: float) -> Power | None:
                 videos[name, item.video_id] += 1
     if not videos:
         return None
-    return power(list(videos.values()), effect=effect, repeats=len(plan.configuration.document.seeds))
+    document = plan.configuration.document
+    return power(
+        list(videos.values()),
+        effect=effect,
+        repeats=len(document.seeds),
+        # The rule-based model ignores the seed: asking again tells nothing new.
+        repeat_correlation=1.0 if document.model == RULE_BASED else USUAL_REPEAT_CORRELATION,
+    )

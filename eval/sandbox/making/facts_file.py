@@ -39,12 +39,13 @@ def write_facts(path: Path, facts: FilmFacts) -> None:
     write_atomically(path, readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
-def read_facts(path: Path) -> FilmFacts:
+def read_facts(path: Path | str) -> FilmFacts:
     """Read and check a facts file.
 
     Raises:
         EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
     """
+    path = Path(path)
     record = _record(path)
     version = record.pop("schema_version", None)
     if version != SCHEMA_VERSION or isinstance(version, bool):

@@ -41,8 +41,9 @@ class FilmFiles:
     facts: Path
 
     @classmethod
-    def of(cls, folder: Path, name: str) -> FilmFiles:
+    def of(cls, folder: Path | str, name: str) -> FilmFiles:
         """The files of a film of that id in a folder."""
+        folder = Path(folder)
         return cls(
             video=folder / f"{name}.mp4",
             subtitles=folder / f"{name}.srt",
@@ -59,13 +60,13 @@ class FilmFiles:
 Progress = Callable[[float, float], None]
 
 
-def work_folder(folder: Path) -> Path:
+def work_folder(folder: Path | str) -> Path:
     """Where films of a folder lie while they are made."""
-    return folder / ".making"
+    return Path(folder) / ".making"
 
 
 def make_film(
-    folder: Path,
+    folder: Path | str,
     *,
     seed: int,
     minutes: float,
@@ -82,6 +83,7 @@ def make_film(
         EvalFault: ``another_film`` (one of this id but another length or version is there), ``bad_facts``.
         StoreFault: ``not_writable``, ``busy``.
     """
+    folder = Path(folder)
     name = video_id(seed, split)
     files = FilmFiles.of(folder, name)
     try:

@@ -18,7 +18,9 @@ from world_api.world.disk.hashing import hash_bytes
 NAME = "sandbox"
 
 
-def add_questions(folder: Path, video: Path, video_id: str, items: Sequence[Item], *, work: Path) -> int:
+def add_questions(
+    folder: Path | str, video: Path | str, video_id: str, items: Sequence[Item], *, work: Path | str
+) -> int:
     """Write a film's questions into the dataset of its folder, in place of those it has there; returns how many there are in all.
 
     A film without questions is in the dataset nevertheless, once another has some. ``work`` is where films that are made at
@@ -28,6 +30,7 @@ def add_questions(folder: Path, video: Path, video_id: str, items: Sequence[Item
         EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: what is there cannot be added to.
         StoreFault: ``store_not_writable``.
     """
+    folder, video, work = Path(folder), Path(video), Path(work)
     with alone(work, hash_bytes(DATASET_FILE.encode())):
         name, protocol = NAME, dict(PROTOCOL)
         videos: dict[str, Any] = {}

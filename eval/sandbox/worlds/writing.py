@@ -47,7 +47,7 @@ class Plan:
         return cls(seed=seed, duration=round(segments * SECONDS_A_SEGMENT, 1), file_seconds=file_seconds)
 
 
-def write_world(store: Path, video_id: str, plan: Plan) -> World:
+def write_world(store: Path | str, video_id: str, plan: Plan) -> World:
     """Write the world of a film that never was; the same plan, the same rows.
 
     Raises:

@@ -26,7 +26,13 @@ _FIGURES = (
     Column(key="only_arm", title="only arm right", kind="count", aside=True),
     Column(key="only_against", title="only other right", kind="count", aside=True),
     Column(key="p_clustered", title="p, clustered", kind="p", about="sign flips of whole videos"),
-    Column(key="p_mcnemar", title="p, McNemar", kind="p", about="exact, as if questions were independent", aside=True),
+    Column(
+        key="p_mcnemar",
+        title="p, McNemar",
+        kind="p",
+        about="exact, a pair for each question, as if questions were independent",
+        aside=True,
+    ),
     Column(key="p_holm", title="p, Holm", kind="p", about="the clustered p, adjusted over this table"),
     Column(key="score_difference", title="score", kind="points", aside=True),
     Column(key="tokens_difference", title="tokens", kind="change", about="logical, a sample"),
@@ -156,7 +162,8 @@ def _cells(item: Contrast, values: Values, p: float | None, seed: int) -> Iterat
 def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterator[Cell]:
     """The figures of a comparison, from the number of pairs on."""
     one, other = [pair[0] for pair in pairs.pairs], [pair[1] for pair in pairs.pairs]
-    test = mcnemar([row.correct for row in one], [row.correct for row in other])
+    questions = pairs.questions
+    test = mcnemar([first for first, _ in questions], [second for _, second in questions])
     raw, drawn = clustered_p(values, seed), values.are_drawn
     without = "no pairs" if not pairs.pairs else DRAWN if drawn else "one video"
     yield count(len(pairs.pairs))
@@ -165,8 +172,8 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
     yield replace(mean(one, correct), samples=keys(one))
     yield replace(mean(other, correct), samples=keys(other))
     yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=drawn)
-    yield count(test.only_first, [row for pair in pairs.better for row in pair])
-    yield count(test.only_second, [row for pair in pairs.worse for row in pair])
+    yield count(len(pairs.better), [row for pair in pairs.better for row in pair])
+    yield count(len(pairs.worse), [row for pair in pairs.worse for row in pair])
     yield Cell(value=raw) if raw is not None else blank(without)
     yield Cell(value=test.p) if pairs.pairs and not drawn else blank(without)
     yield Cell(value=p) if p is not None else blank(without)

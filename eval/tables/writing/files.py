@@ -11,12 +11,13 @@ from eval.tables.writing.latex import latex
 from world_api.world.disk.files import not_writable, write_atomically
 
 
-def write_tables(tables: Iterable[Table], folder: Path) -> list[Path]:
+def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:
     """Write each table as LaTeX and as CSV; the files, in order. Names are those of the tables.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
+    folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -17,6 +17,14 @@ from world_api.backends.chat.probing import Capabilities
 from world_api.backends.chat.probing.findings import keep_finding
 
 QUESTION = "When does the person in red first appear?"
+MEMORY = json.dumps(
+    {
+        "video_id": "made",
+        "level": "event",
+        "time_range": {"start_time": 0, "end_time": 5},
+        "content": "the red person of nobody",
+    }
+)
 
 
 Ask = Callable[..., Outcome]
@@ -155,6 +163,45 @@ def test_wrong_usage_ends_with_status_2(ask: Ask) -> None:
 def test_what_is_written_in_a_session_is_there_for_the_next_question(ask: Ask, make_world: Any) -> None:
     ask("made", QUESTION, "--session", "notes")
     assert list((make_world.store / "made" / "sessions").glob("notes*"))
+
+
+def test_what_an_answer_wrote_is_not_told_to_the_next_question(ask: Ask, cli: Cli, make_world: Any) -> None:
+    cli("call", "write_memory", "--video", "made", "--args", MEMORY)
+    before = ask("made", QUESTION, "--json").json
+    assert "write_memory" in [call["tool"] for call in before["tool_calls"]]
+    assert "of nobody" not in json.dumps(before)  # what the session ``default`` remembers
+    assert cli("session", "list", "made", "--json").json["sessions"] == [{"name": "default", "events": 1}]
+    again = ask("made", QUESTION, "--json").json
+    assert {**again, "seconds": 0.0} == {**before, "seconds": 0.0}
+
+
+def test_a_session_that_is_named_is_asked_on(ask: Ask, cli: Cli, tmp_path: Path) -> None:
+    cli("call", "write_memory", "--video", "made", "--session", "notes", "--args", MEMORY)
+    ask("made", QUESTION, "--session", "notes", "--record", str(tmp_path / "named"))
+    ask("made", QUESTION, "--record", str(tmp_path / "fresh"))
+    [named], [fresh] = (list(Journal(tmp_path / name).entries()) for name in ("named", "fresh"))
+    assert named.episode.task.session == "notes"
+    assert "of nobody" in json.dumps(named.episode.messages, ensure_ascii=False)
+    assert "of nobody" not in json.dumps(fresh.episode.messages, ensure_ascii=False)
+    assert "was found at" not in json.dumps(fresh.episode.messages[:2], ensure_ascii=False)
+
+
+def test_a_fresh_session_can_be_committed_and_leaves_no_other(ask: Ask, cli: Cli) -> None:
+    assert ask("made", QUESTION, "--commit", "--json").json["committed"]["memories"] == 1
+    assert cli("session", "list", "made", "--json").json["sessions"] == []
+    read = cli("call", "read_memory", "--video", "made", "level=event", "query=red", "top_k=5")
+    assert "was found at" in read.out
+
+
+def test_a_fresh_session_whose_question_failed_is_dropped(ask: Ask, cli: Cli, chat_server: Any) -> None:
+    call = {"function": {"name": "write_memory", "arguments": MEMORY}, "id": "a", "type": "function"}
+    chat_server.play(
+        {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]},
+        (401, {"error": {"message": "no"}}),
+    )
+    outcome = ask("made", QUESTION, "--commit", "--model", "m", OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k")
+    assert (outcome.status, len(chat_server.received)) == (1, 2)
+    assert cli("session", "list", "made", "--json").json["sessions"] == []
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,19 @@ def test_an_episode_is_named_in_its_folder_or_by_its_file(cli: Cli, records: Pat
         assert (outcome.status, outcome.out) == (0, f"{first}  identical\n")
 
 
+def test_a_name_that_a_folder_lists_is_taken_beside_the_folder(cli: Cli, records: Path) -> None:
+    for line in cli("show", str(records), store=None).out.splitlines():
+        name = line.split("  ")[0]
+        shown = cli("show", str(records), name, store=None)
+        assert (shown.status, shown.out) == (0, cli("show", str(records / name), store=None).out)
+        assert cli("replay", str(records), name, store=None).out == f"{name}  identical\n"
+    for command in ("show", "replay"):
+        outcome = cli(command, str(records), "nobody", "--json", store=None)
+        assert (outcome.status, outcome.json["error"]["code"]) == (1, "unknown_episode")
+        outcome = cli(command, str(records / "nowhere"), "nobody", "--json", store=None)
+        assert (outcome.status, outcome.json["error"]["code"]) == (1, "recording_missing")
+
+
 def test_a_difference_ends_with_status_1_and_is_named(cli: Cli, records: Path) -> None:
     edit(records, lambda episode: episode.update(answer="Never."))
     outcome = cli("replay", str(records), "--json", store=None)

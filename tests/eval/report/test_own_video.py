@@ -16,7 +16,11 @@ from tests.support.browser import Browser
 from tests.support.command_line import Outcome
 from tests.support.reports import give_video, index_of
 from videoworld import main
+from world_api import open_session, run
 from world_api.core.faults import EvalFault
+from world_api.world.disk.hashing import hash_file
+from world_api.world.disk.manifest import read_manifest, write_manifest
+from world_api.world.sessions.commits import commit_session, list_sessions
 
 LINES: tuple[dict[str, Any], ...] = (
     {"question": "How many people are there?", "kind": "count", "answer": 2},
@@ -79,6 +83,57 @@ def test_a_second_time_nothing_is_asked_again(compare: Compare, tmp_path: Path) 
     again = compare("--json")
     assert again.json["asked"] == 0
     assert (tmp_path / "out" / "report.html").read_bytes() == page
+
+
+def succeed(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert not leaving.value.code
+
+
+@pytest.fixture
+def store_with_a_world(make_world: Any, film: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A video, and a store in which ``videoworld build`` left its world, with a session that noted something."""
+    video = Path(shutil.copy(film, tmp_path / "Mine.mp4"))
+    world = make_world(video_id="mine")
+    give_video(world.folder, video)
+    manifest = read_manifest(world.folder)
+    source = manifest.source.model_copy(update={"sha256": hash_file(video)})
+    write_manifest(world.folder, manifest.model_copy(update={"source": source}))
+    memory = {"level": "event", "time_range": {"start_time": 0.0, "end_time": 5.0}, "content": "noted"}
+    run(open_session(make_world.store, "mine"), "write_memory", {"video_id": "mine", **memory})
+    return video, make_world.store
+
+
+def test_a_world_that_the_store_has_is_not_built_again(
+    store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    video, store = store_with_a_world
+    command = ["compare", str(video), str(write(tmp_path / "q.jsonl", *LINES)), "--store", str(store), "--json"]
+    succeed(*command, "--out", str(tmp_path / "out"))
+    told = capsys.readouterr()
+    assert json.loads(told.out)["report"]["episodes"] == 6
+    assert "taking the world mine" in told.err
+    manifests = [read_manifest(place / "mine") for place in (store, store / "classical")]
+    assert manifests[0] == manifests[1]
+    assert list_sessions(store, "mine") == [("default", 1)]
+    assert list_sessions(store / "classical", "mine") == []
+    # What is committed to the stored world later does not change what the comparison was begun with.
+    commit_session(store, "mine", "default")
+    succeed(*command, "--out", str(tmp_path / "out"))
+    assert json.loads(capsys.readouterr().out)["asked"] == 0
+
+
+def test_a_world_of_another_file_is_not_taken_for_the_videos(
+    store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    video, store = store_with_a_world
+    with video.open("ab") as file:
+        file.write(b"\0" * 64)
+    questions = str(write(tmp_path / "q.jsonl", *LINES))
+    succeed("compare", str(video), questions, "--store", str(store), "--out", str(tmp_path / "out"), "--json")
+    assert "taking the world" not in capsys.readouterr().err
+    assert read_manifest(store / "classical" / "mine").source.sha256 == hash_file(video)
 
 
 def test_answers_stand_side_by_side_in_a_browser(compare: Compare, tmp_path: Path, browser: Browser) -> None:

@@ -69,3 +69,16 @@ def test_a_film_that_cannot_be_read_does_not_end_a_dry_run(tmp_path: Path) -> No
     broken.write_bytes(b"no film")
     world = WorldNeeded(video=VideoFile(video_id="film", path=broken), profile="classical", hash=None)
     assert "no film could be read" in building_of([world]).basis
+
+
+def test_seeds_of_a_model_that_ignores_them_make_no_power(tmp_path: Path) -> None:
+    arms = (
+        FEW.replace("[blind]", "[blind, flat]")
+        + "primary: {arm: flat, against: blind, budget: usual, world: classical}\n"
+    )
+    config = prepare(tmp_path, configuration=arms, videos=["made"])
+    told = [dry(config, f"seeds={seeds}").power for seeds in ("[1]", "[1,2,3]")]
+    assert told[0] is not None
+    assert told[1] is not None
+    assert told[0].standard_error == told[1].standard_error
+    assert "1 between seeds" in told[1].text

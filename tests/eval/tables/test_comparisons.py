@@ -57,6 +57,34 @@ def test_pairs_are_made_by_question_world_budget_and_seed() -> None:
     assert ([row.item for row in pairs.left], [row.item for row in pairs.right]) == (["q2"], ["q3"])
 
 
+def test_a_question_that_two_seeds_asked_is_one_pair_of_mcnemars_test() -> None:
+    def p_of(seeds: int) -> Any:
+        parts = [
+            *(hier(lambda video, number: number < 2, seed=seed) for seed in range(seeds)),
+            *(flat(lambda video, number: number == 3 and video < 6, seed=seed) for seed in range(seeds)),
+        ]
+        table = comparisons_table(study(*parts))
+        return table.cell(0, "pairs").value, table.cell(0, "only_arm").value, table.cell(0, "p_mcnemar").value
+
+    assert p_of(1)[:2] == (48, 24)
+    assert p_of(2)[:2] == (96, 48)  # samples are counted as they are
+    assert p_of(1)[2] == p_of(2)[2] == p_of(5)[2]
+
+
+def test_a_question_counts_for_the_arm_that_is_right_under_more_seeds() -> None:
+    right = {"even": (1, 1), "ours": (2, 1), "theirs": (0, 1), "never": (0, 0), "always": (3, 3)}
+    one = [sample_row("a", item, seed=n, correct=n < ours) for item, (ours, _) in right.items() for n in range(3)]
+    other = [
+        # Right under other seeds than the first, so that every pair of "even" is discordant.
+        sample_row("b", item, seed=n, correct=n >= 3 - theirs)
+        for item, (_, theirs) in right.items()
+        for n in range(3)
+    ]
+    found = dict(zip(right, pairs_of(one, other).questions, strict=True))
+    assert found["even"] == found["always"] == (True, True)
+    assert (found["ours"], found["theirs"], found["never"]) == ((True, False), (False, True), (False, False))
+
+
 def test_samples_that_cannot_be_told_apart_are_refused() -> None:
     one = [sample_row("a", "q1"), sample_row("c", "q1")]
     with pytest.raises(EvalFault) as caught:

@@ -145,6 +145,22 @@ def test_wrong_arguments_are_refused_before_anything_runs(run: Any, document: An
     assert world.asked == []
 
 
+def test_what_is_wrong_with_several_arguments_is_said_once_and_where(run: Any, document: Any) -> None:
+    inputs = {"word": "string", "span": "Interval"}
+    made = document(
+        {"type": "set", "value": "{{ word }}", "save_as": "text"}, inputs=inputs, outputs={"text": "string"}
+    )
+    for arguments, said in (
+        ({}, "small_tool: video_id, query, word, span are missing"),
+        ({**ARGUMENTS, "word": "a", "span": {}}, "small_tool: span: start_time, end_time are missing"),
+        ({**ARGUMENTS, "word": "a", "span": {"start_time": 1, "end_time": 2}, "x": 1, "y": 2},
+         "small_tool: x, y are not inputs"),
+    ):  # fmt: skip
+        with pytest.raises(ToolFault) as fault:
+            run(made, arguments=arguments)
+        assert fault.value.message == said
+
+
 def test_an_unknown_tool_is_named_with_the_nearest(compiled: Any, document: Any, world: Any) -> None:
     with pytest.raises(ToolFault) as fault:
         run_tool(compiled(document()), "small_tol", ARGUMENTS, call=world)

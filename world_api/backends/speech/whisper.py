@@ -20,6 +20,9 @@ USUAL_MODEL = "small"
 _FILES = ("model.bin", "config.json", "tokenizer.json")
 #: Pauses (milliseconds) that part stretches of voice, and what is kept around each.
 _PAUSE, _AROUND = 400, 150
+#: Numbers a model computes with, by device, the preferred first. A model's own are usually those it was trained with, which a
+#: CPU computes several times slower than ``int8``.
+_COMPUTE_TYPES = {"cuda": ("float16", "int8", "float32"), "cpu": ("int8", "float32")}
 
 
 class WhisperRecogniser:
@@ -29,15 +32,19 @@ class WhisperRecogniser:
     whatever its neighbours are.
     """
 
-    def __init__(self, model: str | None = None) -> None:
+    def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
         """``model``: a folder with a converted model, or the name of one that was fetched before.
 
+        ``compute_type``: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
+
         Raises:
-            BackendFault: ``speech_model_missing``.
+            BackendFault: ``speech_model_missing``, ``speech_compute_type``.
         """
         self._folder = find_model(model or USUAL_MODEL)
+        self._device, self._compute_type = _computing(compute_type)
         size = (self._folder / "model.bin").stat().st_size
-        self.producer = f"{DISTRIBUTION}-{version(DISTRIBUTION)}/{Path(model or USUAL_MODEL).name}-{size}"
+        name = Path(model or USUAL_MODEL).name
+        self.producer = f"{DISTRIBUTION}-{version(DISTRIBUTION)}/{name}-{size}/{self._compute_type}"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         """The lines spoken in a stretch of at most thirty seconds, in time order."""
@@ -59,7 +66,9 @@ class WhisperRecogniser:
         from faster_whisper import WhisperModel
 
         try:
-            return WhisperModel(str(self._folder), local_files_only=True)
+            return WhisperModel(
+                str(self._folder), device=self._device, compute_type=self._compute_type, local_files_only=True
+            )
         except (RuntimeError, ValueError, OSError) as error:
             raise _missing(f"the model in {self._folder.name} cannot be loaded ({error})") from error
 
@@ -112,6 +121,28 @@ def find_model(model: str) -> Path:
     if lacking:
         raise _missing(f"the folder {folder.name} lacks {', '.join(lacking)}")
     return folder
+
+
+def _computing(wanted: str) -> tuple[str, str]:
+    """The device that a model runs on, and the numbers it computes with.
+
+    Raises:
+        BackendFault: ``speech_model_missing``, ``speech_compute_type``.
+    """
+    try:
+        import ctranslate2
+    except (ImportError, OSError) as error:
+        raise _missing(f"ctranslate2 cannot be loaded ({error})") from error
+    device = "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+    able = [name for name in _COMPUTE_TYPES[device] if name in ctranslate2.get_supported_compute_types(device)]
+    chosen = next(iter(able), None) if wanted == "auto" else wanted if wanted in able else None
+    if chosen is None:
+        raise BackendFault(
+            "speech_compute_type",
+            f"a Whisper model cannot compute with {wanted} on this machine's {'GPU' if device == 'cuda' else 'CPU'}",
+            hint=f"give --speech-compute auto or one of: {', '.join(able)}",
+        )
+    return device, chosen
 
 
 def _installed_version() -> str:

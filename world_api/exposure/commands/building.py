@@ -55,6 +55,15 @@ class Speech(StrEnum):
     POCKETSPHINX = "pocketsphinx"
 
 
+class SpeechCompute(StrEnum):
+    """The numbers a Whisper model computes with."""
+
+    AUTO = "auto"
+    INT8 = "int8"
+    FLOAT16 = "float16"
+    FLOAT32 = "float32"
+
+
 @app.command()
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
@@ -75,6 +84,10 @@ def build(
     speech_language: Annotated[
         str, typer.Option(metavar="LANGUAGE", help="The language that is spoken, if one is known.")
     ] = "",
+    speech_compute: Annotated[
+        SpeechCompute,
+        typer.Option(help="The numbers faster-whisper computes with; auto: int8 on a CPU, float16 on a GPU."),
+    ] = SpeechCompute.AUTO,
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
@@ -138,7 +151,11 @@ def build(
     options = BuildOptions(
         profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
         listening=Listening(
-            subtitles=subtitles, speech=speech.value, model=speech_model, language=speech_language.lower()
+            subtitles=subtitles,
+            speech=speech.value,
+            model=speech_model,
+            language=speech_language.lower(),
+            compute=speech_compute.value,
         ),
         without=tuple(without or ()),
         force=force,

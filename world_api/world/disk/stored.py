@@ -29,10 +29,10 @@ class World:
     ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, derived: Derived | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str, manifest: Manifest, *, derived: Derived | None = None) -> None:
+        self.folder = Path(folder)
         self.manifest = manifest
-        self.derived = derived or Derived(derived_folder(folder.parent, manifest))
+        self.derived = derived or Derived(derived_folder(self.folder.parent, manifest))
         self._rows: OnceEach[str, pa.Table] = OnceEach()
         self._once: OnceEach[object, object] = OnceEach()
 
@@ -76,21 +76,21 @@ _GUARD = Lock()
 _OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
-def world_folder(store: Path, video_id: str) -> Path:
+def world_folder(store: Path | str, video_id: str) -> Path:
     """The folder of a world, which lies inside the store whatever the id says.
 
     Raises:
         StoreFault: ``bad_video_id``.
     """
-    folder = (store / check_video_id(video_id)).resolve()
-    if folder.parent != store.resolve():
+    folder = (Path(store) / check_video_id(video_id)).resolve()
+    if folder.parent != Path(store).resolve():
         raise StoreFault(
             "bad_video_id", f"{video_id!r} leads out of the store", hint="use the id `videoworld worlds` lists"
         )
     return folder
 
 
-def open_world(store: Path, video_id: str) -> World:
+def open_world(store: Path | str, video_id: str) -> World:
     """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
 
     Raises:
@@ -118,12 +118,13 @@ def _opened(folder: Path, video_id: str, state: State) -> World:
     return known[1]
 
 
-def list_worlds(store: Path) -> list[str]:
+def list_worlds(store: Path | str) -> list[str]:
     """The ids of the worlds in a store, sorted; an absent store has none.
 
     Raises:
         StoreFault: ``not_a_store``.
     """
+    store = Path(store)
     if not store.exists():
         return []
     if not store.is_dir():

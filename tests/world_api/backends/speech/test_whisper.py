@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ PACKAGE = {
     "__init__.py": """
 from dataclasses import dataclass
 CALLS = []
+LOADED = []
 
 @dataclass
 class Word:
@@ -37,7 +39,8 @@ class Info:
     language: str
 
 class WhisperModel:
-    def __init__(self, path, *, local_files_only=False):
+    def __init__(self, path, *, device, compute_type, local_files_only=False):
+        LOADED.append((device, compute_type))
         if not local_files_only:
             raise AssertionError("might download")
         if "broken" in path:
@@ -67,6 +70,21 @@ def get_speech_timestamps(audio, **options):
 }
 
 
+class Engine(ModuleType):
+    """Stands in for CTranslate2 on a machine with so many GPUs."""
+
+    def __init__(self, gpus: int = 0, lacks: str = "") -> None:
+        super().__init__("ctranslate2")
+        self.gpus, self.lacks = gpus, lacks
+
+    def get_cuda_device_count(self) -> int:
+        return self.gpus
+
+    def get_supported_compute_types(self, device: str) -> set[str]:
+        able = {"int8", "int8_float32", "float32"} | ({"float16", "int8_float16"} if device == "cuda" else set())
+        return able - {self.lacks}
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A faster-whisper that is installed and never reaches for a network."""
@@ -81,6 +99,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(folder))
     for name in [name for name in sys.modules if name.split(".")[0] == "faster_whisper"]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ctranslate2", Engine())
     yield
     for name in [name for name in sys.modules if name.split(".")[0] == "faster_whisper"]:
         del sys.modules[name]
@@ -102,7 +121,7 @@ def test_lines_and_words_come_out_clean_and_inside_the_stretch(tmp_path: Path) -
         (0.0, 0.5, "Hello", 0.9), (0.6, 2.0, "there.", 1.0),
     ]  # fmt: skip
     assert line.confidence == pytest.approx(0.905)
-    assert recogniser.producer == "faster-whisper-9.9/tiny-2"
+    assert recogniser.producer == "faster-whisper-9.9/tiny-2/int8"
 
 
 @pytest.mark.usefixtures("package")
@@ -144,6 +163,36 @@ def test_a_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     with pytest.raises(BackendFault, match="unsupported model version") as caught:
         recogniser.transcribe(np.ones(16000, np.float32), "")
     assert caught.value.code == "speech_model_missing"
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("engine", "wanted", "device", "chosen"),
+    [
+        (Engine(), "auto", "cpu", "int8"),
+        (Engine(gpus=1), "auto", "cuda", "float16"),
+        (Engine(lacks="int8"), "auto", "cpu", "float32"),
+        (Engine(gpus=1, lacks="float16"), "auto", "cuda", "int8"),
+        (Engine(), "float32", "cpu", "float32"),
+        (Engine(gpus=1), "int8", "cuda", "int8"),
+    ],
+)
+def test_the_numbers_a_model_computes_with_are_chosen_for_the_device_and_named_in_what_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine, wanted: str, device: str, chosen: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", engine)
+    recogniser = whisper.WhisperRecogniser(str(model(tmp_path / "tiny")), wanted)
+    recogniser.transcribe(np.zeros(16000, np.float32), "")
+    assert [(device, chosen)] == sys.modules["faster_whisper"].LOADED
+    assert recogniser.producer.endswith(f"/{chosen}")
+
+
+@pytest.mark.usefixtures("package")
+def test_numbers_that_the_device_does_not_compute_with_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BackendFault, match="float16 on this machine's CPU") as caught:
+        whisper.WhisperRecogniser(str(model(tmp_path / "tiny")), "float16")
+    assert caught.value.code == "speech_compute_type"
+    assert "int8, float32" in caught.value.hint
 
 
 @pytest.mark.usefixtures("package")

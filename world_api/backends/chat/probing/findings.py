@@ -22,21 +22,21 @@ CACHE_VARIABLE = "VIDEOWORLD_CACHE"
 _FOLDER = "video-world-api"
 
 
-def cache_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
     """Where findings are kept: ``VIDEOWORLD_CACHE``, else the platform's folder for caches."""
     named = environment.get(CACHE_VARIABLE, "").strip()
     if named:
         return Path(named)
     if sys.platform == "darwin":
-        return home / "Library" / "Caches" / _FOLDER
+        return Path(home) / "Library" / "Caches" / _FOLDER
     usual = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "").strip()
-    return (Path(usual) if usual and Path(usual).is_absolute() else home / ".cache") / _FOLDER
+    return (Path(usual) if usual and Path(usual).is_absolute() else Path(home) / ".cache") / _FOLDER
 
 
-def read_finding(folder: Path, endpoint: Endpoint, model: str) -> Capabilities | None:
+def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities | None:
     """What was found out earlier by this version; None where nothing was, or what is there cannot be read."""
     try:
-        record = parse_json(_path(folder, endpoint, model).read_bytes().decode())
+        record = parse_json(_path(Path(folder), endpoint, model).read_bytes().decode())
     except (OSError, ValueError):
         return None
     if not isinstance(record, dict) or record.get("of") != _names(endpoint, model):
@@ -44,9 +44,9 @@ def read_finding(folder: Path, endpoint: Endpoint, model: str) -> Capabilities |
     return Capabilities.of(record.get("found"))
 
 
-def keep_finding(folder: Path, endpoint: Endpoint, model: str, found: Capabilities) -> None:
+def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capabilities) -> None:
     """Keep what was found out. A folder that cannot be written to costs asking again, and nothing else."""
-    path = _path(folder, endpoint, model)
+    path = _path(Path(folder), endpoint, model)
     record = {"of": _names(endpoint, model), "found": found.record()}
     try:
         write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())

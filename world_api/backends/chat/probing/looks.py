@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from world_api.backends.chat.probing.asking import Asker
 from world_api.backends.chat.probing.capabilities import CheckName, Outcome
-from world_api.backends.chat.probing.notes import Notes, is_call_in_text, refusal
+from world_api.backends.chat.probing.notes import Notes, refusal
 from world_api.backends.chat.probing.pictures import LEFT_COLOUR, RIGHT_COLOUR, two_colours
 from world_api.backends.chat.probing.speech import Asked, Json, Spoken, Tool, follow_up, request_for, spoken_on
 from world_api.backends.chat.wires.named import WireName, wire_named
+from world_api.backends.chat.wires.text_calls import call_position
 from world_api.backends.chat.wires.transport import Heard
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault
@@ -67,7 +68,7 @@ class Looks:
 
     def _why_uncalled(self, spoken: Spoken) -> str:
         """Why a tool was not called: written as text, dropped on the way, or left alone by the model."""
-        if is_call_in_text(spoken.text):
+        if call_position(spoken.text, {CITY_TOOL.name}) is not None:
             return "a call written as text"
         _, bare = self._ask(Asked(words=_PARIS))
         counts = [reply.usage.prompt for reply in (spoken, bare) if reply is not None and reply.usage is not None]

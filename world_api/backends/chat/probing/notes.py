@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from world_api.backends.chat.probing.capabilities import CHECKS, Check, CheckName, Outcome
 from world_api.backends.chat.probing.speech import HeardCall, Json, Spoken
 from world_api.backends.chat.usage import Usage, estimate_tokens
@@ -11,9 +9,6 @@ from world_api.backends.chat.wires.transport import Heard
 from world_api.core.canonical import parse_json
 
 _MOST = 160  #: characters of what was seen
-_MARKUP = re.compile(
-    r"<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>|^\s*\{.*\"name\"", re.S
-)
 
 
 class Notes:
@@ -83,8 +78,3 @@ def fault_of_arguments(arguments: object) -> str:
 def refusal(heard: Heard) -> str:
     """What a server said instead of replying."""
     return f"status {heard.status}: {heard.told}" if heard.status != 200 else heard.told or "no reply in its answer"
-
-
-def is_call_in_text(text: str) -> bool:
-    """Whether words hold a call that the server should have parsed."""
-    return _MARKUP.search(text) is not None

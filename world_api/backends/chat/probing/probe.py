@@ -24,7 +24,7 @@ def capabilities_of(
     endpoint: Endpoint,
     model: str,
     *,
-    cache: Path | None,
+    cache: Path | str | None,
     clock: Clock,
     sleep: Callable[[float], None],
     thorough: bool = False,

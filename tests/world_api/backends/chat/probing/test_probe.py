@@ -118,8 +118,9 @@ def test_what_a_controller_cannot_do_without_decides_whether_a_model_can_be_one(
 def test_tools_that_are_dropped_are_told_from_tools_that_are_not_called(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners("drops_tools"))
     assert "dropped on the way" in probe().check("tools").seen
-    chat_server.respond(Manners("text_calls"))
-    assert "a call written as text" in probe().check("tools").seen
+    for fault in ("text_calls", "prose_calls"):
+        chat_server.respond(Manners(fault))
+        assert "a call written as text" in probe(again=True).check("tools").seen
 
 
 def test_estimated_tokens_are_told_where_a_server_counts_none(chat_server: Any, probe: Probe) -> None:
