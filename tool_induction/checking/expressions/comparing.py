@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.arithmetic import as_number
-from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.conditions import null_not_handled, with_default
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.known.narrowing import is_path
 from tool_induction.language.diagnostics import did_you_mean
@@ -142,7 +142,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
         case "lower" | "upper":
             text = at.infer(expr.value)
             if isinstance(text.type, OptionalType):
-                null_not_handled(at, text, f"the operand of '{expr.name}'", _with_default(text, "''"))
+                null_not_handled(at, text, f"the operand of '{expr.name}'", with_default(text, "''"))
             elif not is_text(text.type):
                 at.note("E_TYPE", f"'{expr.name}' works on strings", found=show(text.type), expected="string")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
@@ -159,12 +159,8 @@ def _length(at: Inference, expr: Filtered) -> Typed:
     if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
         value = at.listed(value)
     if isinstance(value.type, OptionalType):
-        null_not_handled(at, value, "the operand of 'length'", _with_default(value, "[]"))
+        null_not_handled(at, value, "the operand of 'length'", with_default(value, "[]"))
     return Typed(Filtered(value.expr, "length", ()), INT)
-
-
-def _with_default(typed: Typed, fallback: str) -> str:
-    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def _default(at: Inference, expr: Filtered) -> Typed:

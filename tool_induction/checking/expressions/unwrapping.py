@@ -20,8 +20,15 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
     return found[0]
 
 
-def flattened_field(type_: Type) -> tuple[str, ListType] | None:
-    """The list a loop collects from: the one list of a record that says nothing else."""
+#: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
+JOINING = (
+    "In a loop, results that say nothing but one list are joined into one list. Any other result stays a record, one for "
+    "each item, also if it holds a list."
+)
+
+
+def joined_field(type_: Type) -> tuple[str, ListType] | None:
+    """The list that a loop joins: the one list of a record that says nothing else (``BOOKKEEPING`` aside)."""
     one = list_field(type_)
     if one is None or not isinstance(type_, RecordType):
         return None

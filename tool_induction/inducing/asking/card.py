@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
+from tool_induction.checking.expressions.unwrapping import JOINING, joined_field, list_field
+from tool_induction.checking.results import operation_result
 from tool_induction.documents.schema import LOOP_KEYS, LOOPING, step_keys
 from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.schemas import operation_types
@@ -59,6 +61,25 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
             words |= {key: value.values for key, value in type_.fields if isinstance(value, EnumType) and _long(value)}
     for key, values in words.items():
         yield f"{key.capitalize()}: {' | '.join(values)}"
+
+
+def list_lines(groups: Collection[str] = ()) -> Iterator[str]:
+    """What stands for the list of a result, and what a loop makes of results: by the compiler's own rules."""
+    lists: dict[str, str] = {}
+    whole: dict[str, str] = {}
+    for name in operations_for(groups):
+        result = operation_result(name, {})
+        if (one := list_field(result)) is not None:
+            lists[name] = one[0]
+            if joined_field(result) is None:
+                whole[name] = one[0]
+    told = ", ".join(f"{name}.{key}" for name, key in lists.items())
+    yield (
+        'Where a list is wanted, a result that has one means that list: "hits" is hits.candidates. These have one: '
+        f"{told}. So has a tool's result with one list among its outputs."
+    )
+    kept = ", ".join(f"{name} (its list is item.{key} of each)" for name, key in whole.items())
+    yield f"{JOINING} Of the operations above all are joined{f' but {kept}' if kept else ''}."
 
 
 def step_lines(*, allow_judge: bool = False) -> Iterator[str]:

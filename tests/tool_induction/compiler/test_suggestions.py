@@ -1,0 +1,363 @@
+"""Who does what a suggestion says has a tool that compiles and means what was meant."""
+
+import copy
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.damaged_documents import damaged
+from tests.support.obeying import INSTRUCTION, mended, obeyed
+from tests.support.tool_documents import documents
+from tool_induction.admission.worlds import schema_worlds
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.runtime.running import run_tool
+
+Json = Any
+CALM = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+VIDEO = {"video_id": "{{video_id}}"}
+
+
+def answers(document: Json) -> list[Json]:
+    """What the last tool of a document says on worlds made from the operations' schemas."""
+    tools = compile_document(document).require()
+    name, worlds = list(tools)[-1], schema_worlds()
+    said = []
+    for world in ("empty", "one", "many", "crowded", "nulls"):
+        run = run_tool(tools, name, {"video_id": worlds[world].video_id, "query": "rain"}, call=worlds[world])
+        said.append((run["status"], run["outputs"]))
+    return said
+
+
+def faults(document: Json) -> list[Any]:
+    return [item for item in compile_document(document).diagnostics if item.severity == "error"]
+
+
+def search(save_as: str, **params: Json) -> Json:
+    given = {**VIDEO, "query": "{{query}}", "top_k": 9, **params}
+    return {"type": "call_world_api", "api": "search_segments_by_text", "params": given, "save_as": save_as}
+
+
+def aggregate(operation: str, save_as: str, **params: Json) -> Json:
+    return {"type": "aggregate", "operation": operation, "inputs": "found", "params": params, "save_as": save_as}
+
+
+def swap(step: Json, old: str, new: str, value: Json) -> None:
+    step["params"] = {new if key == old else key: item for key, item in step["params"].items()} | {new: value}
+
+
+def beside(step: Json, key: str) -> None:
+    """A parameter stands beside 'params'."""
+    step[key] = step["params"].pop(key)
+
+
+def in_inputs(step: Json, **record: Json) -> None:
+    """The list and its parameters stand in one record."""
+    step["inputs"] = {"segments": step["inputs"], **step.pop("params"), **record}
+
+
+SORT = aggregate("sort_by", "made", key="start_time", descending=True)
+RISING = aggregate("sort_by", "made", key="start_time", descending=False)
+RISING_ALONE = aggregate("sort_by", "made", key="start_time")
+SPOKEN = [
+    search("found_all"),
+    {"type": "filter", "inputs": "found_all", "where": "{{ item.source == 'speech' }}", "save_as": "found"},
+]
+WITHIN = [
+    search("found_all"),
+    aggregate("filter_in_interval", "found", interval={"start_time": 100, "end_time": 700}) | {"inputs": "found_all"},
+]
+LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
+EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
+LABELS = {"type": "project", "inputs": "found", "fields": {"label": "{{ query }}-{{ item.segment_id }}"}}
+
+#: a fault -> sound steps that end with a list or an item called 'made', and how the fault is planted into them
+PLANTS: dict[str, tuple[list[Json], Any]] = {
+    "reverse, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reverse", True)),
+    "reverse, false": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "reverse", False)),
+    "ascending, false": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "ascending", False)),
+    "ascending, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "ascending", True)),
+    "desc, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "desc", True)),
+    "descendng": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "descendng", True)),
+    "the key as an expression": (
+        [search("found"), aggregate("sort_by", "made", key="end_time")],
+        lambda steps: swap(steps[-1], "key", "key", "{{ item.end_time }}"),
+    ),
+    "the key called by": ([search("found"), SORT], lambda steps: swap(steps[-1], "key", "by", "start_time")),
+    "the key beside params": ([search("found"), SORT], lambda steps: beside(steps[-1], "key")),
+    "the only parameter beside params": (
+        [search("found"), aggregate("top_k", "made", k=2)],
+        lambda steps: steps[-1].update(k=steps[-1].pop("params")["k"]),
+    ),
+    "a bound of the search beside params": ([search("found"), SORT], lambda steps: beside(steps[0], "top_k")),
+    "list and parameters in one record": ([search("found"), SORT], lambda steps: in_inputs(steps[-1])),
+    "list and rising order in one record": (
+        [search("found"), RISING_ALONE],
+        lambda steps: steps[-1].update(inputs={"segments": "found", "order": "asc"}),
+    ),
+    "the end that is meant anyway": (
+        [search("found"), aggregate("pick_latest", "made")],
+        lambda steps: steps[-1].update(params={"key": "end_time"}),
+    ),
+    "the start that is meant anyway": (
+        [search("found"), aggregate("pick_earliest", "made")],
+        lambda steps: steps[-1].update(params={"key": "start_time"}),
+    ),
+    "ends that are meant anyway": (
+        [search("found"), aggregate("merge_intervals", "made", gap=5)],
+        lambda steps: steps[-1]["params"].update(start_key="start_time", end_key="end_time"),
+    ),
+    "a key of what has no fields": (
+        [
+            {"type": "set", "value": [4, 9, 2], "save_as": "found"},
+            aggregate("max", "made"),
+        ],
+        lambda steps: steps[-1].update(params={"key": "start_time"}),
+    ),
+    "a misspelt aggregate": ([search("found"), SORT], lambda steps: steps[-1].update(operation="sort_byy")),
+    "a misspelt operation": ([search("found"), SORT], lambda steps: steps[0].update(api="search_segment_by_text")),
+    "a misspelt parameter": ([search("found"), SORT], lambda steps: swap(steps[0], "query", "qery", "{{query}}")),
+    "a misspelt name": ([search("found"), SORT], lambda steps: steps[-1].update(inputs="foundd")),
+    "a number in quotes": ([search("found"), SORT], lambda steps: steps[0]["params"].update(top_k="9")),
+    "a computed number that is not whole": (
+        [search("found", top_k="{{ (9 / 2) | round }}"), SORT],
+        lambda steps: steps[0]["params"].update(top_k="{{ 9 / 2 }}"),
+    ),
+    "an operation as a type": (
+        [search("found"), SORT],
+        lambda steps: steps[0].update(type=steps[0].pop("api")),
+    ),
+    "an aggregate as a type": (
+        [search("found"), SORT],
+        lambda steps: steps[-1].update(type=steps[-1].pop("operation")),
+    ),
+    "an operation called as a tool": (
+        [search("found"), SORT],
+        lambda steps: steps[0].update(type="call_tool", tool=steps[0].pop("api")),
+    ),
+    "a condition in two pairs of braces": (
+        [search("found"), LONG | {"save_as": "made"}],
+        lambda steps: steps[-1].update(where="{{ item.end_time > 100 }} and not {{ item.start_time < 30 }}"),
+    ),
+    "a negation before braces": (
+        [search("found"), EITHER | {"save_as": "made"}],
+        lambda steps: steps[-1].update(where="not {{ item.start_time > 300 or item.end_time < 50 }}"),
+    ),
+    "a parameter that is a field of the results": (
+        [*SPOKEN, SORT],
+        lambda steps: steps.__setitem__(slice(0, 2), [search("found", source="speech")]),
+    ),
+    "a stretch that the operation does not take": (
+        [*WITHIN, SORT],
+        lambda steps: steps.__setitem__(slice(0, 2), [search("found", time_range={"start_time": 100, "end_time": 700})]),
+    ),
+}  # fmt: skip
+
+
+def tool(steps: list[Json]) -> Json:
+    return {
+        "tool_name": "find_what_is_made",
+        "description": "What a search gives, in one order or another, to look at one fault.",
+        "inputs": {"video_id": "string", "query": "string"},
+        "outputs": {"made": {"type": "any", "from": "{{ made }}"}},
+        "steps": copy.deepcopy(steps),
+    }
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_fault_is_mended_to_what_was_meant_by_doing_what_is_suggested(name: str) -> None:
+    steps, plant = PLANTS[name]
+    sound = tool(steps)
+    broken = copy.deepcopy(sound)
+    plant(broken["steps"])
+    assert faults(broken)
+
+    assert answers(mended(broken)) == answers(sound)
+
+
+@st.composite
+def planted_documents(draw: Any) -> tuple[list[Json], list[Json]]:
+    """A sound document, and the same with one fault in its last tool."""
+    sound = draw(documents(most_tools=2, most_steps=3))
+    steps, plant = PLANTS[draw(st.sampled_from(sorted(PLANTS)))]
+    place = draw(st.integers(1, len(sound[-1]["steps"])))
+    sound[-1]["outputs"]["made"] = {"type": "any?", "from": "{{ made }}"}
+    planted, broken = copy.deepcopy(steps), copy.deepcopy(sound)
+    plant(planted)
+    sound[-1]["steps"][place:place] = copy.deepcopy(steps)
+    broken[-1]["steps"][place:place] = planted
+    return sound, broken
+
+
+@settings(max_examples=25, suppress_health_check=CALM)
+@given(both=planted_documents())
+def test_a_fault_planted_anywhere_in_a_tool_is_mended_to_what_was_meant(both: tuple[list[Json], list[Json]]) -> None:
+    sound, broken = both
+
+    assert answers(mended(broken)) == answers(sound)
+
+
+@settings(max_examples=60, suppress_health_check=CALM)
+@given(whole=damaged(planted_documents().map(lambda both: both[1])))
+def test_what_an_edit_mends_is_not_told_again(whole: list[Json]) -> None:
+    for item in compile_document(whole).diagnostics:
+        assert not INSTRUCTION.match(item.suggestion) or item.edits, item.record()
+        if not item.edits:
+            continue
+        json.dumps(item.record(), allow_nan=False)
+        after = obeyed(whole, item)
+        again = {(one.code, one.path, one.message, one.found) for one in compile_document(after).diagnostics}
+        assert (item.code, item.path, item.message, item.found) not in again, item.record()
+
+
+def small(*steps: Json, **parts: Json) -> Json:
+    return tool([search("found"), *steps]) | {"outputs": {"n": {"type": "int", "from": "{{ found | length }}"}}} | parts
+
+
+def told(document: Json) -> str:
+    return str(faults(document)[0].suggestion)
+
+
+@pytest.mark.parametrize(
+    ("step", "choices"),
+    [
+        (aggregate("pick_latest", "made", key="start_time"), ("pick_best",)),
+        (aggregate("pick_earliest", "made", key="end_time"), ("sort_by", "first")),
+        (aggregate("merge_intervals", "made", start_key="center_time"), ("project",)),
+        (aggregate("top_k", "made", k=2, reverse=True), ("sort_by",)),
+        (aggregate("sort_by", "made", key="start_time", reverse="{{ query == 'x' }}"), ("descending",)),
+        (aggregate("first", "made", key="start_time"), ("sort_by", "pick_best")),
+        (aggregate("count", "made", key="start_time"), ("count_distinct",)),
+        (aggregate("concat_text", "made"), ("one of", "snippet", "source")),
+        (aggregate("concat_lists", "made"), ("one list already",)),
+    ],
+    ids=lambda value: value["operation"] if isinstance(value, dict) else None,
+)
+def test_where_more_than_one_thing_can_be_meant_the_choices_are_named_and_nothing_is_ordered(
+    step: Json, choices: tuple[str, ...]
+) -> None:
+    item = faults(small(step))[0]
+
+    assert not item.edits
+    assert not INSTRUCTION.match(item.suggestion)
+    assert all(choice in item.suggestion for choice in choices), item.suggestion
+
+
+def test_texts_that_are_added_are_joined_without_a_space() -> None:
+    def labelled(value: str) -> Json:
+        return tool([search("found"), LABELS | {"fields": {"label": value}, "save_as": "made"}])
+
+    hint = told(labelled("{{ query + '-' }}"))
+    written = json.loads(hint[hint.index('"') :])
+
+    assert answers(labelled(written)) == answers(labelled("{{ query }}-"))
+
+
+def test_a_boolean_that_may_be_null_gets_its_default_where_it_stands() -> None:
+    order = {
+        "type": "aggregate",
+        "operation": "order_check",
+        "inputs": ["{{ found.candidates[0] }}"],
+        "save_as": "order",
+    }
+    ask = {"type": "require", "condition": "{{ not order.ordered or query == 'x' }}", "reason": "no"}
+
+    hint = told(small(order, ask))
+
+    assert hint == 'give it a default: "{{ order.ordered | default(false) }}"'
+
+
+def test_a_type_that_is_suggested_for_an_output_can_be_declared() -> None:
+    made = {"type": "set", "value": {"rows": "{{ found.candidates }}", "n": 1}, "save_as": "record"}
+    document = small(made, outputs={"made": {"type": "bool", "from": "{{ record }}"}})
+
+    assert not faults(mended(document))
+
+
+def test_an_output_is_not_told_to_loop() -> None:
+    document = small(outputs={"when": {"type": "Time", "from": "{{ found.candidates }}"}})
+
+    assert "loop_over" not in told(document)
+    assert "found.candidates[0].center_time" in told(document)
+
+
+def test_one_of_several_fields_is_not_bound_to_an_output_by_chance() -> None:
+    steps = [aggregate("pick_earliest", "one"), aggregate("pick_latest", "two"), aggregate("count", "n")]
+    document = small(*steps, outputs={"snippet": "string"})
+
+    item = next(item for item in faults(document) if item.code == "E_OUTPUT_UNBOUND")
+
+    assert not item.edits
+    assert "one.snippet" in item.suggestion
+    assert "two.snippet" in item.suggestion
+
+
+def test_a_step_that_cannot_loop_is_not_told_to() -> None:
+    document = small({"type": "set", "value": "{{ item.start_time }}", "save_as": "made"})
+
+    assert "add loop_over" not in told(document)
+
+
+def test_what_is_bound_inside_a_loop_is_told_what_the_loop_gives_of_it() -> None:
+    body = [
+        {"type": "set", "value": "{{ item.start_time }}", "save_as": "start"},
+        {"type": "set", "value": "{{ start + 5 }}", "save_as": "later"},
+    ]
+    loop = {"type": "loop", "loop_over": "found", "do": body, "save_as": "all_later"}
+
+    first = told(small(loop, {"type": "set", "value": "{{ start }}", "save_as": "made"}))
+    last = told(small(loop, {"type": "set", "value": "{{ later }}", "save_as": "made"}))
+
+    assert "'all_later', the list of 'later'" in first
+    assert "'all_later', the list of them" in last
+
+
+def test_a_filter_is_not_offered_where_the_results_have_no_such_field_or_value() -> None:
+    for params in ({"mood": "happy"}, {"source": "smell"}):
+        item = faults(tool([search("found", **params), SORT]))[0]
+        assert item.code == "E_UNKNOWN_PARAM"
+        assert not item.edits
+
+
+def test_a_filter_leaves_alone_what_reads_a_field_of_the_whole_result() -> None:
+    item = faults(small(SORT) | {"steps": [search("found", source="speech"), SORT | {"inputs": "found.candidates"}]})[0]
+
+    assert not item.edits
+    assert '"where": "{{ item.source == \\"speech\\" }}"' in item.suggestion
+
+
+TRAJECTORIES = [
+    {"type": "call_world_api", "api": "list_entities", "params": VIDEO, "save_as": "known"},
+    {
+        "type": "call_world_api",
+        "api": "get_entity_trajectory",
+        "loop_over": "known",
+        "max_items": 4,
+        "params": {**VIDEO, "entity_id": "{{item.entity_id}}"},
+        "save_as": "found",
+    },
+]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        aggregate("merge_intervals", "made", gap=1),
+        aggregate("sort_by", "made", key="start_time"),
+        {"type": "filter", "inputs": "found", "where": "{{ item.start_time > 5 }}", "save_as": "made"},
+    ],
+    ids=["merge_intervals", "sort_by", "filter"],
+)
+def test_results_that_a_loop_keeps_whole_are_joined_by_the_step_that_is_suggested(step: Json) -> None:
+    document = tool([*TRAJECTORIES, step])
+    hint = told(document)
+    added = json.loads(re.search(r"\{\"type\": \"loop\".*\}", hint)[0])  # type: ignore[index]
+
+    document["steps"].insert(2, added)
+    document["steps"][-1]["inputs"] = added["save_as"]
+
+    assert not faults(document)
+    assert any(said[1]["made"] for said in answers(document))
