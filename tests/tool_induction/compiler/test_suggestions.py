@@ -361,3 +361,50 @@ def test_results_that_a_loop_keeps_whole_are_joined_by_the_step_that_is_suggeste
 
     assert not faults(document)
     assert any(said[1]["made"] for said in answers(document))
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("{{ found | length => 3 }}", "use '>='"),
+        ("{{ found | length =< 3 }}", "use '<='"),
+        ("{{ found | length = 3 }}", "use '=='"),
+        ("{{ query matches 'rain' }}", "part in text"),
+        ("{{ (found | length) // 2 }}", "not the one below"),
+        ("{{ found.candidates[2:5] }}", "for the first k"),
+    ],
+)
+def test_a_word_of_another_language_is_told_what_means_the_same_here(value: str, hint: str) -> None:
+    assert hint in told(small({"type": "set", "value": value, "save_as": "made"}))
+
+
+@pytest.mark.parametrize("value", ["{{ found - 1 }}", "{{ found.candidates / 2 }}"])
+def test_arithmetic_on_a_list_is_not_told_to_join_it(value: str) -> None:
+    assert "| length" in told(small({"type": "set", "value": value, "save_as": "made"}))
+
+
+def test_a_text_for_a_number_is_a_name_only_where_there_is_one() -> None:
+    def asked(top_k: str) -> str:
+        return told(
+            tool([search("found", top_k=top_k), SORT])
+            | {"inputs": {"video_id": "string", "query": "string", "most": "int"}}
+        )
+
+    assert asked("most") == 'did you mean "{{ most }}"?'
+    assert asked("five") == "write a number"
+    assert asked("5.5") == "write a whole number, without quotes"
+    assert asked("5") == "write 5, without quotes"
+
+
+def test_a_default_that_is_suggested_for_a_word_is_none_of_the_words_that_would_say_something() -> None:
+    follow = TRAJECTORIES[1] | {"do": None}
+    body = [
+        {key: item for key, item in follow.items() if key not in ("loop_over", "max_items", "do")} | {"save_as": "path"}
+    ]
+    body.append(search("more", query="{{ path.size }}"))
+    loop = {"type": "loop", "loop_over": "known", "max_items": 3, "do": body, "save_as": "found"}
+
+    hint = told(tool([TRAJECTORIES[0], loop, SORT]))
+
+    assert "default" in hint
+    assert not any(word in hint for word in ("small", "medium", "large"))

@@ -22,8 +22,8 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
 
 #: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
 JOINING = (
-    "In a loop, results that say nothing but one list are joined into one list. Any other result stays a record, one for "
-    "each item, also if it holds a list."
+    "In a loop, results that say nothing but one list are joined into one list; any other result stays a record, one for "
+    "each item, even if it holds a list."
 )
 
 

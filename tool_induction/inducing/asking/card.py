@@ -13,6 +13,7 @@ from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
+    BOOKKEEPING,
     EnumType,
     ListType,
     OptionalType,
@@ -65,21 +66,21 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
 
 def list_lines(groups: Collection[str] = ()) -> Iterator[str]:
     """What stands for the list of a result, and what a loop makes of results: by the compiler's own rules."""
-    lists: dict[str, str] = {}
-    whole: dict[str, str] = {}
-    for name in operations_for(groups):
-        result = operation_result(name, {})
-        if (one := list_field(result)) is not None:
-            lists[name] = one[0]
-            if joined_field(result) is None:
-                whole[name] = one[0]
-    told = ", ".join(f"{name}.{key}" for name, key in lists.items())
+    results = {name: operation_result(name, {}) for name in operations_for(groups)}
+    beside = {
+        key
+        for result in results.values()
+        if isinstance(result, RecordType)
+        for key, type_ in result.fields
+        if key in BOOKKEEPING and key not in BESIDE and isinstance(type_, ListType)
+    }
     yield (
-        'Where a list is wanted, a result that has one means that list: "hits" is hits.candidates. These have one: '
-        f"{told}. So has a tool's result with one list among its outputs."
+        'Where a list is wanted, a record with one list field means that list: "hits" is hits.candidates. '
+        f"{' and '.join(sorted(beside))} do not count."
     )
-    kept = ", ".join(f"{name} (its list is item.{key} of each)" for name, key in whole.items())
-    yield f"{JOINING} Of the operations above all are joined{f' but {kept}' if kept else ''}."
+    lists = {name: one[0] for name, result in results.items() if (one := list_field(result)) is not None}
+    whole = [f"{name} (item.{key})" for name, key in lists.items() if joined_field(results[name]) is None]
+    yield f"{JOINING} These hold a list and stay records: {', '.join(whole)}."
 
 
 def step_lines(*, allow_judge: bool = False) -> Iterator[str]:
