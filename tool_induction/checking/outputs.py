@@ -180,7 +180,7 @@ def _bound(output: Output, source: str) -> Suggestion:
 def _declared(output: Output, type_name: str) -> Suggestion:
     """Another type of the output, in its declaration."""
     source = None if output.source is None else to_json(output.source)
-    return Suggestion(f'declare it "{type_name}"', (_redeclared(output, type_name, source),))
+    return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
 
 
 def _redeclared(output: Output, type_name: str, source: object) -> Edit:

@@ -16,6 +16,7 @@ from tool_induction.language.diagnostics import Suggestion, did_you_mean, shorte
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
+    BOOL,
     FLOAT,
     INT,
     INTERVAL,
@@ -254,6 +255,8 @@ def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
         return did_you_mean(inner.values[0], goal.values)
     if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
         return _as_a_number(at, inner.values[0], goal)
+    if goal == BOOL and isinstance(typed.expr, Const) and typed.expr.value in ("true", "false"):
+        return write_value(at.path, typed.expr.value == "true")
     if goal == STRING and is_numeric(inner):
         return f'a text is wanted, such as "about {{{{ {text} }}}}"'
     return ""

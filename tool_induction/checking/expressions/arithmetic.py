@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.conditions import null_not_handled
 from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.expressions.unwrapping import is_list
 from tool_induction.checking.known.ranges import check_divisor
 from tool_induction.language.syntax import Arithmetic, Expr, Text, to_json, to_text
 from tool_induction.language.types import (
@@ -16,7 +16,6 @@ from tool_induction.language.types import (
     INT,
     NUMBER,
     TIME,
-    ListType,
     OptionalType,
     Type,
     is_numeric,
@@ -72,7 +71,7 @@ def _added(at: Inference, left: Typed, right: Typed) -> None:
     """What was meant by '+' on things that are no numbers."""
     first, second = to_text(left.expr), to_text(right.expr)
     suggestion = "a text is joined by writing its parts one after the other, outside of expressions"
-    if _is_list(plain(left.type)) and _is_list(plain(right.type)):
+    if is_list(plain(left.type)) and is_list(plain(right.type)):
         suggestion = (
             f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
         )
@@ -87,13 +86,8 @@ def _added(at: Inference, left: Typed, right: Typed) -> None:
     )
 
 
-def _is_list(type_: Type) -> bool:
-    """Whether it is a list, or a record that stands for one."""
-    return isinstance(type_, ListType) or list_field(type_) is not None
-
-
 def _instead_of_arithmetic(type_: Type, text: str) -> str:
-    if _is_list(type_):
+    if is_list(type_):
         return (
             f"for how many there are write {text} | length; concat_lists joins lists, difference_by takes one "
             "from another"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tool_induction.checking.expressions.arithmetic import as_number
 from tool_induction.checking.expressions.conditions import null_not_handled, with_default
 from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import is_list
 from tool_induction.checking.known.narrowing import is_path
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, IsNone, Logic, to_text
@@ -49,9 +50,18 @@ def compare(at: Inference, expr: Compare) -> Expr:
             f"{show(left.type)} and {show(right.type)} have no order",
             found=f"{show(left.type)} {expr.op} {show(right.type)}",
             expected="two numbers or two strings",
+            suggestion=_how_many(at, left, right),
         )
         return written
     return _with_null(at, written, left, right)
+
+
+def _how_many(at: Inference, left: Typed, right: Typed) -> str:
+    """What is meant by a list that is compared with a number."""
+    for rows, number in ((left, right), (right, left)):
+        if is_list(plain(rows.type)) and is_numeric(plain(number.type)):
+            return f"for how many there are write {to_text(rows.expr)} | length"
+    return ""
 
 
 def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:

@@ -9,9 +9,10 @@ from tool_induction.checking.expressions.arithmetic import arithmetic, as_number
 from tool_induction.checking.expressions.comparing import compare, filtered
 from tool_induction.checking.expressions.conditions import Demand, as_condition
 from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.expressions.unwrapping import is_list, list_field
 from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
+from tool_induction.language.allowed import OTHER_FILTERS
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
 from tool_induction.language.syntax import (
     Arithmetic,
@@ -185,6 +186,8 @@ class Inference:
             if walked is not None:
                 joined = own_lists(walked, inner, self.environment.types, having=(expr.key,))
                 suggestion = f"{suggestion}; or {joined}" if joined else suggestion
+        elif is_list(inner) and OTHER_FILTERS.get(expr.key, expr.key) == "length":
+            suggestion = f"for how many there are write {base} | length"
         else:
             keys = inner.keys if isinstance(inner, RecordType) else ()
             suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")

@@ -20,6 +20,11 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
     return found[0]
 
 
+def is_list(type_: Type) -> bool:
+    """Whether it is a list, or a record that stands for its one list."""
+    return isinstance(type_, ListType) or list_field(type_) is not None
+
+
 #: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
 JOINING = (
     "In a loop, results that say nothing but one list are joined into one list; any other result stays a record, one for "
