@@ -39,7 +39,7 @@ def lint(tool: Tool, findings: Findings) -> None:
             "L_NO_EVIDENCE",
             (*tool.path, "outputs"),
             "no output is a time or evidence, so the answer cannot be looked at again",
-            suggestion='add an output such as "start_time": "Time", or evidence from collect_evidence',
+            suggestion="add an output bound to a time of what was found, or to evidence from collect_evidence",
         )
     if len(tool.description.split()) < MIN_DESCRIPTION_WORDS and len(tool.description) < 20:
         findings.add(

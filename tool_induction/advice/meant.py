@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tool_induction.documents.steps import STEP_MODELS
-from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 
 #: characters of allowed words that a message lists
 _LISTED = 200
@@ -48,6 +48,24 @@ def other_key(key: str, known: Mapping[str, Any]) -> str:
     return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
 
 
+def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
+    """A parameter that stands beside ``params``, put into them."""
+    from tool_induction.aggregates import AGGREGATES, ALIASES
+    from tool_induction.language.schemas import operation_types
+    from world_api.operations import EVERY_OPERATION
+
+    kind, given = step.get("type"), step.get("params", {})
+    target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
+    known: Mapping[str, Any] = {}
+    if kind == "call_world_api" and target in EVERY_OPERATION:
+        known = operation_types(target).parameters
+    elif kind == "aggregate" and (spec := AGGREGATES.get(ALIASES.get(target, target))) is not None:
+        known = spec.params
+    if key not in known or not isinstance(given, dict) or key in given:
+        return ""
+    return move_to((*where, "params"), (*where, key), {key: step[key]}, exists="params" in step)
+
+
 def holder_of(tool: Any, error: Any) -> Mapping[str, Any]:
     """The object in which the value stands that an error is about."""
     for part in list(error.absolute_path)[:-1]:
@@ -59,10 +77,10 @@ def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[st
     """Note a word that is none of those allowed at its place."""
     found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
     is_step = error.validator_value == list(STEP_MODELS)
-    suggestion = did_you_mean(found, error.validator_value)
+    suggestion: str | Suggestion = did_you_mean(found, error.validator_value)
     words = ", ".join(word for word in error.validator_value if word != "judge")
     if is_step and (not suggestion or "call" in found):
-        suggestion = _step_suggestion(found, holder) or suggestion
+        suggestion = _step_suggestion(found, holder, where[:-1]) or suggestion
     listed = f": {words}" if len(words) <= _LISTED else ""
     findings.add(
         "E_SHAPE",
@@ -74,14 +92,14 @@ def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[st
     )
 
 
-def _step_suggestion(word: str, step: Mapping[str, Any]) -> str:
+def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
     from tool_induction.aggregates import AGGREGATES, ALIASES
     from world_api.operations import EVERY_OPERATION
 
     if word in EVERY_OPERATION:
-        return f'write "type": "call_world_api", "api": "{word}"'
+        return write(where, {"type": "call_world_api", "api": word})
     if word in AGGREGATES or word in ALIASES:
-        return f'write "type": "aggregate", "operation": "{word}"'
+        return write(where, {"type": "aggregate", "operation": word})
     if "call" in word and "api" in step:
         return "did you mean 'call_world_api'?"
     return "did you mean 'call_tool'?" if "call" in word and "tool" in step else ""

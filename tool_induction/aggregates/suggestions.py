@@ -9,7 +9,7 @@ _KNOWN_ELSEWHERE = {
     "min_by": "sort_by with a key, then first",
     "most_common": "mode with a key",
     "limit": "top_k",
-    "reverse": "sort_by with descending",
+    "reverse": 'what is the list to be sorted by? sort_by with that "key" and "descending": true',
     "distinct": "dedupe_by with a key",
     "union": "concat_lists, then dedupe_by where each may count once only",
     "intersection": "intersect_by with a key",
@@ -18,29 +18,35 @@ _KNOWN_ELSEWHERE = {
     "pick_last_detection": "nth with -1 for the last of the list, pick_latest for the last in time",
 }
 
+_WITHOUT_REPEATS = (
+    "concat_lists, then dedupe_by for what has the same value under a key, or dedupe_overlaps for what overlaps in time"
+)
+
 #: names that occur in recorded answers of a model. Suggestions only inform: nothing is compiled differently for them.
 #: But a model that is shown its faults sees these sentences, so a yield that is measured on those same recordings
 #: says nothing about any other document and is void.
 _SEEN_IN_RECORDINGS = {
     "filter": 'use a step of type "filter" with "where"',
-    "filter_non_empty": "loops already leave out empty results; count the list instead",
+    "filter_non_empty": "nothing empty is left in a list that a loop joined; of records keep those that hold something, "
+    'with a step of type "filter"',
     "get_field": 'use a step of type "set" with "{{ name.field }}"',
     "compute": 'use a step of type "set"',
     "compare": "no aggregate judges; return both sides, or use concat_text",
     "summarize": "no aggregate writes prose; concat_text joins the texts in order",
     "infer": "no aggregate judges; return the material in order",
-    "flatten": "loops already flatten lists; concat_lists joins several",
+    "flatten": "concat_lists joins lists; of records take the list out of each first, with a step of type "
+    '"loop" over them whose "do" sets it',
     "zip": "what a loop makes already carries the item it was made from: read it as item.parent; "
     "join_nearest_in_time pairs two other lists",
     "max_by": "pick_best with a key",
     "argmax": "pick_best with a key",
-    "select_top": "top_k",
+    "select_top": "top_k with a key",
     "unique": "dedupe_by with a key",
     "filter_by_time_range": "filter_in_interval with an interval",
-    "merge_and_sort_by_time": "concat_lists, then sort_by",
-    "merge_timeline": "concat_lists, then sort_by",
-    "merge_and_deduplicate": "concat_lists, then dedupe_overlaps",
-    "union_dedup": "concat_lists, then dedupe_overlaps",
+    "merge_and_sort_by_time": 'concat_lists, then sort_by with "key": "start_time"',
+    "merge_timeline": 'concat_lists, then sort_by with "key": "start_time"',
+    "merge_and_deduplicate": _WITHOUT_REPEATS,
+    "union_dedup": _WITHOUT_REPEATS,
     "compare_times": "order_check on a list of the two items",
     "most_common_pattern": "mode with a key",
     "mean_score": "avg with a key",
@@ -51,26 +57,44 @@ _SEEN_IN_RECORDINGS = {
 
 INSTEAD: dict[str, str] = {**_KNOWN_ELSEWHERE, **_SEEN_IN_RECORDINGS}
 
-#: parameters that no aggregate has -> how to say what they say
+#: parameters that no aggregate has -> how to say what they say with ``key``
 PARAMETERS_INSTEAD: dict[str, str] = {
-    "start_key": "leave it out: a stretch is always start_time to end_time",
-    "end_key": "leave it out: a stretch is always start_time to end_time",
     "expression": 'make the value a field first, with a step of type "project", and name that field as "key"',
     "by": "did you mean 'key'?",
     "attribute": "did you mean 'key'?",
     "text": "did you mean 'key'?",
-    "reverse": 'write "descending": true',
 }
+#: names of an order, true or false -> what ``descending`` is where they are true
+DIRECTIONS: dict[str, bool] = {"reverse": True, "desc": True, "ascending": False, "asc": False}
+#: (aggregate, parameter it has not) -> the value under which it may be left out, since that is what the aggregate does
+IMPLIED: dict[tuple[str, str], str] = {
+    ("pick_latest", "key"): "end_time",
+    ("pick_earliest", "key"): "start_time",
+    ("pick_longest", "key"): "duration",
+}
+#: parameters of any aggregate that always have one value
+ALWAYS: dict[str, str] = {"start_key": "start_time", "end_key": "end_time"}
 #: parameters that one aggregate has not -> what has them
 PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
-    ("pick_latest", "key"): "leave it out: pick_latest takes the item that ends last; for another field use pick_best",
+    ("pick_latest", "key"): "pick_latest takes the item that ends last; for the highest of another field "
+    "pick_best with that key",
+    ("pick_earliest", "key"): "pick_earliest takes the item that starts first; for the lowest of another field sort_by "
+    "with that key, then first",
+    ("pick_longest", "key"): "pick_longest takes the item that lasts longest; for the highest of another field "
+    "pick_best with that key",
     (
-        "pick_earliest",
+        "first",
         "key",
-    ): "leave it out: pick_earliest takes the item that starts first; for another field sort_by, first",
-    ("pick_longest", "key"): 'use pick_best with "key"',
-    ("first", "key"): 'use sort_by with "key", then first',
-    ("count", "where"): "filter first, then count",
-    ("count", "key"): 'use count_distinct with "key"',
-    ("merge_intervals", "key"): "group_by first, where stretches of different things must not be joined",
+    ): "first takes the list as it stands; for the lowest of a field sort_by with that key before it, for the "
+    "highest pick_best with that key",
+    ("count", "where"): 'put a step of type "filter" with this "where" before, and count what it keeps',
+    ("count", "key"): "to count different values use count_distinct with that key; count counts all items",
+    ("merge_intervals", "key"): "it joins all stretches that touch; group_by first, where those of different "
+    "things must not be joined",
+    (
+        "",
+        "start_key",
+    ): "a stretch is always start_time to end_time; to take other times for these make them so first, with a step "
+    'of type "project"',
 }
+PARAMETERS_ELSEWHERE["", "end_key"] = PARAMETERS_ELSEWHERE["", "start_key"]

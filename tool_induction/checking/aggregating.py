@@ -14,7 +14,7 @@ from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import DISTINCT, KEPT, Environment, Fact
 from tool_induction.checking.parameters import SHARE, check_labels, check_limits, check_place
 from tool_induction.checking.wanting import Wanted, want, want_list
-from tool_induction.language.diagnostics import Findings, did_you_mean
+from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
 from tool_induction.language.model import Aggregate
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
@@ -161,7 +161,7 @@ def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[
                 f"{spec.name} takes two lists",
                 found=to_text(inputs),
                 expected='{"a": ..., "b": ...}',
-                suggestion='write "inputs": {"a": "one", "b": "other"}',
+                suggestion='"inputs" is a record of two lists, {"a": ..., "b": ...}',
             )
         return inputs, [ListType(item=ANY), ListType(item=ANY)]
     done: list[tuple[str, Expr]] = []
@@ -190,7 +190,7 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
                 f"a list of lists is wanted, found {show(rows.type)}",
                 found=show(rows.type),
                 expected=f"list<{show(rows.type)}>",
-                suggestion='name the lists: "inputs": ["one", "other"]',
+                suggestion=f"{to_text(rows.expr)} is one list already: leave this step out and take that, or name several lists",
             )
         if not isinstance(inner, ListType):
             return rows.expr, []
@@ -261,20 +261,21 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
-                    _check_key(value, parameter, rows.item, spec, at)
+                    _check_key(value, parameter, rows.item, spec, at, step.inputs)
                 done.append((name, value))
     if "key" in spec.params and "key" not in given:
         done.extend(_implied_key(spec, item, at))
     return tuple(done)
 
 
-def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference) -> None:
+def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference, rows: Expr) -> None:
     key = value.value if isinstance(value, Const) else None
     inner = plain(item)
     if not isinstance(key, str) or isinstance(inner, AnyType):
         return
     if not isinstance(inner, RecordType):
-        at.note("E_TYPE", f"items are {show(inner)} and have no fields", found=key, suggestion="leave the key out")
+        suggestion = "" if parameter.required else leave_out(at.path)
+        at.note("E_TYPE", f"items are {show(inner)} and have no fields", found=key, suggestion=suggestion)
         return
     if key.split(".")[0] not in inner.keys and not inner.is_open:
         at.note(
@@ -282,7 +283,8 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
             f"the items ({show(inner)}) have no field {key!r}",
             found=key,
             expected=", ".join(inner.keys),
-            suggestion=did_you_mean(key, inner.keys),
+            suggestion=own_lists(rows, inner, at.environment.types, having=(key.split(".")[0],))
+            or did_you_mean(key, inner.keys),
         )
         return
     found = field_type(inner, key)
@@ -321,6 +323,6 @@ def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[s
         f"{spec.name} needs 'key': the items are records",
         found=show(inner),
         expected=", ".join(options or inner.keys),
-        suggestion=f'add "params": {{"key": "{options[0] if options else inner.keys[0]}"}}' if inner.keys else "",
+        suggestion=f'"key" among "params" is one of {", ".join(options)}' if options else "",
     )
     return []

@@ -13,7 +13,7 @@ from tool_induction.checking.known.constant import check_value
 from tool_induction.checking.known.narrowing import Environment, facts_of
 from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
-from tool_induction.language.diagnostics import Findings, did_you_mean
+from tool_induction.language.diagnostics import Edit, Findings, Suggestion, did_you_mean
 from tool_induction.language.model import Output, Require, Step, Tool, binds
 from tool_induction.language.syntax import (
     Broken,
@@ -25,6 +25,7 @@ from tool_induction.language.syntax import (
     Name,
     Text,
     names,
+    to_json,
     to_text,
 )
 from tool_induction.language.types import (
@@ -32,6 +33,7 @@ from tool_induction.language.types import (
     INT,
     STRING,
     AnyType,
+    EnumType,
     ListType,
     OptionalType,
     RecordType,
@@ -128,11 +130,13 @@ class _Binder:
             for name in saved
             if isinstance(record := plain(self._environment.type_of(name)), RecordType) and output.name in record.keys
         ]
-        near = did_you_mean(output.name, saved)
-        if holders:
-            near = f'write "from": "{{{{ {holders[-1]} }}}}"'
+        near: str | Suggestion = did_you_mean(output.name, saved)
+        if len(holders) == 1:
+            near = _bound(output, f"{{{{ {holders[0]} }}}}")
+        elif holders:
+            near = f'"from" is one of {", ".join(f"{{{{ {holder} }}}}" for holder in holders)}'
         elif output.name in {item.name for item in self._tool.inputs}:
-            near = f'write "from": "{{{{ {output.name} }}}}" to hand the input back'
+            near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
         self._findings.add(
             "E_OUTPUT_UNBOUND",
             output.path,
@@ -156,7 +160,7 @@ class _Binder:
             Demand(path=output.path, of=root, condition=IsNone(root, negated=True)),
             self._findings,
             message=f"{output.name!r} is always there, {text} may not be: the tool ends with status 'empty' without it",
-            suggestion=f'declare it "{output.type_name}?" if a missing value is an answer',
+            suggestion=f'if a missing value is an answer, declare it "{output.type_name}?"',
         )
         self.requires.append(step)
         self._environment = self._environment.assume(facts_of(step.condition, self._environment))
@@ -168,7 +172,7 @@ class _Binder:
         if found.how == "yes":
             return
         if found.how == "optional":
-            null_not_handled(at, typed, f"the output {output.name!r}", f'declare it "{output.type_name}?"')
+            null_not_handled(at, typed, f"the output {output.name!r}", _declared(output, f"{output.type_name}?"))
         elif found.how == "coerced" and plain(output.type) == INT and plain(typed.type) == FLOAT:
             at.note(
                 "E_TYPE",
@@ -184,7 +188,7 @@ class _Binder:
                 f"the output {output.name!r} is {output.type_name}, its value {show(typed.type)}: {note}",
                 found=show(typed.type),
                 expected=output.type_name,
-                suggestion=f'declare it "{show(typed.type)}" to keep the values' if not found.note else "",
+                suggestion=f'to keep the values, declare it "{_type_name(typed.type)}"' if not found.note else "",
             )
         else:
             at.note(
@@ -192,9 +196,41 @@ class _Binder:
                 f"the output {output.name!r} is declared {show(output.type)}, its value is {show(typed.type)}",
                 found=show(typed.type),
                 expected=show(output.type),
-                suggestion=suggestion(typed, Wanted(type=output.type, name=output.name))
-                or f'declare it "{show(typed.type)}"',
+                suggestion=suggestion(at, typed, Wanted(type=output.type, name=output.name))
+                or _declared(output, _type_name(typed.type)),
             )
+
+
+def _bound(output: Output, source: str) -> Suggestion:
+    """Where the output comes from, in its declaration."""
+    return Suggestion(f'write "from": "{source}"', (_redeclared(output, output.type_name, source),))
+
+
+def _declared(output: Output, type_name: str) -> Suggestion:
+    """Another type of the output, in its declaration."""
+    source = None if output.source is None else to_json(output.source)
+    return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
+
+
+def _redeclared(output: Output, type_name: str, source: object) -> Edit:
+    made = {"type": type_name, "description": output.description, "from": source}
+    return Edit(
+        op="add", path=output.path, value={key: value for key, value in made.items() if value not in ("", None)}
+    )
+
+
+def _type_name(type_: Type) -> str:
+    """The nearest type that a declaration can name: the fields of a record are not declared."""
+    match type_:
+        case OptionalType(item):
+            return f"{_type_name(item)}?"
+        case ListType(item=item):
+            return type_.name or f"list<{_type_name(item)}>"
+        case RecordType():
+            return type_.name or "record"
+        case EnumType():
+            return "string"
+    return show(type_)
 
 
 def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:

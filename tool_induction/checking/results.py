@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.expressions.unwrapping import flattened_field, list_field
+from tool_induction.checking.expressions.unwrapping import joined_field, list_field
 from tool_induction.checking.known.narrowing import Fact
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
@@ -75,7 +75,7 @@ def loop_item(item: Type, result: Type) -> tuple[Type, str | None]:
     """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
     if isinstance(result, ListType):
         return inherit(result.item, item), ""
-    one = flattened_field(result)
+    one = joined_field(result)
     if one is not None:
         return inherit(one[1].item, item), one[0]
     return inherit(result, item), None
@@ -105,7 +105,7 @@ def inherit(inner: Type, item: Type) -> Type:
 
 def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tuple[int, int]:
     """How many items a loop collects: at most, and as a rule."""
-    inner = result if isinstance(result, ListType) else (flattened_field(result) or ("", None))[1]
+    inner = result if isinstance(result, ListType) else (joined_field(result) or ("", None))[1]
     if inner is None:
         return bound, typical
     each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound
@@ -123,7 +123,7 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
                 "E_UNBOUNDED",
                 "nothing says how long this list can be",
                 expected="max_items",
-                suggestion='add "max_items": 20 to this step',
+                suggestion=f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}',
             )
         return replace(loop, bound=1, typical=1)
     most = limits.MAX_LOOP_ITEMS if rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)

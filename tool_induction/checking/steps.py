@@ -196,6 +196,7 @@ class StepChecker:
         elif step.target in EVERY_OPERATION:
             wanted = operation_types(step.target).parameters
         done: list[tuple[str, Expr]] = []
+        at.in_call = True
         for name, value in step.params:
             with at.at("params", name):
                 if name in wanted:

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.conditions import base_name, null_not_handled
 from tool_induction.checking.expressions.inference import Inference
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field, value_field
 from tool_induction.checking.known.ranges import from_the_start
 from tool_induction.checking.known.stretches import check_stretch
-from tool_induction.language.diagnostics import did_you_mean, shorten
+from tool_induction.language.diagnostics import Suggestion, did_you_mean, shorten, write_value
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
+    BOOL,
     FLOAT,
     INT,
     INTERVAL,
@@ -91,7 +92,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
             f"expected {_in_words(wanted.type)}, found {_found(typed)}",
             found=show(typed.type),
             expected=show(wanted.type),
-            suggestion=suggestion(typed, wanted),
+            suggestion=suggestion(at, typed, wanted),
         )
         return typed.expr
     if found.how == "optional":
@@ -106,7 +107,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
             f"a whole number is wanted, and {to_text(typed.expr)} need not be one",
             found=show(typed.type),
             expected="int",
-            suggestion=f'write "{{{{ {_as_operand(typed.expr)} | round }}}}"',
+            suggestion=write_value(at.path, f"{{{{ {_as_operand(typed.expr)} | round }}}}"),
         )
     elif found.how == "coerced" and isinstance(have, EnumType):
         at.note(
@@ -234,7 +235,7 @@ def _in_words(type_: Type) -> str:
     return "Time (seconds)" if plain(type_) == TIME else show(type_)
 
 
-def suggestion(typed: Typed, wanted: Wanted) -> str:
+def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
     """What was most likely meant."""
     inner, goal = plain(typed.type), plain(wanted.type)
     text = to_text(typed.expr)
@@ -244,26 +245,38 @@ def suggestion(typed: Typed, wanted: Wanted) -> str:
     rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
     if rows is not None:
         key = _likely_field(plain(rows.item), wanted)
-        tail = f'"{{{{ item.{key} }}}}"' if key else '"{{ item }}"'
-        return f'did you mean loop_over: "{text}" with {tail}?'
+        field = f".{key}" if key else ""
+        if at.in_call and base_name(typed.expr) not in at.environment.walked:
+            return f'did you mean loop_over: "{text}" with "{{{{ item{field} }}}}"?'
+        return f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?' if key or not _is_record(rows.item) else ""
     if isinstance(inner, RecordType):
         key = _likely_field(inner, wanted)
         return f'did you mean "{{{{ {text}.{key} }}}}"?' if key else ""
     if isinstance(goal, EnumType) and isinstance(inner, EnumType):
         return did_you_mean(inner.values[0], goal.values)
     if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
-        return (
-            f'did you mean "{{{{ {inner.values[0]} }}}}"?'
-            if inner.values[0].isidentifier()
-            else _as_a_number(inner.values[0])
-        )
+        return _as_a_number(at, inner.values[0], goal)
+    if goal == BOOL and isinstance(typed.expr, Const) and typed.expr.value in ("true", "false"):
+        return write_value(at.path, typed.expr.value == "true")
     if goal == STRING and is_numeric(inner):
-        return f'put it into a text: "... {{{{ {text} }}}}"'
+        return f'a text is wanted, such as "about {{{{ {text} }}}}"'
     return ""
 
 
-def _as_a_number(text: str) -> str:
-    return f"write {text.strip()}, without quotes" if _NUMBER.fullmatch(text.strip()) else "write a number"
+def _as_a_number(at: Inference, text: str, goal: Type) -> str | Suggestion:
+    if text in at.environment.types:
+        return f'did you mean "{{{{ {text} }}}}"?'
+    if not _NUMBER.fullmatch(text.strip()):
+        return "write a number"
+    number = float(text) if "." in text else int(text)
+    if goal == INT and not float(number).is_integer():
+        return "write a whole number, without quotes"
+    made = write_value(at.path, number)
+    return Suggestion(f"{made.text}, without quotes", made.edits)
+
+
+def _is_record(type_: Type) -> bool:
+    return isinstance(plain(type_), RecordType)
 
 
 def _nested(found: Type, goal: Type) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.checking.expressions.inference import constant_type
 from tool_induction.language.converting import ExpressionFault
-from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.diagnostics import Findings, Path, write_value
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -77,7 +77,8 @@ class _Reader:
         try:
             return parse_expression(text) if as_expression else parse_value(text)
         except ExpressionFault as fault:
-            self._findings.add(fault.code, path, fault.message, found=fault.found or text, suggestion=fault.suggestion)
+            advice = write_value(path, fault.instead) if fault.instead else fault.suggestion
+            self._findings.add(fault.code, path, fault.message, found=fault.found or text, suggestion=advice)
             return Broken(text)
 
     def type(self, raw: str, path: Path) -> tuple[Type, str]:

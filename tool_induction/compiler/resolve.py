@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tool_induction.advice.parameters import (
+    field_name,
+    filter_afterwards,
+    list_alone,
+    moved_to_params,
+    parameter_instead,
+)
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
-from tool_induction.aggregates.suggestions import INSTEAD, PARAMETERS_ELSEWHERE, PARAMETERS_INSTEAD
+from tool_induction.aggregates.suggestions import INSTEAD
 from tool_induction.language.allowed import RESERVED_TOOL_NAMES
-from tool_induction.language.diagnostics import Code, Findings, Path, closest, did_you_mean
-from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
+from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, closest, write
+from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool, values, walk_steps
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, Name, to_json, to_text
+from tool_induction.language.syntax import Broken, Const, Expr, Field, JsonList, JsonRecord, Name, to_text, walk
 from world_api.operations import EVERY_OPERATION, OPERATIONS
 
 Entries: TypeAlias = tuple[tuple[str, Expr], ...]
@@ -41,14 +47,29 @@ def resolve(
     if tool.name in RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
         findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
-    return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
+    return replace(tool, steps=_Resolver(tools, findings, groups, _read_by_field(tool)).block(tool.steps))
+
+
+def _read_by_field(tool: Tool) -> frozenset[str]:
+    """The saved names of which a field is read somewhere."""
+    read = [value for step in walk_steps(tool.steps) for _, value in values(step)]
+    read += [output.source for output in tool.outputs if output.source is not None]
+    nodes = (node for value in read for node in walk(value))
+    return frozenset(node.base.name for node in nodes if isinstance(node, Field) and isinstance(node.base, Name))
 
 
 class _Resolver:
     """Resolves the steps of one tool."""
 
-    def __init__(self, tools: Mapping[str, ToolParameters], findings: Findings, groups: Collection[str]) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, ToolParameters],
+        findings: Findings,
+        groups: Collection[str],
+        read_by_field: frozenset[str],
+    ) -> None:
         self._tools = tools
+        self._read_by_field = read_by_field
         self._findings = findings
         self._groups = groups
 
@@ -84,23 +105,28 @@ class _Resolver:
                 suggestion=f"do without it; where all systems that are compared may have it, switch it on (--with {found.group})",
             )
         types = operation_types(step.target)
-        return _check_parameters(step, list(types.parameters), types.required, self._findings)
+        return self._parameters(step, list(types.parameters), types.required)
 
     def _unknown_operation(self, step: Call) -> None:
         known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
-        suggestion = self._findings.near(step.target, known)
+        suggestion: str | Suggestion = self._findings.near(step.target, known)
         if step.target in self._tools:
-            suggestion = f'it is a tool: write "type": "call_tool", "tool": "{step.target}"'
+            called = {"type": "call_tool", "tool": step.target}
+            suggestion = write(step.path, called, without=["api"]).after("it is a tool")
         elif step.target in AGGREGATES:
-            suggestion = f'it is an aggregate: write "type": "aggregate", "operation": "{step.target}"'
+            suggestion = (
+                f'it is an aggregate: a step of type "aggregate" has {step.target!r} as its "operation" '
+                'and the list as "inputs"'
+            )
         _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), known, suggestion, self._findings)
 
     def _tool(self, step: Call) -> Call:
         target = self._tools.get(step.target)
         if target is None:
-            suggestion = self._findings.near(step.target, self._tools)
+            suggestion: str | Suggestion = self._findings.near(step.target, self._tools)
             if step.target in EVERY_OPERATION:
-                suggestion = f'it is an operation: write "type": "call_world_api", "api": "{step.target}"'
+                called = {"type": "call_world_api", "api": step.target}
+                suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
             path = (*step.path, "tool")
             _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
             return step
@@ -108,42 +134,50 @@ class _Resolver:
             message = f"{step.target!r} cannot be called before its own faults are mended"
             self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
             return step
-        return _check_parameters(step, list(target.names), target.required, self._findings)
+        return self._parameters(step, list(target.names), target.required)
+
+    def _parameters(self, step: Call, known: list[str], required: frozenset[str]) -> Call:
+        """The step; the values of parameters that do not exist are not looked at any further."""
+        findings = self._findings
+        given = [name for name, _ in step.params]
+        missing = [name for name in known if name in required and name not in given]
+        for name, value in step.params:
+            if name not in known:
+                meant = closest(name, missing) if missing else None
+                findings.add(
+                    "E_UNKNOWN_PARAM",
+                    (*step.path, "params", name),
+                    f"{step.target} has no parameter {name!r}",
+                    found=name,
+                    expected=", ".join(known),
+                    suggestion=findings.near(name, missing)
+                    or filter_afterwards(step, name, value, is_read_by_field=step.save_as in self._read_by_field)
+                    or findings.near(name, known),
+                )
+                missing = [name for name in missing if name != meant]  # misspelt, not missing
+        for name in missing:
+            findings.add(
+                "E_MISSING_PARAM",
+                (*step.path, "params") if step.params else step.path,
+                f"{step.target} needs the parameter {name!r}",
+                found=", ".join(given),
+                expected=name,
+            )
+        return replace(step, params=_without_unknown(step.params, known))
 
 
 def _unknown(
-    code: Code, what: str, name: str, path: Path, known: Collection[str], suggestion: str, findings: Findings
+    code: Code,
+    what: str,
+    name: str,
+    path: Path,
+    known: Collection[str],
+    suggestion: str | Suggestion,
+    findings: Findings,
 ) -> None:
     findings.add(
         code, path, f"there is no {what} {name!r}", found=name, expected=", ".join(known), suggestion=suggestion
     )
-
-
-def _check_parameters(step: Call, known: list[str], required: frozenset[str], findings: Findings) -> Call:
-    """The step; the values of parameters that do not exist are not looked at any further."""
-    given = [name for name, _ in step.params]
-    missing = [name for name in known if name in required and name not in given]
-    for name in given:
-        if name not in known:
-            meant = closest(name, missing) if missing else None
-            findings.add(
-                "E_UNKNOWN_PARAM",
-                (*step.path, "params", name),
-                f"{step.target} has no parameter {name!r}",
-                found=name,
-                expected=", ".join(known),
-                suggestion=findings.near(name, missing) or findings.near(name, known),
-            )
-            missing = [name for name in missing if name != meant]  # misspelt, not missing
-    for name in missing:
-        findings.add(
-            "E_MISSING_PARAM",
-            (*step.path, "params") if step.params else step.path,
-            f"{step.target} needs the parameter {name!r}",
-            found=", ".join(given),
-            expected=name,
-        )
-    return replace(step, params=_without_unknown(step.params, known))
 
 
 def _without_unknown(params: Entries, known: Collection[str]) -> Entries:
@@ -199,10 +233,10 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     for key, value in step.inputs.entries:
         if key in pair:
             continue
-        suggestion = _moved(key, value, spec) or _parameter_suggestion(key, spec)
-        if key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
+        suggestion = moved_to_params(key, value, step, spec) or parameter_instead(step, key, value, spec)
+        if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
             meant = value if not isinstance(value, JsonRecord | JsonList) else meant
-            suggestion = f'write "inputs": "{to_text(value)}"'
+            suggestion = list_alone(key, step, spec)
         findings.add(
             "E_UNKNOWN_PARAM",
             (*step.path, "inputs", key),
@@ -217,17 +251,6 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
                 "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
             )
     return meant
-
-
-def _moved(key: str, value: Expr, spec: AggregateSpec) -> str:
-    """A parameter among the inputs, put where it belongs."""
-    if key == "order" and "descending" in spec.params:
-        down = "desc" in to_text(value).lower()
-        return 'write "params": {"descending": true}' if down else "leave it out; ascending is the rule"
-    if key not in spec.params:
-        return ""
-    shown = json.dumps(value.name if isinstance(value, Name) else to_json(value), ensure_ascii=False)
-    return f'move it to "params": {{"{key}": {shown}}}'
 
 
 #: keys under which models like to put the list itself
@@ -256,7 +279,7 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
                     (*step.path, "params", name),
                     f"{name!r} names a field of the items, as plain text",
                     expected="the name of a field",
-                    suggestion='write for instance "start_time", not "{{ item.start_time }}"',
+                    suggestion=field_name(value, (*step.path, "params", name)),
                 )
             continue
         findings.add(
@@ -265,7 +288,7 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
             f"{spec.name} has no parameter {name!r}",
             found=name,
             expected=", ".join(spec.params) or "none",
-            suggestion=_parameter_suggestion(name, spec),
+            suggestion=parameter_instead(step, name, value, spec),
         )
         meant = closest(name, missing)
         missing = [name for name in missing if name != meant]  # misspelt, not missing
@@ -277,13 +300,6 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
             found=", ".join(given),
             expected=name,
         )
-
-
-def _parameter_suggestion(name: str, spec: AggregateSpec) -> str:
-    said = PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_INSTEAD.get(name, "")
-    if said.startswith("did you mean 'key'") and "key" not in spec.params:
-        said = ""
-    return said or did_you_mean(name, spec.params)
 
 
 def _keys(inputs: Expr) -> set[str]:

@@ -45,7 +45,9 @@ class _Checker:
     findings: Findings
     later: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
-    local: set[str] = field(default_factory=set)
+    #: names bound inside of loops -> what the loop gives of them, in words
+    local: dict[str, str] = field(default_factory=dict)
+    calling: bool = False  #: whether the values being looked at are parameters of a call
     bound_at: dict[str, Path] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     #: names of the loops around a step: a loop's own name, and that of its item
@@ -93,7 +95,9 @@ class _Checker:
                     self.taken.pop()
                     # what is bound last is an iteration's value
                     self.silent.update([name for inner in step.body for name in binds(inner)][-1:])
-                    self.local |= body - defined
+                    for name in body - defined:
+                        what = "the list of them" if name == last else f"the list of {last!r}; this one is not its last"
+                        self.local[name] = f"outside the loop there is {step.save_as!r}, {what}"
                     self._until(step, body, loop_names)
                     self._bind(step.save_as, step.path, defined)
                 case Call():
@@ -116,10 +120,12 @@ class _Checker:
         if step.loop is not None:
             self._loop(step, defined, loop_names)
             inside = loop_names | {step.loop.variable}
+        self.calling = True
         for key, value in step.params:
             self._value(value, (*step.path, "params", key), defined, inside)
             if step.kind != "api" or not takes_words(step.target, key):
                 self._literals(value, (*step.path, "params", key), defined | inside)
+        self.calling = False
         self._until(step, defined, loop_names)
 
     def _loop(self, step: Call | Block, defined: set[str], loop_names: frozenset[str]) -> None:
@@ -266,7 +272,7 @@ class _Checker:
                 path,
                 f"{name!r} exists only inside the loop that binds it",
                 found=name,
-                suggestion="use the loop's save_as",
+                suggestion=self.local[name],
             )
         else:
             known = defined | loop_names
@@ -281,9 +287,12 @@ class _Checker:
             )
 
     def _item_outside(self, path: Path, leaf: Expr, loop_names: frozenset[str]) -> None:
-        suggestion = "add loop_over to this step"
+        suggestion = "put the step into one of type 'loop' over a list, or take one item of the list first"
         if loop_names:
-            suggestion = f"did you mean {sorted(loop_names)[0]!r}? the loop variable is named with 'as'"
+            meant = " or ".join(map(repr, sorted(loop_names)))
+            suggestion = f"did you mean {meant}? the loop variable is named with 'as'"
+        elif self.calling:
+            suggestion = "add loop_over to this step: which list is it to be done for?"
         fields = [to_text(node) for node in walk(leaf) if isinstance(node, Field) and node.base == Name(ITEM)]
         self.findings.add(
             "E_ITEM_OUTSIDE_LOOP",

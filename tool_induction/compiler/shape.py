@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tool_induction.advice.meant import OTHER_KEYS, a_name, holder_of, other_key, unknown_word
+from tool_induction.advice.meant import OTHER_KEYS, a_name, holder_of, misplaced, other_key, unknown_word
 from tool_induction.documents.parts import TOOL_NAME
 from tool_induction.documents.schema import tool_schema
 from tool_induction.documents.steps import STEP_MODELS
@@ -189,7 +189,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
                     f"{_what(error.instance, where)} has no key {key!r}",
                     found=key,
                     expected=", ".join(known),
-                    suggestion=other_key(key, known),
+                    suggestion=misplaced(key, error.instance, where) or other_key(key, known),
                 )
         case "pattern":
             findings.add(

@@ -37,15 +37,23 @@ OPERATORS: dict[str, Operator] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"
 FORBIDDEN = {
     "Call": ("a call", "use an aggregate step, or one of the filters " + " ".join(FILTERS)),
     "Pow": ("'**'", "multiply"),
-    "FloorDiv": ("'//'", "divide with '/' and use '| round'"),
+    "FloorDiv": ("'//'", "divide with '/'; '| round' gives the nearest whole number, not the one below"),
     "Concat": ("'~'", 'write text around expressions: "{{ a }} and {{ b }}"'),
-    "Slice": ("a slice", "use the aggregate top_k, or x[0] for one item"),
+    "Slice": ("a slice", "for the first k use the aggregate top_k, for one item x[0] or x[-1]"),
     "Dict": ("a {...} record", "write a JSON object as the value of a 'set' step"),
     "Tuple": ("a tuple", "write a list: [a, b]"),
     "Test": ("this test", "only 'is none' and 'is not none' exist"),
 }
 
-_SPELLINGS = (("&&", "'and'"), ("||", "'or'"), ("===", "'=='"), (" matches ", "'in'"), (" for ", "a 'filter' step"))
+_SPELLINGS = (
+    ("&&", "'and'"),
+    ("||", "'or'"),
+    ("===", "'=='"),
+    (" matches ", "'in', the part first: part in text"),
+    ("=>", "'>='"),
+    ("=<", "'<='"),
+    (" for ", "a 'filter' step"),
+)
 
 
 #: filters of Jinja, or functions of other languages -> the filter that does that here
@@ -65,7 +73,7 @@ FILTER_STEPS = {
 }
 
 _TEXTS = re.compile(r"'[^']*'|\"[^\"]*\"")
-_ONE_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
+_ONE_EQUALS = re.compile(r"(?<![=!<>])=(?![=<>])")
 
 
 def syntax_hint(text: str) -> str:

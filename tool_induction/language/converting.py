@@ -37,12 +37,15 @@ from tool_induction.language.syntax import (
 class ExpressionFault(Exception):
     """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
 
-    def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
+    def __init__(
+        self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "", instead: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.found = found
         self.suggestion = suggestion
+        self.instead = instead  #: the whole text, mended
 
 
 def output(statement: Any) -> list[Expr]:

@@ -6,10 +6,11 @@ The list of codes is closed: ``E_`` stops a tool, ``W_`` says what the compiler 
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from tool_induction.language import limits
 
@@ -79,6 +80,70 @@ _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 
 @dataclass(frozen=True, kw_only=True)
+class Edit:
+    """One change of a document, as JSON Patch (RFC 6902) has it. Paths start at the root of the file."""
+
+    op: Literal["add", "replace", "remove", "move"]
+    path: Path
+    value: Any = None  #: of ``add`` and ``replace``
+    source: Path = ()  #: of ``move``: where the value stands
+
+    def record(self) -> dict[str, Any]:
+        """The wire form: an operation of a JSON Patch."""
+        made: dict[str, Any] = {"op": self.op, "path": _pointer(self.path)}
+        if self.op == "move":
+            made["from"] = _pointer(self.source)
+        elif self.op != "remove":
+            made["value"] = self.value
+        return made
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What to do about a finding, in words; where it is sure what the words come to, also as edits made from the same values."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    def after(self, reason: str) -> Suggestion:
+        """The same, with its reason before it."""
+        return replace(self, text=f"{reason}: {self.text}")
+
+
+def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = ()) -> Suggestion:
+    """``write "key": value`` for keys of the object at ``holder``, in place of the keys ``without``."""
+    left_out = tuple(without)
+    shown = ", ".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in values.items())
+    instead = f" in place of {', '.join(map(repr, left_out))}" if left_out else ""
+    removed = (Edit(op="remove", path=(*holder, key)) for key in left_out)
+    added = (Edit(op="add", path=(*holder, key), value=value) for key, value in values.items())
+    return Suggestion(f"write {shown}{instead}", (*removed, *added))
+
+
+def write_value(path: Path, value: Any) -> Suggestion:
+    """``write value`` in place of what stands at ``path``."""
+    return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
+
+
+def leave_out(path: Path) -> Suggestion:
+    """``leave it out``."""
+    return Suggestion("leave it out", (Edit(op="remove", path=path),))
+
+
+def rename(path: Path, name: str) -> Suggestion:
+    """``did you mean 'name'?`` for the key at ``path``."""
+    return Suggestion(f"did you mean {name!r}?", (Edit(op="move", path=(*path[:-1], name), source=path),))
+
+
+def move_to(holder: Path, path: Path, values: Mapping[str, Any], *, exists: bool) -> Suggestion:
+    """``move it to "params": {...}``: the key at ``path`` becomes ``values`` in the object at ``holder``, if that ``exists``."""
+    text = f'move it to "{holder[-1]}": {json.dumps(dict(values), ensure_ascii=False)}'
+    into = [((*holder, key), value) for key, value in values.items()] if exists else [(holder, dict(values))]
+    added = (Edit(op="add", path=place, value=value) for place, value in into)
+    return Suggestion(text, (Edit(op="remove", path=path), *added))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Diagnostic:
     """One finding. ``path`` starts at the root of the file and exists in the document."""
 
@@ -89,6 +154,8 @@ class Diagnostic:
     found: str = ""
     expected: str = ""
     suggestion: str = ""
+    #: what the suggestion says to do, where that is sure; the text is made from these
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
     follows: bool = False  #: it only follows from a fault that stands elsewhere
 
     @property
@@ -101,7 +168,7 @@ class Diagnostic:
         """The path as text: ``$.tools[0].steps[2].params.timestamp``."""
         return format_path(self.path)
 
-    def record(self) -> dict[str, str]:
+    def record(self) -> dict[str, Any]:
         """The wire form."""
         return {
             "code": self.code,
@@ -112,6 +179,7 @@ class Diagnostic:
             "found": self.found,
             "expected": self.expected,
             "suggestion": self.suggestion,
+            "edits": [edit.record() for edit in self.edits],
         }
 
 
@@ -133,7 +201,7 @@ class Findings:
         *,
         found: str = "",
         expected: str = "",
-        suggestion: str = "",
+        suggestion: str | Suggestion = "",
         follows: bool = False,
     ) -> None:
         """Note one finding; the same finding at the same place is noted once."""
@@ -142,6 +210,7 @@ class Findings:
         if len(self.items) == limits.MAX_FINDINGS:
             code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not told"
             found = expected = suggestion = ""
+        advice = Suggestion(suggestion) if isinstance(suggestion, str) else suggestion
         item = Diagnostic(
             code=code,
             tool=self.tool,
@@ -149,7 +218,11 @@ class Findings:
             message=shorten(message, _SENTENCE),
             found=shorten(found),
             expected=shorten(expected),
-            suggestion=shorten(suggestion, _SENTENCE),
+            suggestion=shorten(advice.text, _SENTENCE),
+            edits=tuple(
+                replace(edit, path=self._original(edit.path), source=self._original(edit.source))
+                for edit in advice.edits
+            ),
             follows=follows,
         )
         if item not in self._seen:
@@ -181,6 +254,11 @@ def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     Within each, passes come in their order, and so a cause before its consequences.
     """
     return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
+
+
+def _pointer(path: Path) -> str:
+    """A path as a JSON Pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def format_path(path: Path) -> str:

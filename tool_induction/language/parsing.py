@@ -19,6 +19,8 @@ from tool_induction.language.converting import ExpressionFault, output
 from tool_induction.language.syntax import (
     Const,
     Expr,
+    Field,
+    Index,
     Name,
     Text,
     children,
@@ -65,19 +67,29 @@ def parse_expression(text: str) -> Expr:
             "E_EXPR_SYNTAX",
             "text around '{{ }}' makes a string, but one expression is wanted here",
             found=stripped,
-            suggestion=_in_one_pair(stripped),
+            suggestion="put the whole expression inside one pair of '{{ }}'",
+            instead=_in_one_pair(stripped),
         )
     return value
 
 
 def _in_one_pair(text: str) -> str:
-    """How an expression with braces inside it is written, where taking them away makes it one."""
-    bare = _INNER_BRACES.sub(r"\g<inner>", text)
+    """The expression that is left when the braces inside it are taken away; empty if that is none."""
+    bare = _INNER_BRACES.sub(lambda found: _as_part(found["inner"]), text)
     try:
         _parts(f"{{{{ {bare} }}}}")
     except ExpressionFault:
-        return "put the whole expression inside one pair of '{{ }}'"
-    return f'write "{{{{ {bare} }}}}"'
+        return ""
+    return f"{{{{ {bare} }}}}"
+
+
+def _as_part(text: str) -> str:
+    """An expression as a part of a larger one: in brackets, unless it is a path or a constant."""
+    try:
+        parts = _parts(f"{{{{ {text} }}}}")
+    except ExpressionFault:
+        return text
+    return text if isinstance(parts[0], Name | Field | Index | Const) else f"({text})"
 
 
 def within_bounds(expr: Expr) -> bool:

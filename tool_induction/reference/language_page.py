@@ -7,6 +7,7 @@ from typing import Any
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import ALIASES_WITH, LIST_KEYS, ORDERS, PARAMETER_ALIASES
+from tool_induction.checking.expressions.unwrapping import JOINING
 from tool_induction.documents.emission import STRICT_CANNOT_SAY
 from tool_induction.documents.schema import LOOP_KEYS, LOOPING, language_schema, step_keys
 from tool_induction.documents.steps import STEP_MODELS
@@ -128,6 +129,7 @@ def _types() -> Iterator[str]:
     yield from table(("type", "fields"), rows)
     yield "A record stands for its one list where a list is wanted, for its one value where a value is. These fields say how a "
     yield f"result came about and are not counted: {', '.join(code(name) for name in sorted(BOOKKEEPING))}.\n"
+    yield f"{JOINING}\n"
 
 
 def _fields(type_: Any) -> str:

@@ -284,7 +284,7 @@ class Engine:
         if outcome.status == "budget_exhausted":
             raise BudgetExhausted("budget_exhausted", outcome.reason)
         if outcome.stopped:
-            raise Stopped(outcome.status, f"{step.target}: {outcome.reason}")
+            raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
         record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
         return record, NOTHING if scope.origins is None else of_callee(ended.origin, given, self.calls_since(before))
 

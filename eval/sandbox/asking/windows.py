@@ -26,9 +26,7 @@ def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
         return ()
     scenes = sorted(facts.scenes, key=lambda item: item.start)
     gaps = [
-        float(round((one.end + other.start) / 2))
-        for one, other in pairwise(scenes)
-        if other.start - one.end >= _GAP
+        float(round((one.end + other.start) / 2)) for one, other in pairwise(scenes) if other.start - one.end >= _GAP
     ]
     if facts.duration - scenes[-1].end >= _GAP:
         gaps.append(float(round((scenes[-1].end + facts.duration) / 2)))

@@ -292,6 +292,7 @@ def test_a_record_of_a_compilation_has_exactly_the_promised_keys(seed: dict[str,
         "found",
         "expected",
         "suggestion",
+        "edits",
     }
 
 

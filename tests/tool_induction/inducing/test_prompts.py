@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tool_induction.aggregates import AGGREGATES
+from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.results import operation_result
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import step_keys
 from tool_induction.documents.steps import STEP_MODELS
@@ -20,10 +23,11 @@ from tool_induction.inducing.asking import card
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import limits
 from tool_induction.language.allowed import FILTERS
+from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import known_types
 from tool_induction.library import load_library, packaged_libraries
 from world_api.backends.chat.usage import estimate_tokens
-from world_api.operations import OPERATIONS
+from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "induction"
 
@@ -128,7 +132,7 @@ def test_what_ends_a_loop_early_is_explained(prompts: InducerPrompts) -> None:
 
 
 def test_the_prompt_is_compact(prompts: InducerPrompts) -> None:
-    """About 3,900 tokens of language and 1,450 of domain; a reader of docs/induction.md is told so."""
+    """About 4,100 tokens of language and 1,450 of domain; a reader of docs/induction.md is told so."""
     assert estimate_tokens(prompts.system("plain")) < 4_200
     assert all(
         estimate_tokens(prompts.request(load_domain(name), count=9, seed=1)) < 1_700 for name in packaged_domains()
@@ -172,3 +176,49 @@ def test_text_of_a_model_is_no_template(prompts: InducerPrompts, domain: Domain)
     text = "{{ 7 * 7 }} {% for x in y %}"
     told = prompts.repair(domain, [FailingTool(name="a_b", text=text, faults=(text,))], usable=(), mode="plain")
     assert told.count(text) == 2
+
+
+GROUPS = sorted({item.group for item in EVERY_OPERATION.values() if item.group})
+SOME_VALUE = {"string": "rain", "integer": 3, "number": 5, "boolean": True, "array": ["x"]}
+
+
+def _looped(name: str) -> Any:
+    """A loop of an operation over the hits of a search, as the compiler wrote it out."""
+    schema = operation_types(name).parameters_schema
+    params: dict[str, Any] = {"video_id": "{{video_id}}"}
+    for key in operation_types(name).required - {"video_id"}:
+        given = schema["properties"][key]
+        kind = given.get("type", "object")
+        params[key] = given["enum"][0] if "enum" in given else SOME_VALUE.get(kind, {"start_time": 1, "end_time": 5})
+    call = {"type": "call_world_api", "api": name, "loop_over": "hits", "params": params, "save_as": "made"}
+    search = {"video_id": "{{video_id}}", "query": "{{query}}", "top_k": 3}
+    tool = {
+        "tool_name": "look_at_hits",
+        "description": "Looks at each hit of a search with one operation.",
+        "inputs": {"video_id": "string", "query": "string"},
+        "outputs": {"made": {"type": "list", "from": "{{ made }}"}},
+        "steps": [
+            {"type": "call_world_api", "api": "search_segments_by_text", "params": search, "save_as": "hits"},
+            call,
+        ],
+    }
+    compilation = compile_document(tool, groups=GROUPS)
+    return compilation.require()["look_at_hits"].tool.steps[-1]
+
+
+@pytest.mark.parametrize("groups", [frozenset(), frozenset(GROUPS)], ids=["sixteen", "all"])
+def test_the_prompt_names_the_results_with_a_list_that_a_loop_does_not_join_as_the_compiler_has_it(
+    groups: frozenset[str],
+) -> None:
+    text = InducerPrompts(groups=groups).system("plain")
+    kept = re.search(r"These hold a list and stay records: (.*)\.\n", text)
+    told = set() if kept is None else {part.split(" ")[0] for part in kept[1].split(", ")}
+    holding = {name for name in operations_for(groups) if list_field(operation_result(name, {})) is not None}
+
+    assert told == {name for name in holding if _looped(name).flattens is None}
+    assert "get_entity_trajectory" in told
+    assert "detect_objects" not in told
+
+
+def test_the_prompt_says_how_a_caller_goes_on_without_a_tool_that_found_nothing(prompts: InducerPrompts) -> None:
+    assert "With on_error null the call gives null and the caller goes on" in prompts.system("plain")

@@ -59,6 +59,37 @@ def test_a_called_tool_that_finds_nothing_stops_its_caller_unless_told_otherwise
     assert (went_on["status"], went_on["outputs"]) == ("ok", {"t": None})
 
 
+def test_a_caller_goes_on_when_one_of_two_called_tools_comes_back_empty(
+    run: Any, world: Any, inner: Any, document: Any
+) -> None:
+    other = inner | {"tool_name": "other", "steps": [*inner["steps"]]}
+    other["steps"][1] = DETECT | {"params": DETECT["params"] | {"category": "dog"}}
+    call = {"type": "call_tool", "params": {"video_id": "{{video_id}}", "query": "{{query}}"}, "on_error": "null"}
+    both = {"type": "set", "value": ["{{ one }}", "{{ two }}"], "save_as": "both"}
+    seen = {"type": "filter", "inputs": "both", "where": "{{ item is not none }}", "save_as": "seen"}
+    look, plain = world._detect_objects, {"outputs": SEEN, "name": "outer"}
+    world._detect_objects = lambda asked: look(asked | ({"timestamp": -1} if asked["category"] == "dog" else {}))
+
+    outer = document(
+        call | {"tool": "inner", "save_as": "one"}, call | {"tool": "other", "save_as": "two"}, both, seen, **plain
+    )
+    result = run(inner, other, outer)
+
+    assert (result["status"], result["outputs"]) == ("ok", {"n": 1})
+    assert result["warnings"] == ["two: other: nothing was found"]
+
+
+def test_a_called_tool_that_gives_no_reason_is_told_with_its_status(run: Any, world: Any, document: Any) -> None:
+    world.segments = []
+    stop = {"type": "require", "condition": "{{ hits | length > 0 }}", "status": "ambiguous"}
+    result = run(
+        document(stop, name="inner"),
+        called(document, [], on_error="null") | {"outputs": {"n": {"type": "int", "from": "{{ hits | length }}"}}},
+    )
+
+    assert result["warnings"] == ["hit: inner: ambiguous"]
+
+
 def test_a_fault_in_a_called_tool_reaches_the_caller_with_its_code(
     run: Any, document: Any, inner: Any, world: Any
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.conditions import null_not_handled
 from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import is_list
 from tool_induction.checking.known.ranges import check_divisor
-from tool_induction.language.syntax import Arithmetic, Expr, to_text
+from tool_induction.language.syntax import Arithmetic, Expr, Text, to_json, to_text
 from tool_induction.language.types import (
     ANY,
     FLOAT,
@@ -15,9 +17,7 @@ from tool_induction.language.types import (
     NUMBER,
     SCORE,
     TIME,
-    ListType,
     OptionalType,
-    RecordType,
     Type,
     is_numeric,
     is_text,
@@ -42,7 +42,7 @@ def _number(at: Inference, typed: Typed) -> Typed:
             f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
             found=show(typed.type),
             expected="number",
-            suggestion=_instead_of_arithmetic(inner),
+            suggestion=_instead_of_arithmetic(inner, to_text(typed.expr)),
         )
         return Typed(typed.expr, NUMBER)
     if isinstance(typed.type, OptionalType):
@@ -73,11 +73,13 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
 def _added(at: Inference, left: Typed, right: Typed) -> None:
     """What was meant by '+' on things that are no numbers."""
     first, second = to_text(left.expr), to_text(right.expr)
-    suggestion = f'write "{{{{ {first} }}}} {{{{ {second} }}}}"'
-    if isinstance(plain(left.type), ListType | RecordType):
+    suggestion = "a text is joined by writing its parts one after the other, outside of expressions"
+    if is_list(plain(left.type)) and is_list(plain(right.type)):
         suggestion = (
             f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
         )
+    elif is_text(plain(left.type)) and is_text(plain(right.type)):
+        suggestion = f"{suggestion}: {json.dumps(to_json(Text((left.expr, right.expr))), ensure_ascii=False)}"
     at.note(
         "E_TYPE",
         f"'+' adds numbers; {first} is {show(left.type)}",
@@ -87,9 +89,12 @@ def _added(at: Inference, left: Typed, right: Typed) -> None:
     )
 
 
-def _instead_of_arithmetic(type_: Type) -> str:
-    if isinstance(type_, ListType | RecordType):
-        return "join lists with the aggregate concat_lists"
+def _instead_of_arithmetic(type_: Type, text: str) -> str:
+    if is_list(type_):
+        return (
+            f"for how many there are write {text} | length; concat_lists joins lists, difference_by takes one "
+            "from another"
+        )
     if is_text(type_):
-        return 'join texts by writing them around expressions: "{{ a }} {{ b }}"'
+        return 'a text is joined by writing its parts one after the other, outside of expressions: "{{ a }}{{ b }}"'
     return ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.arithmetic import as_number
-from tool_induction.checking.expressions.conditions import null_not_handled
+from tool_induction.checking.expressions.conditions import null_not_handled, with_default
 from tool_induction.checking.expressions.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.expressions.unwrapping import is_list
 from tool_induction.checking.known.narrowing import is_path
 from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, IsNone, Logic, to_text
@@ -53,9 +54,18 @@ def compare(at: Inference, expr: Compare) -> Expr:
             f"{show(left.type)} and {show(right.type)} have no order",
             found=f"{show(left.type)} {expr.op} {show(right.type)}",
             expected="two numbers or two strings",
+            suggestion=_how_many(at, left, right),
         )
         return written
     return _with_null(at, written, left, right)
+
+
+def _how_many(at: Inference, left: Typed, right: Typed) -> str:
+    """What is meant by a list that is compared with a number."""
+    for rows, number in ((left, right), (right, left)):
+        if is_list(plain(rows.type)) and is_numeric(plain(number.type)):
+            return f"for how many there are write {to_text(rows.expr)} | length"
+    return ""
 
 
 def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
@@ -148,7 +158,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
         case "lower" | "upper":
             text = at.infer(expr.value)
             if isinstance(text.type, OptionalType):
-                null_not_handled(at, text, f"the operand of '{expr.name}'", _with_default(text, "''"))
+                null_not_handled(at, text, f"the operand of '{expr.name}'", with_default(text, "''"))
             elif not is_text(text.type):
                 at.note("E_TYPE", f"'{expr.name}' works on strings", found=show(text.type), expected="string")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
@@ -165,12 +175,8 @@ def _length(at: Inference, expr: Filtered) -> Typed:
     if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
         value = at.listed(value)
     if isinstance(value.type, OptionalType):
-        null_not_handled(at, value, "the operand of 'length'", _with_default(value, "[]"))
+        null_not_handled(at, value, "the operand of 'length'", with_default(value, "[]"))
     return Typed(Filtered(value.expr, "length", ()), INT)
-
-
-def _with_default(typed: Typed, fallback: str) -> str:
-    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def _default(at: Inference, expr: Filtered) -> Typed:

@@ -9,7 +9,7 @@ from tool_induction.checking.expressions.scores import instead_of_score, is_scor
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.checking.known.hints import ask_for, instead_of_null
-from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.diagnostics import Findings, Path, Suggestion
 from tool_induction.language.model import Require
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, Index, IsNone, Name, to_text
 from tool_induction.language.types import BOOL, AnyType, ListType, OptionalType, RecordType, is_numeric, plain, show
@@ -30,7 +30,7 @@ def _condition(at: Inference, expr: Expr) -> Expr:
     if typed.type == BOOL or isinstance(typed.type, AnyType):
         return typed.expr
     if inner == BOOL:
-        null_not_handled(at, typed, "a condition", f'write "{{{{ {to_text(typed.expr)} | default(false) }}}}"')
+        null_not_handled(at, typed, "a condition", with_default(typed, "false"))
         return typed.expr
     if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
         return _coerced(at, typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
@@ -46,9 +46,9 @@ def _condition(at: Inference, expr: Expr) -> Expr:
         expected="bool",
         suggestion=instead_of_score(at, typed.expr)
         if is_score(inner)
-        else f"compare it, for instance {to_text(typed.expr)} > 0"
+        else f"compare it: is {to_text(typed.expr)} > 0 meant?"
         if is_numeric(inner)
-        else "compare it",
+        else "compare it with something",
     )
     return typed.expr
 
@@ -63,7 +63,7 @@ def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
     return written
 
 
-def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "") -> None:
+def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
     """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
     root = _first_null(at, typed.expr)
@@ -80,6 +80,11 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str = "")
         expected=show(plain(typed.type)),
         suggestion=way_out or instead_of_null(at, typed.expr, root),
     )
+
+
+def with_default(typed: Typed, fallback: str) -> str:
+    """A value in its place in an expression, with a default."""
+    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:

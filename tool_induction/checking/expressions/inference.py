@@ -9,11 +9,13 @@ from tool_induction.checking.expressions.arithmetic import arithmetic, as_number
 from tool_induction.checking.expressions.comparing import compare, filtered
 from tool_induction.checking.expressions.conditions import Demand, as_condition
 from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.expressions.unwrapping import is_list, list_field
 from tool_induction.checking.known.constant import whole_condition
+from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
 from tool_induction.checking.known.stretches import check_stretch
-from tool_induction.language.diagnostics import Code, Findings, Path
+from tool_induction.language.allowed import OTHER_FILTERS
+from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -70,8 +72,18 @@ class Inference:
         self.condition: Expr | None = None
         #: the names the step binds
         self.binds: tuple[str, ...] = ()
+        #: whether the place is a parameter of a call, which may be done for each item of a list
+        self.in_call = False
 
-    def note(self, code: Code, message: str, *, found: str = "", expected: str = "", suggestion: str = "") -> None:
+    def note(
+        self,
+        code: Code,
+        message: str,
+        *,
+        found: str = "",
+        expected: str = "",
+        suggestion: str | Suggestion = "",
+    ) -> None:
         """Note a finding at the place being looked at."""
         self.findings.add(code, self.path, message, found=found, expected=expected, suggestion=suggestion)
 
@@ -181,10 +193,16 @@ class Inference:
         rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
         item = plain(rows.item) if rows else None
         if isinstance(item, RecordType) and item.get(expr.key) is not None:
+            walked = self.environment.walked.get(expr.base.name) if isinstance(expr.base, Name) else None
             suggestion = (
-                f'take one item first, for instance with the aggregate "pick_best", or {{{{ {base}[0].{expr.key} }}}};'
-                f' or loop_over: "{base}" with {{{{ item.{expr.key} }}}}'
+                f'take one item first, for instance with the aggregate "pick_best", or {{{{ {base}[0].{expr.key} }}}}'
+                + (f'; or loop_over: "{base}" with {{{{ item.{expr.key} }}}}' if self.in_call and not walked else "")
             )
+            if walked is not None:
+                joined = own_lists(walked, inner, self.environment.types, having=(expr.key,))
+                suggestion = f"{suggestion}; or {joined}" if joined else suggestion
+        elif is_list(inner) and OTHER_FILTERS.get(expr.key, expr.key) == "length":
+            suggestion = f"for how many there are write {base} | length"
         else:
             keys = inner.keys if isinstance(inner, RecordType) else ()
             suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")
@@ -272,7 +290,7 @@ class Inference:
                 f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
                 found=show(typed.type),
                 expected="string",
-                suggestion=f"{{{{ {to_text(typed.expr)} | default('nothing') }}}}",
+                suggestion=f"to have a word in its place, {{{{ {to_text(typed.expr)} | default('nothing') }}}}",
             )
         elif isinstance(typed.type, ListType | RecordType):
             self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))

@@ -20,8 +20,20 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
     return found[0]
 
 
-def flattened_field(type_: Type) -> tuple[str, ListType] | None:
-    """The list a loop collects from: the one list of a record that says nothing else."""
+def is_list(type_: Type) -> bool:
+    """Whether it is a list, or a record that stands for its one list."""
+    return isinstance(type_, ListType) or list_field(type_) is not None
+
+
+#: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
+JOINING = (
+    "In a loop, results that say nothing but one list are joined into one list; any other result stays a record, one for "
+    "each item, even if it holds a list."
+)
+
+
+def joined_field(type_: Type) -> tuple[str, ListType] | None:
+    """The list that a loop joins: the one list of a record that says nothing else (``BOOKKEEPING`` aside)."""
     one = list_field(type_)
     if one is None or not isinstance(type_, RecordType):
         return None

@@ -29,7 +29,6 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import (
     BOOKKEEPING,
     BOOL,
-    EnumType,
     ListType,
     OptionalType,
     RecordType,
@@ -109,14 +108,12 @@ def _default(at: Inference, value: Expr | None) -> str:
     if fallback is None:
         return ""
     written = _braced(Filtered(value, "default", (fallback,)))
-    return f"give it a default: {json.dumps(written, ensure_ascii=False)}"
+    return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
 
 
 def _of_type(type_: Type) -> Expr | None:
     if type_ == BOOL:
         return Const(False)
-    if isinstance(type_, EnumType):
-        return Const(type_.values[0])
     if isinstance(type_, ListType):
         return JsonList(())
     if is_numeric(type_):
@@ -131,14 +128,16 @@ def _saved_first(value: Expr) -> str:
     )
 
 
-def own_lists(rows: Expr, item: Type, taken: Collection[str]) -> str:
-    """How the lists that items hold become one list, where items with times are wanted and their lists hold such."""
+def own_lists(
+    rows: Expr, item: Type, taken: Collection[str], *, having: Collection[str] = ("start_time", "timestamp")
+) -> str:
+    """How the lists that items hold become one list, where items with a field are wanted and their lists hold such."""
     if not isinstance(item, RecordType):
         return ""
     for key, type_ in item.fields:
         inner = plain(type_)
         held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
-        if isinstance(held, RecordType) and (held.get("start_time") or held.get("timestamp")):
+        if isinstance(held, RecordType) and any(held.get(wanted) is not None for wanted in having):
             name = _free(f"every_{key}"[:60], taken)
             taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": _free("part", taken)}
             step: dict[str, object] = {"type": "loop", "loop_over": _braced(rows), "do": [taken_out], "save_as": name}

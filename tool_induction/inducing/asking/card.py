@@ -6,11 +6,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
+from tool_induction.checking.expressions.unwrapping import JOINING, joined_field, list_field
+from tool_induction.checking.results import operation_result
 from tool_induction.documents.schema import LOOP_KEYS, LOOPING, step_keys
 from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
+    BOOKKEEPING,
     EnumType,
     ListType,
     OptionalType,
@@ -59,6 +62,25 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
             words |= {key: value.values for key, value in type_.fields if isinstance(value, EnumType) and _long(value)}
     for key, values in words.items():
         yield f"{key.capitalize()}: {' | '.join(values)}"
+
+
+def list_lines(groups: Collection[str] = ()) -> Iterator[str]:
+    """What stands for the list of a result, and what a loop makes of results: by the compiler's own rules."""
+    results = {name: operation_result(name, {}) for name in operations_for(groups)}
+    beside = {
+        key
+        for result in results.values()
+        if isinstance(result, RecordType)
+        for key, type_ in result.fields
+        if key in BOOKKEEPING and key not in BESIDE and isinstance(type_, ListType)
+    }
+    yield (
+        'Where a list is wanted, a record with one list field means that list: "hits" is hits.candidates. '
+        f"{' and '.join(sorted(beside))} do not count."
+    )
+    lists = {name: one[0] for name, result in results.items() if (one := list_field(result)) is not None}
+    whole = [f"{name} (item.{key})" for name, key in lists.items() if joined_field(results[name]) is None]
+    yield f"{JOINING} These hold a list and stay records: {', '.join(whole)}."
 
 
 def step_lines(*, allow_judge: bool = False) -> Iterator[str]:

@@ -1,0 +1,156 @@
+"""Faults for sound tools: steps that end with a list or an item called ``made``, and how each fault is planted into them."""
+
+import copy
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support.tool_documents import documents
+
+Json = Any
+VIDEO = {"video_id": "{{video_id}}"}
+
+
+def search(save_as: str, **params: Json) -> Json:
+    given = {**VIDEO, "query": "{{query}}", "top_k": 9, **params}
+    return {"type": "call_world_api", "api": "search_segments_by_text", "params": given, "save_as": save_as}
+
+
+def aggregate(operation: str, save_as: str, **params: Json) -> Json:
+    return {"type": "aggregate", "operation": operation, "inputs": "found", "params": params, "save_as": save_as}
+
+
+def swap(step: Json, old: str, new: str, value: Json) -> None:
+    step["params"] = {new if key == old else key: item for key, item in step["params"].items()} | {new: value}
+
+
+def beside(step: Json, key: str) -> None:
+    """A parameter stands beside 'params'."""
+    step[key] = step["params"].pop(key)
+
+
+def in_inputs(step: Json, **record: Json) -> None:
+    """The list and its parameters stand in one record."""
+    step["inputs"] = {"segments": step["inputs"], **step.pop("params"), **record}
+
+
+SORT = aggregate("sort_by", "made", key="start_time", descending=True)
+RISING = aggregate("sort_by", "made", key="start_time", descending=False)
+RISING_ALONE = aggregate("sort_by", "made", key="start_time")
+SPOKEN = [
+    search("found_all"),
+    {"type": "filter", "inputs": "found_all", "where": "{{ item.source == 'speech' }}", "save_as": "found"},
+]
+WITHIN = [
+    search("found_all"),
+    aggregate("filter_in_interval", "found", interval={"start_time": 100, "end_time": 700}) | {"inputs": "found_all"},
+]
+LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
+EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
+
+#: a fault -> sound steps that end with a list or an item called 'made', and how the fault is planted into them
+PLANTS: dict[str, tuple[list[Json], Any]] = {
+    "reverse, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reverse", True)),
+    "reverse, false": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "reverse", False)),
+    "ascending, false": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "ascending", False)),
+    "ascending, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "ascending", True)),
+    "desc, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "desc", True)),
+    "descendng": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "descendng", True)),
+    "the key as an expression": (
+        [search("found"), aggregate("sort_by", "made", key="end_time")],
+        lambda steps: swap(steps[-1], "key", "key", "{{ item.end_time }}"),
+    ),
+    "the key called by": ([search("found"), SORT], lambda steps: swap(steps[-1], "key", "by", "start_time")),
+    "the key beside params": ([search("found"), SORT], lambda steps: beside(steps[-1], "key")),
+    "the only parameter beside params": (
+        [search("found"), aggregate("top_k", "made", k=2)],
+        lambda steps: steps[-1].update(k=steps[-1].pop("params")["k"]),
+    ),
+    "a bound of the search beside params": ([search("found"), SORT], lambda steps: beside(steps[0], "top_k")),
+    "list and parameters in one record": ([search("found"), SORT], lambda steps: in_inputs(steps[-1])),
+    "list and rising order in one record": (
+        [search("found"), RISING_ALONE],
+        lambda steps: steps[-1].update(inputs={"segments": "found", "order": "asc"}),
+    ),
+    "the end that is meant anyway": (
+        [search("found"), aggregate("pick_latest", "made")],
+        lambda steps: steps[-1].update(params={"key": "end_time"}),
+    ),
+    "the start that is meant anyway": (
+        [search("found"), aggregate("pick_earliest", "made")],
+        lambda steps: steps[-1].update(params={"key": "start_time"}),
+    ),
+    "ends that are meant anyway": (
+        [search("found"), aggregate("merge_intervals", "made", gap=5)],
+        lambda steps: steps[-1]["params"].update(start_key="start_time", end_key="end_time"),
+    ),
+    "a key of what has no fields": (
+        [
+            {"type": "set", "value": [4, 9, 2], "save_as": "found"},
+            aggregate("max", "made"),
+        ],
+        lambda steps: steps[-1].update(params={"key": "start_time"}),
+    ),
+    "a truth in quotes": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "descending", "false")),
+    "a misspelt aggregate": ([search("found"), SORT], lambda steps: steps[-1].update(operation="sort_byy")),
+    "a misspelt operation": ([search("found"), SORT], lambda steps: steps[0].update(api="search_segment_by_text")),
+    "a misspelt parameter": ([search("found"), SORT], lambda steps: swap(steps[0], "query", "qery", "{{query}}")),
+    "a misspelt name": ([search("found"), SORT], lambda steps: steps[-1].update(inputs="foundd")),
+    "a number in quotes": ([search("found"), SORT], lambda steps: steps[0]["params"].update(top_k="9")),
+    "a computed number that is not whole": (
+        [search("found", top_k="{{ (9 / 2) | round }}"), SORT],
+        lambda steps: steps[0]["params"].update(top_k="{{ 9 / 2 }}"),
+    ),
+    "an operation as a type": (
+        [search("found"), SORT],
+        lambda steps: steps[0].update(type=steps[0].pop("api")),
+    ),
+    "an aggregate as a type": (
+        [search("found"), SORT],
+        lambda steps: steps[-1].update(type=steps[-1].pop("operation")),
+    ),
+    "an operation called as a tool": (
+        [search("found"), SORT],
+        lambda steps: steps[0].update(type="call_tool", tool=steps[0].pop("api")),
+    ),
+    "a condition in two pairs of braces": (
+        [search("found"), LONG | {"save_as": "made"}],
+        lambda steps: steps[-1].update(where="{{ item.end_time > 100 }} and not {{ item.start_time < 30 }}"),
+    ),
+    "a negation before braces": (
+        [search("found"), EITHER | {"save_as": "made"}],
+        lambda steps: steps[-1].update(where="not {{ item.start_time > 300 or item.end_time < 50 }}"),
+    ),
+    "a parameter that is a field of the results": (
+        [*SPOKEN, SORT],
+        lambda steps: steps.__setitem__(slice(0, 2), [search("found", source="speech")]),
+    ),
+    "a stretch that the operation does not take": (
+        [*WITHIN, SORT],
+        lambda steps: steps.__setitem__(slice(0, 2), [search("found", time_range={"start_time": 100, "end_time": 700})]),
+    ),
+}  # fmt: skip
+
+
+def tool(steps: list[Json]) -> Json:
+    return {
+        "tool_name": "find_what_is_made",
+        "description": "What a search gives, in one order or another, to look at one fault.",
+        "inputs": {"video_id": "string", "query": "string"},
+        "outputs": {"made": {"type": "any", "from": "{{ made }}"}},
+        "steps": copy.deepcopy(steps),
+    }
+
+
+@st.composite
+def planted_documents(draw: Any) -> tuple[list[Json], list[Json]]:
+    """A sound document, and the same with one fault in its last tool."""
+    sound = draw(documents(most_tools=2, most_steps=3))
+    steps, plant = PLANTS[draw(st.sampled_from(sorted(PLANTS)))]
+    place = draw(st.integers(1, len(sound[-1]["steps"])))
+    sound[-1]["outputs"]["made"] = {"type": "any?", "from": "{{ made }}"}
+    planted, broken = copy.deepcopy(steps), copy.deepcopy(sound)
+    plant(planted)
+    sound[-1]["steps"][place:place] = copy.deepcopy(steps)
+    broken[-1]["steps"][place:place] = planted
+    return sound, broken

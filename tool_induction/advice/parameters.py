@@ -1,0 +1,160 @@
+"""What to write in place of a parameter, or of an aggregate's inputs, that cannot stand where it stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from tool_induction.aggregates import AggregateSpec
+from tool_induction.aggregates.spellings import ORDERS
+from tool_induction.aggregates.suggestions import (
+    ALWAYS,
+    DIRECTIONS,
+    IMPLIED,
+    PARAMETERS_ELSEWHERE,
+    PARAMETERS_INSTEAD,
+)
+from tool_induction.checking.expressions.unwrapping import joined_field
+from tool_induction.language.diagnostics import (
+    Edit,
+    Path,
+    Suggestion,
+    did_you_mean,
+    leave_out,
+    move_to,
+    write,
+    write_value,
+)
+from tool_induction.language.model import Aggregate, Call
+from tool_induction.language.schemas import operation_types
+from tool_induction.language.syntax import Const, Expr, Field, JsonList, JsonRecord, Name, Text, to_json, to_text
+from tool_induction.language.types import BOOL, EnumType, RecordType, Type, is_text, plain
+from world_api.operations import EVERY_OPERATION
+
+
+def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
+    """A parameter among the inputs, put where it belongs."""
+    if key == "order" and "descending" in spec.params and str(_plain_json(value)) not in ORDERS:
+        return 'say the order with "params": {"descending": true}, or false'
+    values = _as_parameter(key, value, spec)
+    if values is None:
+        return ""
+    return move_to((*step.path, "params"), (*step.path, "inputs", key), values, exists=bool(step.params))
+
+
+def list_alone(key: str, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
+    """The list itself in place of the record around it; parameters of the aggregate that stand beside it are kept."""
+    assert isinstance(step.inputs, JsonRecord)  # noqa: S101 - asked of records only
+    inside = dict(step.inputs.entries)
+    params = {name: to_json(value) for name, value in step.params}
+    for name in (name for name in inside if name != key):
+        values = _as_parameter(name, inside[name], spec)
+        if values is None or values.keys() & params.keys():
+            return 'the list stands by itself under "inputs", and what says how under "params"'
+        params |= values
+    return write(step.path, {"inputs": _plain_json(inside[key])} | ({"params": params} if len(inside) > 1 else {}))
+
+
+def _as_parameter(key: str, value: Expr, spec: AggregateSpec) -> dict[str, object] | None:
+    """A value that stands among the inputs as a parameter, if the aggregate has such a one."""
+    given = _plain_json(value)
+    if key == "order" and "descending" in spec.params and str(given) in ORDERS:
+        return {"descending": ORDERS[str(given)]}
+    return {key: given} if key in spec.params else None
+
+
+def _plain_json(value: Expr) -> object:
+    """A value that was read as an expression, as JSON: a name is a text again."""
+    return value.name if isinstance(value, Name) else to_json(value)
+
+
+def parameter_instead(step: Aggregate, name: str, value: Expr, spec: AggregateSpec) -> str | Suggestion:
+    """How to say what a parameter says that an aggregate has not."""
+    holder: Path = (*step.path, "params")
+    given = value.value if isinstance(value, Const) else None
+    if name in DIRECTIONS:
+        return _direction(name, given, step, spec)
+    if name in ALWAYS or (spec.name, name) in IMPLIED:
+        if given == (ALWAYS.get(name) or IMPLIED[spec.name, name]):
+            return leave_out((*holder, name)).after(f"{given} is what it goes by")
+        return PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_ELSEWHERE["", name]
+    said = PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_INSTEAD.get(name, "")
+    if "key" in said and name in PARAMETERS_INSTEAD and "key" not in spec.params:
+        said = ""
+    return said or did_you_mean(name, spec.params)
+
+
+def _direction(name: str, given: object, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
+    """``descending`` for another name of it, with the value that means the same."""
+    if "descending" not in spec.params:
+        return f'{spec.name} has no order of its own; to take the list in another one put sort_by with "descending" before it'
+    if not isinstance(given, bool) or "descending" in dict(step.params):
+        return f'say it with "descending": true where {name!r} is {str(DIRECTIONS[name]).lower()}, else false'
+    return write((*step.path, "params"), {"descending": given == DIRECTIONS[name]}, without=[name])
+
+
+def field_name(value: Expr, path: Path) -> str | Suggestion:
+    """The field of the items that an expression on ``item`` reads, as its bare name."""
+    text = to_text(value).removeprefix("item.")
+    is_field = isinstance(value, Field) and all(part.isidentifier() for part in text.split("."))
+    if is_field and to_text(value).startswith("item."):
+        return write_value(path, text)
+    return "write the name of a field of the items, without braces; no value can name it"
+
+
+def filter_afterwards(step: Call, name: str, value: Expr, *, is_read_by_field: bool) -> str | Suggestion:
+    """How to keep some results of an operation by a field they have, where it takes no parameter of that name.
+
+    Where a later step reads a field of the result (``hits.candidates``), a list cannot take its name.
+    """
+    if step.kind != "api" or step.target not in EVERY_OPERATION:
+        return ""
+    is_free = not is_read_by_field and (step.loop is None or step.loop.until is None)
+    result = operation_types(step.target).result
+    joined = joined_field(replace(result, name="") if isinstance(result, RecordType) else result)
+    item = plain(joined[1].item) if joined is not None else None
+    if not isinstance(item, RecordType):
+        return ""
+    rest = f"{step.save_as}_all"[:64]
+    after: dict[str, object] | None = None
+    if name == "time_range" and item.get("start_time") is not None:
+        interval = {"interval": to_json(value)}
+        after = {"type": "aggregate", "operation": "filter_in_interval", "inputs": rest, "params": interval}
+    elif (known := item.get(name)) is not None:
+        where = _equals(name, plain(known), value)
+        if where is None:
+            return f'leave it out; its results have a field {name!r}: keep those that are wanted with a step of type "filter"'
+        after = {"type": "filter", "inputs": rest, "where": where}
+    if after is None:
+        return ""
+    if not is_free:
+        after["inputs"] = step.save_as
+        shown = json.dumps(after, ensure_ascii=False)
+        return f"leave it out, and take after this step what is kept of {step.save_as!r} (under a name of its own): {shown}"
+    return _followed_by(step, name, rest, after | {"save_as": step.save_as})
+
+
+def _equals(name: str, known: Type, value: Expr) -> str | None:
+    """The condition that a field has a value, where it can have it."""
+    fits = not isinstance(value, Const)
+    if isinstance(value, Const):
+        fits = isinstance(value.value, bool) if known == BOOL else is_text(known) and isinstance(value.value, str)
+        fits = fits and (not isinstance(known, EnumType) or value.value in known.values)
+    elif not (is_text(known) or known == BOOL) or isinstance(value, JsonRecord | JsonList | Text):
+        return None
+    return f"{{{{ item.{name} == {to_text(value)} }}}}" if fits else None
+
+
+def _followed_by(step: Call, name: str, rest: str, after: dict[str, object]) -> Suggestion:
+    """The call without a parameter, its result under another name, and a step after it that gives the old name."""
+    text = f'leave it out, save the result as "{rest}", and put this step after it: {json.dumps(after, ensure_ascii=False)}'
+    block, place = step.path[:-1], step.path[-1]
+    assert isinstance(place, int)  # noqa: S101 - a step stands in a list
+    return Suggestion(
+        text,
+        (
+            Edit(op="remove", path=(*step.path, "params", name)),
+            Edit(op="add", path=(*step.path, "save_as"), value=rest),
+            Edit(op="add", path=(*block, place + 1), value=after),
+        ),
+    )
