@@ -33,7 +33,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> Entities:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories that can be judged in it."""
+    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories of things it can tell."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(

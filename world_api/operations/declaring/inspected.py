@@ -60,4 +60,4 @@ class ScannedSegments(Result):
     unused_words: Annotated[
         list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')
     ]
-    not_found: NotFound
+    not_found: Annotated[NotFound, Field(default_factory=list)]

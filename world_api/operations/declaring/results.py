@@ -346,4 +346,4 @@ class Metadata(Result):
     has_audio: bool
     has_speech_text: bool
     profile: str
-    vocabulary: JudgedWords
+    vocabulary: JudgedWords = JudgedWords(categories=[])
