@@ -11,7 +11,7 @@ from world_api.core.ambient.spending import Spent
 #: Book-keeping of results, and times that a span says already.
 _ASIDE = frozenset(
     "evidence cost calls warnings truncated hint center_time segment_id scene_id video_id matching_lines summary "
-    "unused_words".split()
+    "unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
 )
 #: Under these names stands what a person would read.
 _WORDS = (

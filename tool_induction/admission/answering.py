@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tool_induction.admission.asking import VIDEO, Question, own_id, parameters_of, place_of, resolved
 from tool_induction.admission.film import VIDEO_ID, Film, draw, mixed
+from tool_induction.language.types import JUDGEMENT
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import EVERY_OPERATION
 
@@ -82,6 +83,8 @@ class Answering:
             optional = name not in schema.get("required", ())
             if nullable and (self.nulls or self.amount == "none"):
                 record[name] = None
+            elif name in JUDGEMENT and part.get("type") == "array":
+                record[name] = []  # every word is judged here
             elif optional and "default" in raw and not self._holds_records(part):
                 record[name] = raw["default"]
             else:
@@ -134,7 +137,8 @@ class Answering:
     def _has_entries(self) -> bool:
         """Whether the answer is a list of things, and not one thing alone."""
         parts = self._schema.get("properties", {}).items()
-        return any(name != "evidence" and resolved(raw, self._schema)[0].get("type") == "array" for name, raw in parts)
+        beside = JUDGEMENT | {"evidence"}
+        return any(name not in beside and resolved(raw, self._schema)[0].get("type") == "array" for name, raw in parts)
 
     def _entries(self) -> list[_Entry]:
         """What the entries of the answer are about: parts of the stretch that was asked about, or moments."""

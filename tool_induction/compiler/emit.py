@@ -10,7 +10,17 @@ from tool_induction.checking.results import STATUSES, evidence_list
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from tool_induction.language.schemas import type_to_schema
-from tool_induction.language.types import STRING, ListType, OptionalType, RecordType, Type, optional, plain, show
+from tool_induction.language.types import (
+    INTERVAL,
+    STRING,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    optional,
+    plain,
+    show,
+)
 from world_api.exposure.schemas import mcp_tool, openai_tool
 from world_api.operations import EVERY_OPERATION
 
@@ -58,10 +68,24 @@ def result_schema(tool: Tool) -> dict[str, Any]:
             "calls": {"type": "object", "properties": {"logical": count, "physical": count}},
             "cost": {"type": "object", "additionalProperties": {"type": "number"}},
             "warnings": {"type": "array", "items": type_to_schema(STRING)},
+            "judged": _judged_schema(),
             "error": {"type": "object"},
         },
         "required": ["status", "summary", "outputs", "evidence", "calls", "cost", "warnings"],
     }
+
+
+def _judged_schema() -> dict[str, Any]:
+    """What a result rests on: words that were judged or not, stretches in which nothing was found or nobody looked."""
+    words = {"type": "array", "items": type_to_schema(STRING)}
+    stretches = {"type": "array", "items": type_to_schema(INTERVAL)}
+    return {
+        "type": "object",
+        "properties": {
+            "matched": words, "unmatched": words, "not_judged": words, "not_found": stretches, "not_examined": stretches,
+        },
+        "additionalProperties": False,
+    }  # fmt: skip
 
 
 def _visible(type_: Type) -> Type:

@@ -88,6 +88,10 @@ LONG_INTERVAL = RecordType(
     fields=(("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("duration", FLOAT)), name="Interval"
 )
 NUMERIC = ("int", "float", "number", "Time", "Score")
+#: fields in which an operation tells how it judged the words it was asked with
+JUDGEMENT = frozenset(
+    ["unused_words", "matched", "unmatched", "not_found", "not_judged", "not_examined", "lacks"],
+)
 #: fields that describe how a result came about; never meant when "the one list" or "the one value" is
 BOOKKEEPING = frozenset(
     [
@@ -104,7 +108,7 @@ BOOKKEEPING = frozenset(
         "score",
         "may_be",
         "matching_lines",
-        "unused_words",
+        *JUDGEMENT,
     ]
 )
 

@@ -7,7 +7,7 @@ on how many calls may be under way at a time. Steps and items of loops that do n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from tool_induction.language.syntax import Expr
 from tool_induction.runtime.ahead.facts import facts_of
 from tool_induction.runtime.answers.asking import Asks
 from tool_induction.runtime.budget import BudgetExhausted, Meter
+from tool_induction.runtime.judged import Judged
 from tool_induction.runtime.origins.expressions import origin_of
 from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin, Origins
 from tool_induction.runtime.origins.steps import (
@@ -41,7 +42,7 @@ from tool_induction.runtime.origins.steps import (
     of_projection,
     read_by,
 )
-from tool_induction.runtime.outcome import Ended, outcome_of
+from tool_induction.runtime.outcome import Ended, Outcome, outcome_of
 from tool_induction.runtime.steps.aggregating import aggregated
 from tool_induction.runtime.steps.callees import as_callee_record, fitting
 from tool_induction.runtime.steps.inheriting import completed, projected
@@ -82,6 +83,7 @@ class Engine:
         self.ahead = ahead
         self.warnings: list[str] = []
         self.lost = False
+        self.judged = Judged()  # of the tool that runs
         self._told = told
 
     def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Origin] | None = None) -> Ended:
@@ -91,6 +93,7 @@ class Engine:
         types = {item.name: item.type for item in tool.inputs}
         scope.values.update({key: completed(value, types[key]) for key, value in arguments.items()})
         scope.origins = Origins(names=dict(origins or {})) if self._told else None
+        outer, self.judged = self.judged, Judged()
         with self.trace.tool(name, arguments) as node:
             status, reason, fault, stopped = "ok", "", None, False
             try:
@@ -107,14 +110,25 @@ class Engine:
             elif fault is None and self.lost and status in ("ok", "empty"):
                 # Nothing found is no answer while part of the looking failed.
                 status, reason = "partial", reason or "some calls failed"
-            outcome = replace(
-                outcome_of(tool, scope.values, status=status, reason=reason, fault=fault), stopped=stopped
+            outcome = self._doubted(
+                lambda told, why: outcome_of(tool, scope.values, status=told, reason=why, fault=fault), status, reason
             )
+            outcome = replace(outcome, stopped=stopped)
+            outer.merge(self.judged)
+            self.judged = outer
             node.outcome = outcome.status
             if scope.origins is None:
                 return Ended(outcome=outcome)
             origin = of_outputs(tool, scope.values, scope.origins, node)
             return Ended(outcome=outcome, origin=origin, held=scope.origins.held)
+
+    def _doubted(self, outcome: Callable[[str, str], Outcome], status: str, reason: str) -> Outcome:
+        """The outcome; partial where it rests on what was not judged, for neither a number nor "none" follows from that."""
+        made = outcome(status, reason)
+        self.judged.rest_on(made.evidence)
+        if made.status not in ("ok", "empty", "partial") or not (doubt := self.judged.reason):
+            return made
+        return outcome("partial", "; ".join(filter(None, (doubt, made.reason))))
 
     def warn(self, text: str) -> None:
         """Note something the caller should know, once."""
@@ -272,6 +286,7 @@ class Engine:
         if step.kind == "api":
             made_from = sorted(NO_CALLS.union(*(origin.behind() for origin in given.values()))) if given else ()
             result = self.calls(step.target, arguments, made_from)
+            self.judged.note(result)
             self._say_unused(step.target, result)
             return result, NOTHING if scope.origins is None else Origin(calls=frozenset((self.calls.logical,)))
         before = self.calls.logical

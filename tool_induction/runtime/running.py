@@ -62,7 +62,9 @@ def run_tool(
         judge: Answers the steps of type ``judge``, for tools that were compiled with them.
 
     Returns:
-        ``{status, summary, outputs, evidence, calls, cost, warnings}``, and ``error`` where a fault stopped it.
+        ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
+        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the stretches
+        where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
@@ -91,7 +93,9 @@ def run_tool(
     finally:
         if ahead is not None:
             ahead.close()
-    record = _record(compiled, outcome, calls, limits, engine.warnings, judged=judging.cost)
+    record = _record(compiled, outcome, calls, limits, engine.warnings, judging_cost=judging.cost)
+    if judged := engine.judged.record(record["warnings"]):
+        record["judged"] = judged
     if trace is not None:
         trace.in_vain = 0 if flights is None else flights.in_vain
         tell_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
@@ -157,7 +161,7 @@ def _record(
     limits: RunLimits,
     warnings: list[str],
     *,
-    judged: Cost,
+    judging_cost: Cost,
 ) -> dict[str, Any]:
     notes = list(warnings)
     outputs = {
@@ -176,7 +180,7 @@ def _record(
         "outputs": outputs,
         "evidence": cited(outcome.evidence, limits.evidence),
         "calls": {"logical": calls.logical, "physical": calls.physical},
-        "cost": (calls.cost + judged).record(),
+        "cost": (calls.cost + judging_cost).record(),
         "warnings": notes,
     }
     if outcome.fault is not None:

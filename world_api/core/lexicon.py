@@ -33,14 +33,14 @@ CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }  # fmt: skip
 
 #: Words that hold a word of the tables above and mean something else.
-_OTHER_CHINESE = (
+OTHER_CHINESE = (
     "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
 )  # fmt: skip
 
 ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
 
 #: Words that carry no content of their own in a description or a question.
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
     "they them his her their there here who whom which what when where why how do does did doing done has have had not "
     "as into out up down over under me my we our you your i s t "
@@ -57,7 +57,7 @@ _STOP_CHINESE = frozenset(
 _JOINING_CHINESE = frozenset("的了着在是和与或及跟")
 
 #: Words of these tables that say more than their kind: nothing that is measured tells a man from a woman.
-_NARROWER = frozenset(
+NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
 )
@@ -86,10 +86,20 @@ def words(text: str) -> list[str]:
     return [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)] + _chinese_units(folded)
 
 
+def latin_words(folded: str) -> list[str]:
+    """Latin words of a folded text, as they are written."""
+    return _LATIN.findall(folded)
+
+
+def chinese_runs(folded: str) -> list[str]:
+    """Runs of Chinese characters of a folded text."""
+    return _CHINESE.findall(folded)
+
+
 def content_words(text: str) -> list[str]:
     """The words of a text without stop words; all of them where nothing else would be left."""
     folded = fold(text)
-    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded) if word not in _STOP_WORDS]
+    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded) if word not in STOP_WORDS]
     found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
     return found or words(text)
 
@@ -135,7 +145,7 @@ def unseen_words(text: str) -> list[str]:
         folded = folded.replace(word, " " if concept else chr(_ASIDE + number))
     for number, (word, _) in enumerate(_chinese()):
         folded = folded.replace(chr(_ASIDE + number), word)
-    latin = [word for word in _LATIN.findall(folded) if word not in _STOP_WORDS and word not in _english()]
+    latin = [word for word in _LATIN.findall(folded) if word not in STOP_WORDS and word not in _english()]
     runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
 
@@ -197,11 +207,11 @@ def unused_words(text: str) -> list[str]:
     """
     kept, turned = before_turning(text)
     unseen = set(unseen_words(kept))
-    found = [word for word in _LATIN.findall(kept) if word in _NARROWER or _stem(word) in unseen]
+    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
     chinese = " ".join(_CHINESE.findall(kept))
-    found += [word for word, _ in _chinese() if word in chinese and word in _NARROWER]
+    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
     found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
-    found += [word for word in _LATIN.findall(turned) if word not in _STOP_WORDS or _TURNING.fullmatch(word)]
+    found += [word for word in _LATIN.findall(turned) if word not in STOP_WORDS or _TURNING.fullmatch(word)]
     return list(dict.fromkeys(found + _CHINESE.findall(turned)))
 
 
@@ -233,5 +243,5 @@ def _chinese() -> tuple[tuple[str, str], ...]:
     """Longest words first, so that 黑色 is read before 黑; words that mean something else have no concept."""
     tables = (*COLOURS.items(), *CATEGORIES.items())
     pairs = [(word, concept) for concept, (_, chinese) in tables for word in chinese]
-    pairs += [(word, "") for word in _OTHER_CHINESE]
+    pairs += [(word, "") for word in OTHER_CHINESE]
     return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])))

@@ -14,7 +14,7 @@ from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
 from world_api.operations.answering.finding import identify
 from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
-from world_api.operations.answering.states import facts_in_words, is_measured, seen_around, state_in_words
+from world_api.operations.answering.states import facts_in_words, is_measured, seen_around, state_in_words, words_judged
 from world_api.operations.answering.wording import path_in_words
 from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
 from world_api.operations.declaring.registry import operation
@@ -40,7 +40,8 @@ def register_entity(
     Returns the known entity when it is the same one, and says how sure.
     """
     at = moment(session, video_id, timestamp)
-    chosen = identify(session, at, entity_hint)
+    found = identify(session, at, entity_hint)
+    chosen = found.registration
     known = {item.entity_id: item for item in session.registrations()}
     seen_before = chosen.entity_id in known or session.view.track_of_entity(chosen.entity_id) is not None
     if chosen.entity_id not in known or known[chosen.entity_id].hint != entity_hint:
@@ -51,6 +52,9 @@ def register_entity(
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
+        matched=list(found.asked.matched),
+        unmatched=list(found.asked.unmatched),
+        lacks=found.lacks,
         evidence=[evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)],
     )
 
@@ -103,9 +107,13 @@ def query_entity_state(
         if sight is not None:
             return _seen_state(session, entity, at, span, sight)
     answer, span, confidence = state_in_words(session, entity, at, query, within)
+    matched, unmatched = words_judged(session, query)
     return StateAnswer(
         answer=answer,
         confidence=confidence,
+        matched=matched,
+        unmatched=unmatched,
+        not_judged=[] if matched else unmatched,
         evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
     )
 

@@ -8,7 +8,7 @@ from world_api.operations.answering.citing import MAX_EVIDENCE, evidence
 from world_api.operations.answering.identity import listed_entities
 from world_api.operations.declaring.arguments import VideoId
 from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Entities, Metadata, Resolution
+from world_api.operations.declaring.results import Entities, JudgedWords, Metadata, Resolution
 from world_api.world.sessions.session import Session
 
 #: A list of entities is never longer than this.
@@ -33,7 +33,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> Entities:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Tell the video's duration in seconds, its frame rate and its resolution in pixels."""
+    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories of things it can tell."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(
@@ -44,5 +44,6 @@ def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
         has_audio=manifest.video.has_audio,
         has_speech_text=view.has_rows("speech"),
         profile=manifest.profile,
+        vocabulary=JudgedWords(categories=sorted(session.vocabulary.categories)),
         evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],
     )

@@ -7,13 +7,20 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.asking import moment, optional_stretch, stretch
 from world_api.operations.answering.citing import MAX_EVIDENCE, cite_passages, evidence, times
 from world_api.operations.answering.finding import actions_in, find_objects
 from world_api.operations.answering.looking import done_in, seen_in, sight_evidence, sight_note
 from world_api.operations.answering.wording import caption
-from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, StartTime, Timestamp, VideoId
+from world_api.operations.declaring.arguments import (
+    EndTime,
+    OptionalTimeRange,
+    StartTime,
+    TimeRange,
+    Timestamp,
+    VideoId,
+)
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Actions, Caption, Detections
 from world_api.world.sessions.session import Session
@@ -25,11 +32,20 @@ MAX_DETECTIONS = 60
 
 ObjectCategory = Annotated[
     str,
-    Field(min_length=1, max_length=100, description='What kind of thing, e.g. "person", "car"; "any" for everything.'),
+    Field(
+        min_length=1,
+        max_length=100,
+        description='What kind of thing, e.g. "person", "car"; "any" for everything. get_video_metadata lists the kinds that '
+        "can be judged in this video (English or Chinese, also in the plural); other words come back as not_judged.",
+    ),
 ]
 TextQuery = Annotated[
     str | None,
-    Field(max_length=500, description='Which one, in words, e.g. "a person in red"; null for all of the category.'),
+    Field(
+        max_length=500,
+        description='Which one, in words, e.g. "a person in red"; null for all of the category. Kind and colours can be '
+        "judged; other words come back as unmatched and remove nothing.",
+    ),
 ]
 
 
@@ -73,9 +89,16 @@ def detect_objects(
     left_out = len(found.objects) - len(shown)
     if left_out:
         hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
+    stretch_asked = [TimeRange(start_time=round_time(found.examined.start), end_time=round_time(found.examined.end))]
+    unjudged = found.not_judged
     return Detections(
         detections=[item.detection for item in shown],
-        unused_words=found.unused_words,
+        unused_words=list(found.asked.unmatched),
+        matched=list(found.asked.matched),
+        unmatched=list(found.asked.unmatched),
+        not_found=[] if shown or unjudged or found.not_examined else stretch_asked,
+        not_judged=unjudged,
+        not_examined=stretch_asked if found.not_examined and not unjudged else [],
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
             for item in shown[:MAX_EVIDENCE]

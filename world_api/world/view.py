@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
+from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.arrays.followed import Tracks
 from world_api.world.arrays.horizon import settled_until
 from world_api.world.arrays.items import Items, extended, spans, tile
@@ -77,6 +78,13 @@ class View:
     def frame_at(self, time: float) -> TimeSpan:
         """How long the frame of a visible moment is shown, for what was seen in that frame alone."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
+
+    @made_once
+    def vocabulary(self) -> Vocabulary:
+        """The categories that the visible rows can judge: those of the profile, and those that are recorded."""
+        manifest = self.world.manifest
+        follows = not manifest.stages or any("sightings" in stage.tables for stage in manifest.stages)
+        return Vocabulary(judged_at_build(manifest.profile, self.tracks.categories, follows=follows))
 
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""

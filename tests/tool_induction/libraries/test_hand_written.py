@@ -313,3 +313,14 @@ def test_words_for_looks_that_nothing_measures_are_told(sample_film: Any) -> Non
         more = sample_film.run("hand_A", tool, **{key: f"{looks} with glasses, not young"})
         assert plain["warnings"] == []
         assert more["warnings"] == ["words that detect_objects could not use: glasses, not, young"]
+
+
+@pytest.mark.shared_data
+@pytest.mark.media
+def test_people_of_a_real_recording_are_counted_and_zebras_are_not(composite: Any) -> None:
+    people, person, zebra = (
+        composite.run("hand_A", "count_distinct_things", category=word) for word in ("people", "person", "zebra")
+    )
+    assert people["outputs"] == person["outputs"]
+    assert people["outputs"]["count"] > 0
+    assert (zebra["status"], zebra["judged"]["not_judged"]) == ("partial", ["zebra"])

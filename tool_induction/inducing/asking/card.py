@@ -14,6 +14,7 @@ from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
     BOOKKEEPING,
+    JUDGEMENT,
     EnumType,
     ListType,
     OptionalType,
@@ -24,6 +25,8 @@ from tool_induction.language.types import (
 from world_api.operations import operations_for
 from world_api.operations.declaring.registry import BESIDE
 
+#: The runtime reads these itself; a tool has no use for them.
+_FOR_THE_RUNTIME = JUDGEMENT - {"unused_words", "lacks"}
 _MOST_WORDS = 4  #: of an enumeration that is written out where it is used
 _STRETCH = ("start_time", "end_time", "center_time")
 
@@ -143,7 +146,10 @@ def _long(type_: EnumType) -> bool:
 
 
 def _result(type_: Type) -> str:
-    return f"{{{_fields(type_, without=BESIDE)}}}" if isinstance(type_, RecordType) else _short(type_)
+    if not isinstance(type_, RecordType):
+        return _short(type_)
+    aside = (key for key, value in type_.fields if key in _FOR_THE_RUNTIME and isinstance(value, ListType))
+    return f"{{{_fields(type_, without=(*BESIDE, *aside))}}}"
 
 
 def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -10,17 +11,24 @@ import numpy as np
 from world_api.core.boxes import Box
 from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
-from world_api.core.lexicon import ANYTHING, before_turning, categories_in, colours_in
 from world_api.core.ports import DetectedObject
 from world_api.core.spans import TimeSpan, round_time
+from world_api.core.vocabulary import Reading
 from world_api.operations.answering.citing import times
-from world_api.operations.answering.identity import best_match, match_hint, not_used, registered_near, tracks_at
+from world_api.operations.answering.identity import (
+    NEAR,
+    HintMatch,
+    best_match,
+    match_description,
+    registered_near,
+    tracks_at,
+)
 from world_api.operations.answering.wording import motions, size_class
 from world_api.operations.declaring.results import Action, Detection
 from world_api.world.sessions.session import SEEN, Registration, Session
 from world_api.world.tracks import Track
 
-#: Confidence is scaled by this where a description has words that cannot be checked on what was measured.
+#: Confidence is scaled by this where a description has words that cannot be judged.
 UNCHECKED = 0.6
 #: Labels made from boxes alone.
 MOTION_CONFIDENCE = 0.6
@@ -37,11 +45,21 @@ class FoundObject:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundObjects:
-    """What was found, the surest first; the words of the description that made no difference; a hint for when nothing was."""
+    """What was found, the best first, and how the words that were asked with were judged.
+
+    ``examined``: the stretch in which they were looked for; ``not_examined``: that stretch where not all of it was.
+    """
 
     objects: list[FoundObject]
-    unused_words: list[str]
+    asked: Reading
+    examined: TimeSpan
+    not_examined: bool
     hint: str
+
+    @property
+    def not_judged(self) -> list[str]:
+        """The words that name no category that can be judged, where none does."""
+        return list(self.asked.unmatched) if self.asked.kinds == frozenset() else []
 
 
 def find_objects(
@@ -49,19 +67,41 @@ def find_objects(
 ) -> FoundObjects:
     """Objects of a category near a moment.
 
-    Stored tracks answer first. Where none does and a detector knows the category, that very frame is looked at.
+    Stored tracks answer first. Where there is none and a detector knows the category, that very frame is looked at.
+    Where nothing fits all words that can be judged, what fits some of them is given with what it lacks.
     """
-    wanted = _wanted(category)
+    kind = session.vocabulary.read_category(category)
+    description = session.vocabulary.read(text_query or "", of=kind.kinds)
+    asked = kind.joined(description)
+    described = replace(asked, kinds=description.kinds if kind.kinds is None else None)
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
-    candidates = [track for track in near if wanted is None or track.category in wanted]
-    sighted = [(track, item) for track in candidates if (item := _from_track(session, track, at, text_query, within))]
-    found = [item for _, item in sighted]
-    unused = not_used([track for track, _ in sighted], text_query) if text_query else []
-    if not found and not candidates:
-        found = _look(session, at, category, text_query)
-    found.sort(key=lambda item: (-(item.detection.confidence or 0.0), item.detection.bbox))
-    hint = "" if found else _why_nothing(session, category, wanted, bool(near))
-    return FoundObjects(objects=found, unused_words=unused, hint=hint)
+    candidates = [track for track in near if asked.kinds is None or track.category in asked.kinds]
+    matches = [(track, match_description(track, described)) for track in candidates]
+    fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
+    found = [_from_track(session, track, match, asked, at, within) for track, match in fitting]
+    if not candidates:
+        found = _look(session, at, asked)
+    found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
+    return FoundObjects(
+        objects=found,
+        asked=asked,
+        examined=within or _around(session, at),
+        not_examined=not _is_examined(session, asked.kinds, within),
+        hint=_partly(found) if found else _why_nothing(session, category, asked, candidates or near),
+    )
+
+
+def _around(session: Session, at: float) -> TimeSpan:
+    """The stretch in which a sighting answers for a moment."""
+    return TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+
+
+def _is_examined(session: Session, kinds: frozenset[str] | None, within: TimeSpan | None) -> bool:
+    """Whether things of these categories were looked for: in stored rows everywhere, by the detector in one frame."""
+    stored = session.view.vocabulary.categories
+    if within is not None:
+        return bool(stored) and (kinds is None or kinds <= stored)
+    return bool(session.vocabulary.categories) and (kinds is None or kinds <= session.vocabulary.categories)
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -92,61 +132,71 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
     return sorted(found, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
 
 
-def identify(session: Session, at: float, hint: str) -> Registration:
+@dataclass(frozen=True, kw_only=True)
+class Identified:
+    """The thing that a hint names: how it is registered, how the hint's words were judged, and what it was not seen to fit."""
+
+    registration: Registration
+    asked: Reading
+    lacks: list[str]
+
+
+def identify(session: Session, at: float, hint: str) -> Identified:
     """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
 
     Raises:
         OperationFault: ``nothing_matches``.
     """
     tracks = tracks_at(session, at)
-    if (matched := best_match(tracks, hint)) is not None:
+    asked = session.vocabulary.read(hint)
+    if (matched := best_match(tracks, asked)) is not None:
         track, match = matched
         position = track.nearest(at)
         box = track.box(position)
-        sure = track.confidence * (UNCHECKED if match.unchecked else 1.0)
+        sure = track.confidence * _sureness(match, asked)
         time = round_time(float(track.times[position]))
-        return _registration(
+        registration = _registration(
             entity_id=track.entity_id, hint=hint, category=track.category, time=time, box=box, confidence=sure
         )
-    if (seen := _detected(session, at, hint)) is not None:
+        return Identified(registration=registration, asked=asked, lacks=match.lacks)
+    if (seen := _detected(session, at, asked, tracks)) is not None:
         box = seen.box
         earlier = registered_near(session, box.rounded(), at)
         source = session.view.world.manifest.source.sha256
         digest = sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
         entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
         sure = seen.confidence * UNCHECKED
-        return _registration(
+        registration = _registration(
             entity_id=entity_id, hint=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
+        return Identified(registration=registration, asked=asked, lacks=_unseen(asked))
     there = ", ".join(track.hint for track in tracks[:5])
+    if asked.unmatched and not asked.is_judged:
+        why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {', '.join(asked.unmatched[:8])} cannot be judged"
+    else:
+        why = f"nothing at {at:g} s matches {hint[:80]!r}"
     raise OperationFault(
         "nothing_matches",
-        f"nothing at {at:g} s matches {hint[:80]!r}",
+        why,
         hint=f"there is: {there}"
         if there
         else "nothing is tracked there; detect_objects or search_segments_by_text finds moments",
     )
 
 
-def _wanted(category: str) -> frozenset[str] | None:
-    """The canonical categories asked for; None for everything."""
-    folded = category.strip().casefold()
-    if folded in ANYTHING:
-        return None
-    return categories_in(category) or frozenset({folded.replace(" ", "_")})
+def _sureness(match: HintMatch, asked: Reading) -> float:
+    """By how much words that do not hold, or cannot be judged, lower a confidence."""
+    return match.share * (UNCHECKED if asked.unmatched or match.unjudged else 1.0)
 
 
 def _from_track(
-    session: Session, track: Track, at: float, text_query: str | None, within: TimeSpan | None
-) -> FoundObject | None:
-    match = match_hint(track, text_query) if text_query else None
-    if match is not None and not match.fits:
-        return None
+    session: Session, track: Track, match: HintMatch, asked: Reading, at: float, within: TimeSpan | None
+) -> FoundObject:
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     time = float(track.times[position])
     span = track.appearance_of(position)
-    sure = float(track.confidences[position]) * (UNCHECKED if match is not None and match.unchecked else 1.0)
+    sure = float(track.confidences[position]) * _sureness(match, asked)
     box = track.box(position)
     detection = Detection(
         **times(span),
@@ -156,58 +206,66 @@ def _from_track(
         entity_hint=f"{track.hint} ({size_class(box, session.view)})",
         entity_id=track.entity_id,
         timestamp=round_time(time),
+        lacks=match.lacks,
     )
     return FoundObject(detection=detection, span=span, source="tracker")
 
 
-def _look(session: Session, at: float, category: str, text_query: str | None) -> list[FoundObject]:
-    """Detections on that very frame. A description with colours is not answered: the frame's boxes carry none."""
-    if text_query and colours_in(before_turning(text_query)[0]):
-        return []
+def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
+    """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
+    lacks = _unseen(asked)
     found = []
-    for seen in _detections(session, at, category):
+    for seen in _detections(session, at, asked.kinds):
         moment = session.view.frame_at(at)
         detection = Detection(
             **times(moment),
             bbox=seen.box.rounded(),
             category=seen.category,
-            confidence=round(seen.confidence * (UNCHECKED if text_query else 1.0), 2),
+            confidence=round(seen.confidence * (UNCHECKED if lacks or asked.unmatched else 1.0), 2),
             entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
             entity_id=None,
             timestamp=round_time(at),
+            lacks=lacks,
         )
         found.append(FoundObject(detection=detection, span=moment, source="detector"))
     return found
 
 
-def _detected(session: Session, at: float, hint: str) -> DetectedObject | None:
-    hint, _ = before_turning(hint)
-    if colours_in(hint):
+def _unseen(asked: Reading) -> list[str]:
+    """The words that a box without colours cannot be compared with."""
+    return [*sorted(asked.colours), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
+
+
+def _detected(session: Session, at: float, asked: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
+    """What a detector sees of the kinds that a hint names; nothing where things of these kinds are tracked already."""
+    if any(track.category in (asked.kinds or ()) for track in tracks):
         return None
-    for category in sorted(categories_in(hint)):
-        if seen := _detections(session, at, category):
-            return seen[0]
-    return None
+    return next(iter(_detections(session, at, asked.kinds)), None)
 
 
-def _detections(session: Session, at: float, category: str) -> list[DetectedObject]:
+def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
     looker = session.backends.looker
     if looker is None:
         return []
-    known = sorted((_wanted(category) or frozenset()) & looker.categories())
-    return [seen for word in known for seen in looker.detect(at, word)]
+    return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
 
 
-def _why_nothing(session: Session, category: str, wanted: frozenset[str] | None, something: bool) -> str:
-    looker = session.backends.looker
+def _partly(found: Sequence[FoundObject]) -> str:
+    if not all(item.detection.lacks for item in found):
+        return ""
+    return "nothing was seen to fit all words; what may is given with what it lacks"
+
+
+def _why_nothing(session: Session, category: str, asked: Reading, there: Sequence[Track]) -> str:
     profile = session.view.world.manifest.profile
-    stored = session.view.tracks.categories
-    known = stored | (looker.categories() if looker else frozenset())
-    if wanted is not None and not wanted & known:
-        return f"profile {profile} cannot tell whether a {category[:40]} is there; it knows " + (
-            ", ".join(sorted(known)) or "no categories in this video"
-        )
-    return "something else is there; ask for category any" if something else "nothing of the kind at this moment"
+    if asked.kinds == frozenset():
+        known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
+        return f"profile {profile} cannot tell whether a {category[:40]} is there; it knows {known}"
+    if not there:
+        return "nothing of the kind at this moment"
+    if asked.kinds is None or there[0].category in asked.kinds:
+        return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
+    return "something else is there; ask for category any"
 
 
 def _registration(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
-from world_api.core.lexicon import before_turning, categories_in, colours_in, unseen_words, unused_words, words
 from world_api.core.spans import TimeSpan, round_time
+from world_api.core.vocabulary import Reading
 from world_api.operations.answering.wording import has_ended
 from world_api.operations.declaring.results import Entity, LookAlike
 from world_api.world.sessions.session import Registration, Session
@@ -23,43 +23,63 @@ NEAR = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a hint: share of the hint's checkable words that hold, and words nobody can check."""
+    """How well a track fits a description, word for word (canonical words).
 
-    share: float
-    unchecked: tuple[str, ...]
+    ``missing`` was measured and is otherwise; ``unjudged`` was not measured on this track. ``excluded``: a negated word holds, or
+    it is another kind of thing.
+    """
+
+    held: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    excluded: bool = False
 
     @property
     def fits(self) -> bool:
-        """Nothing checkable speaks against it."""
-        return self.share >= 1.0
+        """Nothing that was measured speaks against it, and something speaks for it."""
+        return not self.excluded and not self.lacks
+
+    @property
+    def fits_partly(self) -> bool:
+        """Something speaks for it, or its looks were not measured."""
+        return not self.excluded and (bool(self.held) or not self.missing)
+
+    @property
+    def lacks(self) -> list[str]:
+        """The words that it was not measured to fit."""
+        return [*self.missing, *self.unjudged]
+
+    @property
+    def share(self) -> float:
+        """The share of the judged words that hold, 0 to 1; 1 of none."""
+        return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 
-def match_hint(track: Track, hint: str) -> HintMatch:
-    """Compare a hint in words with what is known of a track: its category, its colours, its own hint's words.
+def match_description(track: Track, asked: Reading) -> HintMatch:
+    """Compare a description with what is known of a track: its category and its colours.
 
-    A colour that the track does not show, or another kind of thing, speaks against it. One neutral colour and nothing
-    else ("in black") speaks of the whole outfit, so it must be the track's main colour. Words that name neither
-    (``hat``, ``tall``) cannot be checked on a track and are reported. So is what stands behind a ``not``: it is not used.
+    One neutral colour and nothing else ("in black") speaks of the whole outfit, so it must be the track's main colour;
+    negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a track without
+    colours of any colour.
     """
-    hint, turned = before_turning(hint)
-    kinds = categories_in(hint)
-    checks = [track.category in kinds or (track.category == "moving_object" and bool(kinds))] if kinds else []
-    known = set(words(track.hint))
-    unseen = tuple(word for word in unseen_words(hint) if word not in known)
-    unchecked = unseen + tuple(words(turned))
-    named = colours_in(hint)
-    outfit = len(named) == 1 and named <= NEUTRALS and not unseen
-    checks += [colour in (track.colours[:1] if outfit else track.colours) for colour in sorted(named)]
-    share = sum(checks) / len(checks) if checks else (0.0 if unchecked else 1.0)
-    return HintMatch(share=share, unchecked=unchecked)
-
-
-def not_used(tracks: Sequence[Track], hint: str) -> list[str]:
-    """The words of a hint that were not used to tell these tracks from others; of none, that could not have been."""
-    known = set(words(tracks[0].hint)) if tracks else set()
-    for track in tracks[1:]:
-        known &= set(words(track.hint))
-    return [word for word in unused_words(hint) if not set(words(word)) <= known]
+    unknown_kind = track.category == "moving_object"
+    unjudged: list[str] = []
+    other_kind = False
+    if asked.kinds and track.category not in asked.kinds:
+        other_kind = not unknown_kind
+        unjudged += sorted(asked.kinds) if unknown_kind else []
+    outfit = len(asked.colours) == 1 and asked.colours <= NEUTRALS and not asked.unmatched
+    shown = track.colours[:1] if outfit else track.colours
+    if not track.colours:
+        unjudged += sorted(asked.colours) + [f"not {colour}" for colour in sorted(asked.negated_colours)]
+    return HintMatch(
+        held=tuple(colour for colour in sorted(asked.colours) if colour in shown),
+        missing=tuple(colour for colour in sorted(asked.colours) if track.colours and colour not in shown),
+        unjudged=tuple(unjudged),
+        excluded=other_kind
+        or track.category in asked.negated_kinds
+        or not asked.negated_colours.isdisjoint(track.colours),
+    )
 
 
 def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
@@ -73,18 +93,19 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def best_match(tracks: Sequence[Track], hint: str) -> tuple[Track, HintMatch] | None:
-    """The track that fits a hint best, or None where none fits."""
-    matches = [(track, match_hint(track, hint)) for track in tracks]
+def best_match(tracks: Sequence[Track], asked: Reading) -> tuple[Track, HintMatch] | None:
+    """The track that fits a description best; where none fits all of it, the one that fits most. None where none fits.
+
+    Where no word can be judged, one track alone is taken, and of several none.
+    """
+    if asked.unmatched and not asked.is_judged and len(tracks) != 1:
+        return None
+    matches = [(track, match_description(track, asked)) for track in tracks]
     fitting = [(track, match) for track, match in matches if match.fits]
-    if not fitting and len(tracks) == 1 and not _checkable(hint):
-        return matches[0]
-    return max(fitting, key=lambda pair: (len(pair[0].colours), pair[0].confidence), default=None)
-
-
-def _checkable(hint: str) -> bool:
-    hint, _ = before_turning(hint)
-    return bool(categories_in(hint) or colours_in(hint))
+    partly = [(track, match) for track, match in matches if match.fits_partly]
+    return max(
+        fitting or partly, key=lambda pair: (pair[1].share, len(pair[0].colours), pair[0].confidence), default=None
+    )
 
 
 def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:

@@ -16,6 +16,7 @@ from world_api.core.lexicon import unrequired_words
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.citing import cite_passages, evidence, shorten, times
 from world_api.operations.answering.wording import brief
+from world_api.operations.declaring.arguments import TimeRange
 from world_api.operations.declaring.inspected import MAX_MATCHES, ScannedSegments
 from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
 from world_api.world.gathered import ORDER
@@ -69,6 +70,7 @@ def scanned(
         scanned_until=_edge(session, scan, end),
         next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
+        not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
         evidence=cited,
         truncated=more > 0,
         hint=_hint(session, scan, within, more),
@@ -95,6 +97,11 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
     if segment < scan.end:
         return round_time(float(segments.starts[segment]))
     return round_time(float(segments.ends[segment - 1])) if segment else 0.0
+
+
+def _whole(session: Session, scan: Scan) -> TimeRange:
+    """The stretch that a whole scan looks at."""
+    return TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
 
 
 def _hits(

@@ -159,3 +159,23 @@ _TOPICS: Sequence[tuple[tuple[str, ...], Teller]] = (
 def _asked_for(query: str) -> list[Teller]:
     folded = fold(query) + " "
     return [tell for cues, tell in _TOPICS if any(cue in folded for cue in cues)]
+
+
+#: Words of a question that ask for nothing of an entity's looks.
+_ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
+
+
+def words_judged(session: Session, query: str) -> tuple[list[str], list[str]]:
+    """The words of a question that rows answer, and those that nothing measured answers.
+
+    Of a question about looks each word counts (``hat`` is not measured); of others it is enough that the topic is known.
+    """
+    folded = fold(query) + " "
+    cues = [cue.strip() for cues, _ in _TOPICS for cue in cues if cue in folded]
+    if not cues:
+        return [], unseen_words(query) or [query[:60]]
+    if _looks not in _asked_for(query):
+        return cues, []
+    asked = session.vocabulary.read(query)
+    rest = [word for word in asked.unmatched if word not in _ASIDE and not any(cue in word for cue in cues)]
+    return list(dict.fromkeys([*cues, *asked.matched])), rest

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from world_api.operations.declaring.arguments import Time
-from world_api.operations.declaring.results import Confidence, Hit, Result, Stretch
+from world_api.operations.declaring.results import Confidence, Hit, NotFound, Result, Stretch
 
 #: What one page holds at most: lines of a transcript, and segments of a scan.
 MAX_LINES, MAX_MATCHES = 120, 20
@@ -60,3 +60,4 @@ class ScannedSegments(Result):
     unused_words: Annotated[
         list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')
     ]
+    not_found: Annotated[NotFound, Field(default_factory=list)]

@@ -69,6 +69,32 @@ class Scene(Stretch):
     scenes: Annotated[int, Field(description="How many scenes it groups (1 for a scene).")]
 
 
+MatchedWords = Annotated[
+    list[str], Field(description='Words that could be judged; of a narrower word ("man") the category it belongs to.')
+]
+UnmatchedWords = Annotated[
+    list[str],
+    Field(description="Words that could not be judged: whether they hold, nobody can tell. They removed nothing."),
+]
+NotFound = Annotated[
+    list[TimeRange],
+    Field(description="Where nothing fits: the stretches that were examined. That nothing was found is no absence."),
+]
+NotJudged = Annotated[
+    list[str],
+    Field(description='Words without which nothing can be said: the answer is "cannot tell", never none.'),
+]
+NotExamined = Annotated[
+    list[TimeRange], Field(description="Stretches that were asked for and not examined: nothing is known of them.")
+]
+Lacks = Annotated[
+    list[str],
+    Field(
+        description="Words of the description that it was not measured to fit; empty where all that can be judged hold."
+    ),
+]
+
+
 class SceneList(Result):
     """The scenes in time order."""
 
@@ -153,19 +179,19 @@ class Detection(Stretch):
     entity_hint: Annotated[str, Field(description="What it looks like; usable as the hint of register_entity.")]
     entity_id: Annotated[str | None, Field(description="The build-time identity it belongs to, if any.")]
     timestamp: Annotated[Time, Field(description="The moment of the frame looked at.")]
+    lacks: Lacks = []
 
 
 class Detections(Result):
-    """Objects in one frame, the surest first."""
+    """Objects in one frame, the surest first. Where none fits all words, those that fit some of them, the best first."""
 
     detections: list[Detection]
-    unused_words: Annotated[
-        list[str],
-        Field(
-            description="Words of text_query that nothing measured can be compared with, and what stands behind a "
-            '"not": they made no difference.'
-        ),
-    ] = []
+    unused_words: Annotated[list[str], Field(description="The same as unmatched.")] = []
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    not_found: NotFound = []
+    not_judged: NotJudged = []
+    not_examined: NotExamined = []
 
 
 class Action(Stretch):
@@ -204,6 +230,9 @@ class RegisteredEntity(Result):
     already_known: Annotated[bool, Field(description="Whether this entity had been identified or registered before.")]
     confidence: Confidence
     may_be: MayBe = []
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    lacks: Lacks = []
 
 
 class TrajectoryPart(Stretch):
@@ -230,6 +259,9 @@ class StateAnswer(Result):
 
     answer: str
     confidence: Confidence
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    not_judged: NotJudged = []
 
 
 class WrittenMemory(Result):
@@ -301,6 +333,14 @@ class Resolution(BaseModel):
     height: int
 
 
+class JudgedWords(BaseModel):
+    """What can be judged in a video, beside colours. Plurals, synonyms and Chinese words are understood."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    categories: Annotated[list[str], Field(description="The kinds of things that can be told.")]
+
+
 class Metadata(Result):
     """The technical facts of a video."""
 
@@ -311,3 +351,4 @@ class Metadata(Result):
     has_audio: bool
     has_speech_text: bool
     profile: str
+    vocabulary: JudgedWords = JudgedWords(categories=[])

@@ -12,6 +12,7 @@ from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
+from world_api.core.vocabulary import Vocabulary
 from world_api.world.once import made_once
 from world_api.world.search.captions import Captions, Meanings
 from world_api.world.search.searcher import Searcher
@@ -146,6 +147,12 @@ class Session:
             "captions": self.captions.digest,
             "looks": seeing.most_looks,
         }
+
+    @made_once
+    def vocabulary(self) -> Vocabulary:
+        """What can be judged: by the rows that are visible, and by the detector that looks at single frames."""
+        looker = self.backends.looker
+        return self.view.vocabulary.extended(() if looker is None else looker.categories())
 
     @made_once
     def searcher(self) -> Searcher:

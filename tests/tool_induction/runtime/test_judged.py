@@ -1,0 +1,119 @@
+"""A tool whose result rests on words that nobody judged is partial, and says which words."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.emit import result_schema
+from tool_induction.library import load_library
+from tool_induction.runtime.running import run_tool
+from world_api.operations import run
+
+WHOLE = {"start_time": 0, "end_time": 60}
+
+
+def counter(category: str, query: str | None = None, condition: str = "") -> dict[str, Any]:
+    """A tool that counts what is detected in the minute; with a condition it ends as empty unless that holds."""
+    asked = {"video_id": "{{ video_id }}", "timestamp": 25, "category": category, "time_range": WHOLE}
+    seen = {
+        "type": "call_world_api",
+        "api": "detect_objects",
+        "params": asked | ({"text_query": query} if query else {}),
+    }
+    stop = {"type": "require", "condition": condition, "status": "empty", "reason": "nobody"}
+    return {
+        "tool_name": "count_things",
+        "description": "Counts things of a kind. Use for 'how many'. Not for when.",
+        "inputs": {"video_id": "string"},
+        "outputs": {
+            "count": {"type": "int", "from": "{{ seen.detections | length }}"},
+            "things": {"type": "list<Detection>", "from": "{{ seen.detections }}"},
+        },
+        "steps": [{**seen, "save_as": "seen"}, *([stop] if condition else [])],
+    }
+
+
+@pytest.fixture
+def counted(open_made: Any) -> Any:
+    """Runs a tool document on the made minute."""
+
+    def run_document(document: Any, tool: str = "count_things") -> dict[str, Any]:
+        tools = compile_document(document).tools
+        result = run_tool(tools, tool, {"video_id": "made"}, call=partial(run, open_made()))
+        Draft202012Validator(result_schema(tools[tool].tool)).validate(result)
+        return result
+
+    return run_document
+
+
+def test_a_count_of_what_can_be_judged_is_sure(counted: Any) -> None:
+    result = counted(counter("people"))
+    assert (result["status"], result["outputs"]["count"], result["judged"]) == ("ok", 3, {"matched": ["people"]})
+
+
+def test_a_count_of_what_nobody_can_judge_is_never_zero_and_ok(counted: Any) -> None:
+    result = counted(counter("zebra"))
+    assert result["status"] == "partial"
+    assert result["judged"] == {"unmatched": ["zebra"], "not_judged": ["zebra"]}
+    assert "cannot tell" in result["summary"]
+    assert "zebra" in result["summary"]
+
+
+def test_a_tool_that_stops_because_nothing_was_judged_is_not_empty(counted: Any) -> None:
+    result = counted(counter("zebra", condition="{{ (seen.detections | length) > 0 }}"))
+    assert (result["status"], result["judged"]["not_judged"]) == ("partial", ["zebra"])
+
+
+def test_words_that_were_not_judged_keep_the_candidates_and_make_the_result_partial(counted: Any) -> None:
+    result = counted(counter("person", "a woman in black"))
+    assert (result["status"], result["outputs"]["count"]) == ("partial", 2)
+    assert result["judged"] == {"matched": ["person", "black"], "unmatched": ["woman"]}
+
+
+def test_what_no_word_that_can_be_judged_fits_is_surely_not_found(counted: Any) -> None:
+    result = counted(counter("person", "a woman in green"))
+    assert (result["status"], result["outputs"]["count"]) == ("ok", 0)
+    assert result["judged"]["not_found"] == [{"start_time": 0.0, "end_time": 60.0}]
+
+
+def test_candidates_that_lack_a_word_make_the_result_partial(counted: Any) -> None:
+    result = counted(counter("person", "red and blue"))
+    assert (result["status"], result["outputs"]["count"]) == ("partial", 1)
+    assert "blue" in result["judged"]["unmatched"]
+    assert "blue" in result["summary"]
+
+
+def test_a_tool_that_calls_another_rests_on_the_same_words(counted: Any) -> None:
+    outer = {
+        "tool_name": "how_many",
+        "description": "Counts zebras. Use for 'how many zebras'. Not for when.",
+        "inputs": {"video_id": "string"},
+        "outputs": {"n": {"type": "int", "from": "{{ inner.count }}"}},
+        "steps": [
+            {"type": "call_tool", "tool": "count_things", "params": {"video_id": "{{ video_id }}"}, "save_as": "inner"}
+        ],
+    }
+    result = counted([counter("zebra"), outer], "how_many")
+    assert (result["status"], result["judged"]["not_judged"]) == ("partial", ["zebra"])
+
+
+@pytest.mark.parametrize(("category", "status", "count"), [("people", "ok", 3), ("人", "ok", 3), ("man", "partial", 3)])
+def test_the_packaged_library_counts_people_by_every_word_for_them(
+    open_made: Any, category: str, status: str, count: int
+) -> None:
+    tools = load_library("hand_A").tools
+    asked = {"video_id": "made", "category": category}
+    result = run_tool(tools, "count_distinct_things", asked, call=partial(run, open_made()))
+    assert (result["status"], result["outputs"]["at_most"]) == (status, count)
+
+
+def test_the_packaged_library_cannot_tell_how_many_zebras_there_are(open_made: Any) -> None:
+    tools = load_library("hand_A").tools
+    asked = {"video_id": "made", "category": "zebra"}
+    result = run_tool(tools, "count_distinct_things", asked, call=partial(run, open_made()))
+    assert (result["status"], result["judged"]["not_judged"]) == ("partial", ["zebra"])

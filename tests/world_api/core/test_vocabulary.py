@@ -1,0 +1,92 @@
+"""Words of categories and descriptions, read with the closed vocabulary of a world."""
+
+from __future__ import annotations
+
+import pytest
+
+from world_api.core.vocabulary import Vocabulary, clauses, judged_at_build
+
+CLASSICAL = Vocabulary(judged_at_build("classical", ()))
+
+
+@pytest.mark.parametrize("word", ["person", "People", "persons", "anybody", "人", "人们", "人物"])
+def test_plurals_synonyms_and_chinese_words_are_the_category(word: str) -> None:
+    read = CLASSICAL.read_category(word)
+    assert (read.kinds, read.matched, read.unmatched) == ({"person"}, (word.casefold(),), ())
+
+
+@pytest.mark.parametrize("word", ["man", "women", "guys", "ladies", "gentlemen", "children", "男人", "小孩"])
+def test_a_narrower_word_is_its_category_and_a_word_that_nobody_judged(word: str) -> None:
+    read = CLASSICAL.read_category(word)
+    assert (read.kinds, read.matched, read.unmatched) == ({"person"}, ("person",), (word,))
+
+
+@pytest.mark.parametrize("word", ["zebra", "car", "personal", "person carrier", "机器人", "not a person", "red", "?"])
+def test_any_other_word_cannot_be_judged(word: str) -> None:
+    read = CLASSICAL.read_category(word)
+    assert (read.kinds, read.matched, read.unmatched) == (frozenset(), (), (word,))
+
+
+def test_a_category_is_a_kind_and_looks_beside_it_are_not_judged() -> None:
+    read = CLASSICAL.read_category("people in red")
+    assert (read.kinds, read.colours, read.unmatched) == ({"person"}, frozenset(), ("red",))
+
+
+def test_several_categories_are_told_apart_from_words_beyond_them() -> None:
+    read = CLASSICAL.read_category("persons and zebras")
+    assert (read.kinds, read.matched, read.unmatched) == ({"person"}, ("persons",), ("zebras",))
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [("cups", "cup"), ("杯子", "cup"), ("red mugs", "red_mug"), ("folders", "folder"), ("文件夹", "folder")],
+)
+def test_the_oracle_judges_what_its_truth_records(word: str, kind: str) -> None:
+    oracle = Vocabulary(judged_at_build("oracle", {"person", "cup", "red_mug", "folder"}))
+    assert oracle.read_category(word).kinds == {kind}
+    assert oracle.read_category("boxes").kinds == frozenset()
+
+
+def test_a_world_that_followed_nothing_judges_what_it_recorded() -> None:
+    assert judged_at_build("classical", (), follows=False) == frozenset()
+    assert judged_at_build("made by others", {"dog"}) == {"dog"}
+
+
+@pytest.mark.parametrize(
+    ("text", "colours", "negated", "unmatched"),
+    [
+        ("light grey shirt and blue jeans", {"grey", "blue"}, set(), ("light", "shirt", "jeans")),
+        ("person not in black", set(), {"black"}, ()),
+        ("a person who isn’t in red", set(), {"red"}, ()),
+        ("a person in red without a hat", {"red"}, set(), ("without", "hat")),
+        ("without a hat in a red coat", {"red"}, set(), ("without", "hat", "coat")),
+        ("not black but red", {"red"}, {"black"}, ()),
+        ("neither black nor white", set(), {"black", "white"}, ()),
+        ("anyone other than the person in black", set(), {"black"}, ()),
+        ("non-black clothes", set(), {"black"}, ()),
+        ("穿红色不穿黑色的人", {"red"}, {"black"}, ()),
+        ("不穿黑色衣服的人", set(), {"black"}, ()),
+        ("没穿黑色，穿红色", {"red"}, {"black"}, ()),
+        ("没有戴帽子的人", set(), set(), ("没有戴", "帽子")),
+        ("not a woman", set(), set(), ("not", "woman")),
+        ("person in grey (large)", {"grey"}, set(), ()),
+    ],
+)
+def test_what_a_negation_turns_around_is_never_asked_for(
+    text: str, colours: set[str], negated: set[str], unmatched: tuple[str, ...]
+) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.colours, read.negated_colours, read.unmatched) == (colours, negated, unmatched)
+
+
+def test_no_word_of_a_description_is_lost_between_its_clauses() -> None:
+    text = "red coat not with a blue hat, but green"
+    assert " ".join(clause.text for clause in clauses(text)).split() == text.replace(",", " ,").split()
+
+
+def test_other_things_that_a_description_names_are_not_judged_by_looking_at_the_one() -> None:
+    oracle = Vocabulary(frozenset({"person", "cup"}))
+    for text in ("a person with a cup", "拿杯子的人"):
+        read = oracle.read(text)
+        assert read.kinds == {"person"}
+        assert set(read.unmatched) & {"cup", "杯子"}

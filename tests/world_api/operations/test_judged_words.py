@@ -1,0 +1,196 @@
+"""Words that can be judged, words that cannot be, and what is said where nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from world_api.core.boxes import Box
+from world_api.core.faults import OperationFault
+from world_api.core.ports import DetectedObject
+from world_api.operations import run
+from world_api.profiles import open_session
+from world_api.world.sessions.session import Backends, Session
+
+Opened = Callable[..., Session]
+V = {"video_id": "made"}
+WHOLE = {"start_time": 0.0, "end_time": 60.0}
+
+
+def detect(session: Session, **asked: Any) -> dict[str, Any]:
+    return run(session, "detect_objects", {**V, "timestamp": 25.0, "category": "person", **asked})
+
+
+def entities(result: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in result["detections"]]
+
+
+@pytest.mark.parametrize("category", ["people", "persons", "Person", "人", "man", "女人"])
+def test_people_are_found_by_every_word_for_them(open_made: Opened, category: str) -> None:
+    assert entities(detect(open_made(), category=category)) == ["ent_t0000_01"]
+
+
+@pytest.mark.parametrize("category", ["zebra", "car", "斑马"])
+def test_a_word_outside_the_vocabulary_is_not_judged_and_the_hint_names_the_vocabulary(
+    open_made: Opened, category: str
+) -> None:
+    result = detect(open_made(), category=category, time_range=WHOLE)
+    assert (result["detections"], result["not_judged"], result["unmatched"]) == ([], [category], [category])
+    assert (result["not_found"], result["not_examined"]) == ([], [])
+    assert "cannot tell" in result["hint"]
+    assert "person" in result["hint"]
+
+
+def test_the_vocabulary_is_shown_with_the_facts_of_the_video_and_not_in_the_schema(open_made: Opened) -> None:
+    from world_api.operations import OPERATIONS
+
+    told = run(open_made(), "get_video_metadata", dict(V))["vocabulary"]
+    assert {"person", "moving_object"} <= set(told["categories"])
+    asked = OPERATIONS["detect_objects"].parameters_schema()["properties"]["category"]
+    assert "enum" not in asked
+    assert "get_video_metadata" in asked["description"]
+
+
+def test_a_kind_that_is_not_there_is_not_found_and_the_stretch_is_told(open_made: Opened) -> None:
+    session = open_made()
+    whole = detect(session, text_query="a person in green", time_range={"start_time": 20.0, "end_time": 40.0})
+    assert (whole["detections"], whole["not_found"]) == ([], [{"start_time": 20.0, "end_time": 40.0}])
+    assert whole["not_judged"] == whole["not_examined"] == []
+    moment = detect(session, timestamp=10.0)
+    assert moment["not_found"][0]["start_time"] < 10.0 < moment["not_found"][0]["end_time"]
+
+
+def test_a_world_without_people_says_not_found_and_not_that_it_cannot_tell(make_world: Any, minute_rows: Any) -> None:
+    make_world({**minute_rows, "sightings": []})
+    result = detect(open_session(make_world.store, "made", name=None), time_range=WHOLE)
+    assert (result["not_found"], result["not_judged"]) == ([WHOLE], [])
+
+
+def test_one_word_that_does_not_fit_removes_nobody_who_fits_the_others(make_world: Any, minute_rows: Any) -> None:
+    tracks = [row | {"colours": ["grey"]} if row["track"] == "t0000_01" else row for row in minute_rows["sightings"]]
+    make_world({**minute_rows, "sightings": tracks})
+    session = open_session(make_world.store, "made", name=None)
+    result = detect(session, text_query="light grey shirt and blue jeans")
+    assert entities(result) == ["ent_t0000_01"]
+    assert result["detections"][0]["lacks"] == ["blue"]
+    assert set(result["unmatched"]) == {"light", "shirt", "jeans"}
+    assert {"grey", "blue"} <= set(result["matched"])
+    full = detect(session, text_query="light grey shirt")["detections"][0]
+    assert full["lacks"] == []
+    assert full["confidence"] > result["detections"][0]["confidence"]
+
+
+def test_what_fits_more_words_comes_first_and_who_fits_all_alone(open_made: Opened) -> None:
+    session = open_made()
+    both = detect(session, text_query="red and white", time_range=WHOLE)
+    assert (entities(both), both["detections"][0]["lacks"]) == (["ent_t0001_01"], [])
+    some = detect(session, text_query="red, white and black hat", time_range=WHOLE)
+    assert entities(some)[0] == "ent_t0001_01"
+    assert [len(item["lacks"]) for item in some["detections"]] == sorted(
+        len(item["lacks"]) for item in some["detections"]
+    )
+    assert entities(detect(session, text_query="green", time_range=WHOLE)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["person not in black", "a person who is not wearing black", "不穿黑色衣服的人", "anyone but the one in black"],
+)
+def test_a_negated_word_never_finds_who_it_names(open_made: Opened, text: str) -> None:
+    result = detect(open_made(), text_query=text, time_range=WHOLE)
+    assert entities(result) == ["ent_t0001_01"]
+    assert result["unmatched"] == []
+    alone = detect(open_made(), text_query=text)
+    assert alone["detections"] == []
+    assert alone["not_found"]
+
+
+def test_a_negated_word_that_nobody_judges_removes_nobody_and_is_told(open_made: Opened) -> None:
+    result = detect(open_made(), text_query="a person without a hat")
+    assert (entities(result), result["unmatched"]) == (["ent_t0000_01"], ["without", "hat"])
+
+
+class PersonEverywhere:
+    """Looks at single frames and sees one person in each."""
+
+    producer = "made/1"
+
+    def categories(self) -> frozenset[str]:
+        """The words it knows."""
+        return frozenset({"person", "face"})
+
+    def detect(self, time: float, category: str) -> list[DetectedObject]:
+        """A person; no face."""
+        box = Box(x1=10.0, y1=10.0, x2=60.0, y2=200.0)
+        return [DetectedObject(category="person", box=box, confidence=0.9)] if category == "person" else []
+
+
+@pytest.fixture
+def looking(open_made: Opened) -> Session:
+    """A session whose detector looks at frames."""
+    session = open_made(name="looking")
+    backends: Backends = replace(session.backends, looker=PersonEverywhere())  # type: ignore[arg-type]
+    return Session(view=session.view, overlay=session.overlay, backends=backends, name="looking")
+
+
+def test_a_colour_that_a_single_frame_does_not_tell_removes_nobody(looking: Session) -> None:
+    [seen] = detect(looking, timestamp=10.0, text_query="a person in red")["detections"]
+    assert (seen["entity_id"], seen["lacks"]) == (None, ["red"])
+    [seen] = detect(looking, timestamp=10.0, text_query="a person not in red")["detections"]
+    assert seen["lacks"] == ["not red"]
+
+
+def test_what_is_judged_in_single_frames_only_is_not_examined_in_a_stretch(looking: Session) -> None:
+    result = detect(looking, category="faces", time_range=WHOLE)
+    assert (result["not_examined"], result["not_found"], result["not_judged"]) == ([WHOLE], [], [])
+    assert detect(looking, category="faces", timestamp=10.0)["not_found"]
+
+
+def test_an_entity_is_registered_by_the_words_that_fit_and_the_others_are_told(open_made: Opened) -> None:
+    session = open_made()
+    asked = {**V, "timestamp": 35.0, "entity_hint": "a woman in a red coat and blue jeans"}
+    result = run(session, "register_entity", asked)
+    assert (result["entity_id"], result["lacks"]) == ("ent_t0001_01", ["blue"])
+    assert result["unmatched"] == ["woman", "coat", "jeans"]
+    with pytest.raises(OperationFault) as caught:
+        run(session, "register_entity", {**asked, "entity_hint": "the one not in red"})
+    assert caught.value.code == "nothing_matches"
+
+
+def test_a_hint_that_nobody_can_judge_among_several_things_cannot_be_told(make_world: Any, minute_rows: Any) -> None:
+    from tests.conftest import sightings, steps
+
+    more = sightings("t0000_02", steps(22.0, 28.0), colours=["red"], x=400.0)
+    make_world({**minute_rows, "sightings": [*minute_rows["sightings"], *more]})
+    session = open_session(make_world.store, "made", name=None)
+    with pytest.raises(OperationFault, match="cannot tell") as caught:
+        run(session, "register_entity", {**V, "timestamp": 25.0, "entity_hint": "the one with glasses"})
+    assert caught.value.code == "nothing_matches"
+
+
+@pytest.mark.parametrize(
+    ("query", "unmatched"),
+    [
+        ("what is she wearing?", []),
+        ("is he wearing a hat?", ["hat"]),
+        ("what does it do and what is said meanwhile", []),
+        ("holding an umbrella?", ["hold", "umbrella"]),
+    ],
+)
+def test_words_of_a_question_that_nothing_measured_answers_are_told(
+    open_made: Opened, query: str, unmatched: list[str]
+) -> None:
+    asked = {**V, "entity_id": "ent_t0000_01", "time": 25.0, "query": query}
+    result = run(open_made(), "query_entity_state", asked)
+    assert result["unmatched"] == unmatched
+    assert result["not_judged"] == ([] if result["matched"] else unmatched)
+
+
+def test_a_scan_that_finds_nothing_tells_the_stretch_it_examined(open_made: Opened) -> None:
+    session = open_made(groups=frozenset({"inspect"}))
+    nothing = run(session, "scan_segments", {**V, "query": "elephant"})
+    assert nothing["not_found"] == [WHOLE]
+    assert run(session, "scan_segments", {**V, "query": "folder"})["not_found"] == []

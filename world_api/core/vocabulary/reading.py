@@ -1,0 +1,286 @@
+"""Reading a category or a description with the vocabulary of a world: what can be judged, and what cannot be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from world_api.core.colours import COLOURS
+from world_api.core.lexicon import (
+    ANYTHING,
+    NARROWER_WORDS,
+    OTHER_CHINESE,
+    STOP_WORDS,
+    chinese_runs,
+    fold,
+    latin_words,
+    unseen_words,
+)
+from world_api.core.vocabulary.names import JUDGED_BY_PROFILE, NARROWER, chinese_names, english_names
+from world_api.core.vocabulary.negation import clauses
+
+#: The size of a thing in the picture, as ``entity_hint`` gives it at its end; it describes no thing by itself.
+_SIZE = re.compile(r"\((?:small|medium|large)\)\s*$")
+#: Where the head noun of an English phrase is over: ``person | in red``, ``people | who walk``.
+_AFTER_HEAD = re.compile(
+    r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
+)
+_CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或|与")
+#: Words of a description that ask for nothing by themselves.
+_EMPTY = STOP_WORDS | frozenset("one ones some any each every both but like looks looking another other same".split())
+_CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a description asks for. ``kinds`` None: things of any category.
+
+    ``matched`` are the words that can be judged, ``unmatched`` those that cannot; of a narrower word (``man``) its category is
+    matched and the word itself is not.
+    """
+
+    kinds: frozenset[str] | None = None
+    colours: frozenset[str] = frozenset()
+    negated_kinds: frozenset[str] = frozenset()
+    negated_colours: frozenset[str] = frozenset()
+    matched: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether any of its words can be judged."""
+        return bool(self.kinds or self.colours or self.negated_kinds or self.negated_colours)
+
+    def joined(self, other: Reading) -> Reading:
+        """This description and what another one asks for beside its kinds."""
+        return Reading(
+            kinds=self.kinds,
+            colours=self.colours | other.colours,
+            negated_kinds=self.negated_kinds | other.negated_kinds,
+            negated_colours=self.negated_colours | other.negated_colours,
+            matched=_once((*self.matched, *other.matched)),
+            unmatched=_once((*self.unmatched, *other.unmatched)),
+        )
+
+
+def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = True) -> frozenset[str]:
+    """The categories that the rows of a world can judge: those of its profile and those that are recorded.
+
+    ``follows`` is False for a world that was built without following things.
+    """
+    return frozenset(recorded) | (JUDGED_BY_PROFILE.get(profile, frozenset()) if follows else frozenset())
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The closed vocabulary of a world: the categories it can judge (canonical words). Colours are those of ``COLOURS``.
+
+    Plurals, synonyms and Chinese words map onto the canonical words. Any other word cannot be judged.
+    """
+
+    categories: frozenset[str]
+
+    def extended(self, more: Iterable[str]) -> Vocabulary:
+        """This vocabulary with more categories."""
+        return Vocabulary(self.categories | frozenset(more))
+
+    def read_category(self, text: str) -> Reading:
+        """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
+
+        The head noun decides: a ``toy car`` is a car that nobody judged to be a toy, a ``car park`` is no car.
+        """
+        folded = " ".join(fold(text).replace("_", " ").split())
+        if folded in ANYTHING or text.strip().casefold() in ANYTHING:
+            return Reading()
+        parts = [part for part in _CONJUNCTION.split(folded) if part.strip()]
+        if len(parts) > 1 and not all(self._kind_of(part) for part in parts):
+            parts = [folded] if self._kind_of(folded) else parts
+        found = Reading()
+        kinds: frozenset[str] = frozenset()
+        for part in parts:
+            phrase = self._read_phrase(part.strip())
+            kinds |= phrase.kinds or frozenset()
+            found = found.joined(phrase)
+        return replace(found, kinds=kinds)
+
+    def read(self, text: str, of: frozenset[str] | None = None) -> Reading:
+        """Read a description: ``a woman in a red coat, not in black``.
+
+        It is of one kind: one of the categories ``of``, else the one that an English description names first and a Chinese one
+        last. Other things it names (``a person with a cup``) cannot be judged by looking at that one.
+        """
+        found = Reading()
+        parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
+        terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
+        named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
+        head = None if not named else named[-1 if chinese_runs(named[-1].word) else 0].kind
+        for part in parts:
+            sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
+            own = list(self._terms(rest))
+            found = found.joined(_excluding(sign, own) if part.negated else _asking(own, head))
+        return replace(found, kinds=None if head is None else frozenset({head}))
+
+    def _read_phrase(self, phrase: str) -> Reading:
+        head = self._kind_of(phrase)
+        if head is None:
+            return Reading(kinds=frozenset(), unmatched=(phrase,))
+        word, kind, rest = head
+        narrower = _is_narrower(word)
+        beside = self.read(rest)  # a category is a kind and nothing else; looks are asked for with a description
+        return Reading(
+            kinds=frozenset({kind}),
+            matched=(kind if narrower else word,),
+            unmatched=_once([*([word] if narrower else []), *beside.matched, *beside.unmatched]),
+        )
+
+    def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
+        """The head noun of a phrase, its category, and the rest; None where the head is no category of this vocabulary."""
+        phrase = phrase.strip()
+        if re.search(r"[㐀-鿿]", phrase):
+            before, _, head = phrase.rpartition("的")
+            bare = _without_colours(head)
+            name = chinese_names().get(bare) or chinese_names().get(_CHINESE_AFFIX.sub("", bare))
+            if name is None and before and not _CHINESE_AFFIX.sub("", bare):
+                return self._kind_of(before)
+            word = bare if bare in chinese_names() else _CHINESE_AFFIX.sub("", bare)
+            rest = before + head.replace(word, "", 1) if word else ""
+            return (word, name, rest) if name in self.categories and name is not None else None
+        match = _AFTER_HEAD.search(phrase)
+        chunk, after = (phrase, "") if match is None else (phrase[: match.start()], phrase[match.start() :])
+        tokens = latin_words(chunk)
+        for size in (3, 2, 1):
+            tail = tokens[-size:]
+            name = self._name(" ".join(tail)) if len(tail) == size else None
+            if name is not None:
+                return " ".join(tail), name, " ".join([*tokens[:-size], after])
+        return None
+
+    def _name(self, words: str) -> str | None:
+        """The category of this vocabulary that an English word or phrase names."""
+        for form in _singulars(words):
+            own = form.replace(" ", "_")
+            name = own if own in self.categories else form if form in self.categories else english_names().get(form)
+            if name is not None and name in self.categories:
+                return name
+        return None
+
+    def _terms(self, text: str) -> Iterator[_Term]:
+        """The words of a text that say something."""
+        tokens = latin_words(text)
+        place = 0
+        while place < len(tokens):
+            size, kind = next(
+                ((size, kind) for size in (3, 2, 1) if (kind := self._name(" ".join(tokens[place : place + size])))),
+                (1, None),
+            )
+            word = " ".join(tokens[place : place + size])
+            if kind is not None or word not in _EMPTY:
+                yield _Term(word, kind, _colours()[0].get(word))
+            place += size
+        yield from self._chinese_terms(" ".join(chinese_runs(text)))
+
+    def _chinese_terms(self, runs: str) -> Iterator[_Term]:
+        found: list[tuple[int, _Term]] = []
+        for word, colour, name in _chinese_words():
+            while (at := runs.find(word)) >= 0:
+                runs = runs.replace(word, " " * len(word), 1)
+                found.append((at, _Term(word, name if name in self.categories else None, colour)))
+        yield from (term for _, term in sorted(found, key=lambda item: item[0]))
+        rest = (word.strip("的了着在是和与穿戴") for word in unseen_words(runs) if chinese_runs(word))
+        yield from (_Term(word) for word in rest if word)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A word of a description, and the category or the colour that it names in this vocabulary."""
+
+    word: str
+    kind: str | None = None
+    colour: str | None = None
+
+
+def _asking(terms: Sequence[_Term], head: str | None) -> Reading:
+    """What words ask for, in a description of the category ``head``."""
+    matched, unmatched = [], []
+    for term in terms:
+        is_head = term.kind is not None and term.kind == head
+        narrower = is_head and _is_narrower(term.word)
+        if is_head or term.colour is not None:
+            matched.append(str(term.kind) if narrower else term.word)
+        if narrower or not (is_head or term.colour is not None):
+            unmatched.append(term.word)
+    return Reading(
+        colours=frozenset(term.colour for term in terms if term.colour is not None),
+        matched=_once(matched),
+        unmatched=_once(unmatched),
+    )
+
+
+def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
+    """What words behind a negation exclude.
+
+    "not the person in black" tells who is meant and turns the colour around; "without a hat" tells nothing that is measured.
+    """
+    colours = frozenset(term.colour for term in terms if term.colour is not None)
+    unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or _is_narrower(term.word))]
+    kinds = frozenset(term.kind for term in terms if term.kind is not None)
+    excluded = frozenset() if colours or unjudged else kinds
+    is_judged = bool(colours or excluded)
+    judged = [term.word for term in terms if term.word not in unjudged]
+    return Reading(
+        negated_kinds=excluded,
+        negated_colours=colours,
+        matched=_once((sign, *judged)) if is_judged else (),
+        unmatched=_once(unjudged) if is_judged else _once((sign, *judged, *unjudged)),
+    )
+
+
+def _is_narrower(word: str) -> bool:
+    return any(form in NARROWER_WORDS or form in NARROWER for form in _singulars(word))
+
+
+def _singulars(words: str) -> Iterator[str]:
+    """A word or phrase, and what it may be the plural of."""
+    yield words
+    head, _, last = words.rpartition(" ")
+    forms = []
+    if last.endswith("men"):
+        forms.append(last[:-3] + "man")
+    if last.endswith("ies"):
+        forms.append(last[:-3] + "y")
+    if last.endswith("ves"):
+        forms += [last[:-3] + "f", last[:-3] + "fe"]
+    if last.endswith("es"):
+        forms.append(last[:-2])
+    if last.endswith("s") and not last.endswith("ss"):
+        forms.append(last[:-1])
+    for form in forms:
+        if form:
+            yield f"{head} {form}".strip()
+
+
+@lru_cache(maxsize=1)
+def _colours() -> tuple[dict[str, str], dict[str, str]]:
+    """English and Chinese colour words, with the canonical word of each."""
+    english = {word: colour for colour, (words, _) in COLOURS.items() for word in words}
+    return english, {word: colour for colour, (_, words) in COLOURS.items() for word in words}
+
+
+@lru_cache(maxsize=1)
+def _chinese_words() -> tuple[tuple[str, str | None, str | None], ...]:
+    """Chinese words that name a colour, a category, or something else that holds such a word; longest first."""
+    names, colours = chinese_names(), _colours()[1]
+    words = sorted({*names, *colours, *OTHER_CHINESE}, key=lambda word: (-len(word), word))
+    return tuple((word, colours.get(word), names.get(word)) for word in words)
+
+
+def _without_colours(text: str) -> str:
+    for word in sorted(_colours()[1], key=len, reverse=True):
+        text = text.replace(word, "")
+    return text
+
+
+def _once(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
