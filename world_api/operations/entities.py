@@ -9,7 +9,7 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import moment, optional_stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
+from world_api.operations.answering.citing import evidence, times
 from world_api.operations.answering.finding import identify
 from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
@@ -72,7 +72,7 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
         may_be=look_alikes(session, entity_id),
         evidence=[
             evidence(session, TimeSpan(start=p.start_time, end=p.end_time), "tracker", entity.confidence, p.start_time)
-            for p in shown[:MAX_EVIDENCE]
+            for p in shown
         ],
         truncated=len(parts) > len(shown),
         hint=f"{len(parts) - len(shown)} later appearances are left out" if len(parts) > len(shown) else "",
