@@ -56,7 +56,7 @@ def evidence(
 def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = None) -> EvidenceItem:
     """Evidence for a passage, or for the part of it inside a stretch."""
     span = passage.span if inside is None else passage.span.clamp(inside)
-    shown = passage.frame_time if span.start <= passage.frame_time <= span.end else None
+    shown = passage.frame_time if span.contains(passage.frame_time) else None
     return evidence(session, span, passage.source, passage.confidence, shown)
 
 
