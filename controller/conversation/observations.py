@@ -19,6 +19,7 @@ from world_api.core.faults import ErrorBody
 
 DATA = "data_from_video"
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_MOST_EVIDENCE = 8  #: pieces that are shown; entries have times of their own
 _LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
@@ -47,13 +48,24 @@ class Observation:
     notice: ErrorBody | None = None
 
     def message(self, prompts: Prompts, *, limit: int) -> dict[str, Any]:
-        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so."""
-        shown, cut = shorten({key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}, limit)
+        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so.
+
+        So it says of evidence beyond the first pieces, which only names again what the entries say.
+        """
+        whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
+        evidence = whole.get("evidence")
+        cited = len(evidence) if isinstance(evidence, list) else 0
+        shown, cut = shorten(whole | {"evidence": evidence[:_MOST_EVIDENCE]} if cited else whole, limit)
         # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
             body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})
+        kept = shown.get("evidence")
+        left = len(kept) if isinstance(kept, list) else 0
+        if left < cited:
+            lists = {} if cut is None else cut.lists
+            body["cut"] = {**body.get("cut", {}), "of": {**lists, "evidence": f"{left}/{cited}"}}
         if self.notice is not None:
             body["notice"] = self.notice
         return self._answering(body)
