@@ -42,15 +42,18 @@ def register_entity(
     chosen = identify(session, at, entity_hint)
     known = {item.entity_id: item for item in session.registrations()}
     seen_before = chosen.entity_id in known or session.view.track_of_entity(chosen.entity_id) is not None
-    if chosen.entity_id not in known or known[chosen.entity_id].hint != entity_hint:
+    if chosen.entity_id not in known or known[chosen.entity_id].label != entity_hint:
         session.register(chosen)
+    track = session.view.track_of_entity(chosen.entity_id)
+    seen_at = TimeSpan(start=chosen.time, end=chosen.time)
     return RegisteredEntity(
         entity_id=chosen.entity_id,
-        hint=entity_hint,
+        hint=chosen.hint if track is None else track.hint,
+        label=entity_hint,
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
-        evidence=[evidence(session, TimeSpan(start=at, end=at), chosen.source, chosen.confidence, chosen.time)],
+        evidence=[evidence(session, seen_at, chosen.source, chosen.confidence)],
     )
 
 

@@ -106,7 +106,7 @@ def identify(session: Session, at: float, hint: str) -> Registration:
         sure = track.confidence * (UNCHECKED if match.unchecked else 1.0)
         time = round_time(float(track.times[position]))
         return _registration(
-            entity_id=track.entity_id, hint=hint, category=track.category, time=time, box=box, confidence=sure
+            entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
         )
     if (seen := _detected(session, at, hint)) is not None:
         box = seen.box
@@ -116,7 +116,7 @@ def identify(session: Session, at: float, hint: str) -> Registration:
         entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
         sure = seen.confidence * UNCHECKED
         return _registration(
-            entity_id=entity_id, hint=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
+            entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
     there = ", ".join(track.hint for track in tracks[:5])
     raise OperationFault(
@@ -211,12 +211,12 @@ def _why_nothing(session: Session, category: str, wanted: frozenset[str] | None,
 
 
 def _registration(
-    *, entity_id: str, hint: str, category: str, time: float, box: Box, confidence: float
+    *, entity_id: str, label: str, category: str, time: float, box: Box, confidence: float
 ) -> Registration:
     x1, y1, x2, y2 = box.rounded()
     return Registration(
         entity_id=entity_id,
-        hint=hint,
+        label=label,
         category=category,
         time=time,
         box=(x1, y1, x2, y2),

@@ -27,9 +27,7 @@ def state_in_words(
     """The answer, the stretch it rests on, and how sure (0 to 1)."""
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]
-        text = (
-            f"Registered as {entity.hint!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
-        )
+        text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         return text, TimeSpan(start=entity.time, end=entity.time), ONLY_KNOWN
     appearance = entity.appearance_at(at)
     span = around(session, at, within)
@@ -54,7 +52,7 @@ def is_measured(query: str) -> bool:
 def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
     """What was measured of an entity at a moment, to stand beside what somebody sees."""
     if isinstance(entity, Registration):
-        return f"registered as {entity.hint!r} at {entity.time:g} s"
+        return f"registered as {entity.label!r} at {entity.time:g} s"
     return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
 
 
