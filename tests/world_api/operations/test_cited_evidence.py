@@ -31,10 +31,10 @@ def test_the_evidence_of_a_hit_is_the_part_that_lies_inside_the_hit(make_world: 
         make_world, sightings=sightings("t0000_01", steps(22.0, 48.0), step=1.0), speech=[], screen_texts=[]
     )
     found = ask(session, "search_segments_by_text", query="a person in black", top_k=9)
-    spans = [(hit["start_time"], hit["end_time"]) for hit in found["candidates"]]
-    cited = [(piece["start_time"], piece["end_time"]) for piece in found["evidence"]]
-    assert cited == [(max(start, 22.0), min(end, 48.0)) for start, end in spans]
+    cited = list(zip(found["candidates"], found["evidence"], strict=True))
     assert len(cited) > 2
+    assert all(piece["start_time"] == max(hit["start_time"], 22.0) for hit, piece in cited)
+    assert all(min(hit["end_time"], 48.0) <= piece["end_time"] <= hit["end_time"] for hit, piece in cited)
     assert all(piece["start_time"] <= piece["frame_time"] < piece["end_time"] for piece in found["evidence"])
 
 
@@ -85,4 +85,4 @@ def test_a_segment_with_more_matching_lines_than_are_told_is_marked(make_world: 
 def test_what_is_registered_is_cited_at_the_moment_when_it_was_seen(make_world: WorldMaker) -> None:
     session = opened(make_world)
     [piece] = ask(session, "register_entity", timestamp=28.4, entity_hint="a person")["evidence"]
-    assert piece["start_time"] == piece["end_time"] == piece["frame_time"] == 28.0
+    assert piece["start_time"] <= piece["frame_time"] == 28.0 <= piece["end_time"] < 28.4
