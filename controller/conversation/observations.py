@@ -53,19 +53,16 @@ class Observation:
         So it says of evidence beyond the first pieces, which only names again what the entries say.
         """
         whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
-        evidence = whole.get("evidence")
-        cited = len(evidence) if isinstance(evidence, list) else 0
-        shown, cut = shorten(whole | {"evidence": evidence[:_MOST_EVIDENCE]} if cited else whole, limit)
+        evidence = _listed(whole)
+        shown, cut = shorten(whole | ({"evidence": evidence[:_MOST_EVIDENCE]} if evidence else {}), limit)
         # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
             body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})
-        kept = shown.get("evidence")
-        left = len(kept) if isinstance(kept, list) else 0
-        if left < cited:
+        if (kept := len(_listed(shown))) < len(evidence):
             lists = {} if cut is None else cut.lists
-            body["cut"] = {**body.get("cut", {}), "of": {**lists, "evidence": f"{left}/{cited}"}}
+            body["cut"] = {**body.get("cut", {}), "of": {**lists, "evidence": f"{kept}/{len(evidence)}"}}
         if self.notice is not None:
             body["notice"] = self.notice
         return self._answering(body)
@@ -80,6 +77,12 @@ class Observation:
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call.id, "content": data_line(body)}
+
+
+def _listed(result: Mapping[str, Any]) -> list[Any]:
+    """The evidence of a result, where it is a list."""
+    evidence = result.get("evidence")
+    return evidence if isinstance(evidence, list) else []
 
 
 def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
