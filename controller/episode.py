@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from controller.budgets import Budget
-from controller.conversation.citing import CitedSpan
+from controller.conversation.citing import DIGEST, CitedSpan
 from controller.conversation.replies import Problem
 from controller.questions import Question
 from world_api.backends.chat.prices import Price
@@ -218,6 +218,11 @@ class Episode:
         """How many calls ended in an error of the program itself."""
         errors = [call.result.get("error") for call in self.calls if call.ran]
         return sum(isinstance(error, dict) and error.get("code") == INTERNAL_FAULT for error in errors)
+
+    def tools_that_gave(self, span: CitedSpan) -> list[str]:
+        """The tools that returned a cited span, by name, and ``digest`` where the digest gave it."""
+        digest = [DIGEST] if DIGEST in span.returned_by else []
+        return list(dict.fromkeys([*digest, *(call.tool for call in self.calls if call.id in span.returned_by)]))
 
     def record(self) -> dict[str, Any]:
         """The wire form, without the timings."""

@@ -18,7 +18,7 @@ from controller.conversation.answers import (
     submit_answer_tool,
     usable_answer,
 )
-from controller.conversation.citing import cite
+from controller.conversation.citing import DIGEST, cite
 from controller.conversation.gathering import PictureBook, Pictures, first_message, no_pictures
 from controller.conversation.opening import NOTHING_MORE, Opening
 from controller.conversation.prompting import Prompts
@@ -85,7 +85,8 @@ def run_episode(
     finally:
         turns.close()
     answer = ending.answer
-    results = [(call.id, call.result) for call in turns.calls if call.ran]
+    given = [] if opening.digest is None else [(DIGEST, opening.digest)]
+    results = [*given, *((call.id, call.result) for call in turns.calls if call.ran)]
     seconds = round(clock.monotonic() - began, 6)
     return Episode(
         task=task,
@@ -167,7 +168,7 @@ class _Loop:
         finally:
             if opening.digest is not None:
                 asked += "\n\n" + self._prompts.render("digest")
-                gathered.insert(0, ("digest", opening.digest))
+                gathered.insert(0, (DIGEST, opening.digest))
             self._transcript.add({"role": "user", "content": first_message(asked, gathered)})
 
     def _converse(self, meter: Meter) -> _Ending:

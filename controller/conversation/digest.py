@@ -19,7 +19,7 @@ from world_api.world.sessions.session import Session
 #: Of what is left after the section before; the sections that need less leave more to the next.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
 _CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
-_TOLD = ("entity_id", "hint", "first_time", "last_time", "appearances")  #: of an entity
+_TOLD = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity, beside its description
 _LEAST = 40  #: tokens; below, a section says nothing
 
 Entries = list[dict[str, Any]]
@@ -87,20 +87,25 @@ def _entities(session: Session) -> Entries:
     """All of them: ``list_entities`` gives the first only, which are those of the beginning of a long film."""
     if "list_entities" in session.stand_ins:
         listed: Entries = _result(session, "list_entities", {"video_id": session.video_id}).get("entities", [])
-        return [{**{key: item[key] for key in _TOLD}, "hint": _short(item["hint"], _HINT)} for item in listed]
+        return [_described(item["hint"], item.get("label")) | {key: item[key] for key in _TOLD} for item in listed]
     registered = {item.entity_id: item for item in session.registrations()}
     entities = []
     for track in session.view.tracks:
         own = registered.pop(track.entity_id, None)
-        told = {"entity_id": track.entity_id, "hint": _short(own.hint if own is not None else track.hint, _HINT)}
+        told = {"entity_id": track.entity_id, **_described(track.hint, None if own is None else own.label)}
         span = {"first_time": round_time(track.span.start), "last_time": round_time(track.span.end)}
         entities.append({**told, **span, "appearances": len(track.appearances)})
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
-        told = {"entity_id": item.entity_id, "hint": _short(item.hint, _HINT)}
+        told = {"entity_id": item.entity_id, **_described(item.hint, item.label)}
         seen = session.view.frame_at(item.time)
         span = {"first_time": round_time(seen.start), "last_time": round_time(seen.end)}
         entities.append({**told, **span, "appearances": 1})
     return entities
+
+
+def _described(hint: Any, label: Any) -> dict[str, str]:
+    """What was measured of an entity, and the words it was registered with, if it was."""
+    return {"hint": _short(hint, _HINT)} | ({} if label is None else {"label": _short(label, _HINT)})
 
 
 def _most_present(entities: Entries, number: int) -> Entries:

@@ -18,6 +18,7 @@ from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody
 
 _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
+_MOST_EVIDENCE = 8  #: pieces that are shown; entries have times of their own
 _LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
@@ -46,13 +47,21 @@ class Observation:
     notice: ErrorBody | None = None
 
     def message(self, prompts: Prompts, *, limit: int) -> dict[str, Any]:
-        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so."""
-        shown, cut = shorten({key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}, limit)
+        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so.
+
+        So it says of evidence beyond the first pieces, which only names again what the entries say.
+        """
+        whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
+        evidence = _listed(whole)
+        shown, cut = shorten(whole | ({"evidence": evidence[:_MOST_EVIDENCE]} if evidence else {}), limit)
         # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
             body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})
+        if (kept := len(_listed(shown))) < len(evidence):
+            lists = {} if cut is None else cut.lists
+            body["cut"] = {**body.get("cut", {}), "of": {**lists, "evidence": f"{kept}/{len(evidence)}"}}
         if self.notice is not None:
             body["notice"] = self.notice
         return self._answering(body)
@@ -67,6 +76,12 @@ class Observation:
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call.id, "content": data_line(body)}
+
+
+def _listed(result: Mapping[str, Any]) -> list[Any]:
+    """The evidence of a result, where it is a list."""
+    evidence = result.get("evidence")
+    return evidence if isinstance(evidence, list) else []
 
 
 def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:

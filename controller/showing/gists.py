@@ -15,7 +15,7 @@ _ASIDE = frozenset(
 )
 #: Under these names stands what a person would read.
 _WORDS = (
-    "snippet", "caption", "brief_caption", "content", "answer", "label", "entity_hint", "hint", "text", "path_repr", "item",
+    "snippet", "caption", "brief_caption", "content", "answer", "entity_hint", "hint", "label", "text", "path_repr", "item",
 )  # fmt: skip
 _FIRST = 3
 

@@ -125,7 +125,7 @@ def _ending(episode: Episode) -> Iterator[str]:
     if episode.task.question.kind != "open":
         yield from _field("value", value_text(episode.value, 200) if episode.value is not None else "none of its type")
     for place, span in enumerate(episode.spans):
-        by = ", ".join(dict.fromkeys(call.tool for call in episode.calls if call.id in span.returned_by))
+        by = ", ".join(episode.tools_that_gave(span))
         told = f"{span_of_evidence(span)}  " + (f"from {by}" if by else "! RETURNED BY NO TOOL")
         yield from _field("evidence" if place == 0 else "", told)
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")

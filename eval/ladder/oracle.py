@@ -82,7 +82,7 @@ class Oracle:
             if item.entity_id == result["entity_id"]:
                 at = TimeSpan(start=item.time, end=item.time)
                 own = counterparts.perceived_of(item.entity_id, at) or item.entity_id
-                if all(known.entity_id != own or known.hint != item.hint for known in session.registrations()):
+                if all(known.entity_id != own or known.label != item.label for known in session.registrations()):
                     session.register(replace(item, entity_id=own))
 
 

@@ -42,7 +42,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "reason": episode.reason,
         "fault": None if episode.fault is None else [episode.fault.code, episode.fault.message, episode.fault.hint],
         "answer": episode.answer,
-        "spans": [[span.start_time, span.end_time, _tools_of(episode, span.returned_by)] for span in episode.spans],
+        "spans": [[span.start_time, span.end_time, episode.tools_that_gave(span)] for span in episode.spans],
         "slips": episode.slips,
         "cost": accounts_of(episode).record(),
         "watermark": watermark(episode),
@@ -60,10 +60,6 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _declared(tools: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     functions = [tool.get("function", {}) for tool in tools]
     return [[str(function.get("name", "")), str(function.get("description", ""))] for function in functions]
-
-
-def _tools_of(episode: Episode, ids: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(call.tool for call in episode.calls if call.id in ids))
 
 
 def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:

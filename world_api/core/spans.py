@@ -77,6 +77,11 @@ class TimeSpan:
             return None
         return TimeSpan(start=max(self.start, bounds.start), end=min(self.end, bounds.end))
 
+    def clamp(self, bounds: TimeSpan) -> TimeSpan:
+        """The part inside ``bounds``; where the two share nothing, the moment of ``bounds`` that is nearest."""
+        start = min(max(self.start, bounds.start), bounds.end)
+        return TimeSpan(start=start, end=max(start, min(self.end, bounds.end)))
+
 
 def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan]:
     """Join spans that overlap or lie at most ``gap`` seconds apart; sorted by start."""

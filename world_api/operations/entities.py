@@ -10,7 +10,7 @@ from world_api.core.cost import Cost
 from world_api.core.evidence import Source
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import moment, optional_stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, times
+from world_api.operations.answering.citing import evidence, times
 from world_api.operations.answering.finding import identify
 from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
@@ -44,11 +44,13 @@ def register_entity(
     chosen = found.registration
     known = {item.entity_id: item for item in session.registrations()}
     seen_before = chosen.entity_id in known or session.view.track_of_entity(chosen.entity_id) is not None
-    if chosen.entity_id not in known or known[chosen.entity_id].hint != entity_hint:
+    if chosen.entity_id not in known or known[chosen.entity_id].label != entity_hint:
         session.register(chosen)
+    track = session.view.track_of_entity(chosen.entity_id)
     return RegisteredEntity(
         entity_id=chosen.entity_id,
-        hint=entity_hint,
+        hint=chosen.hint if track is None else track.hint,
+        label=entity_hint,
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
@@ -77,7 +79,7 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
         may_be=look_alikes(session, entity_id),
         evidence=[
             evidence(session, TimeSpan(start=p.start_time, end=p.end_time), "tracker", entity.confidence, p.start_time)
-            for p in shown[:MAX_EVIDENCE]
+            for p in shown
         ],
         truncated=len(parts) > len(shown),
         hint=f"{len(parts) - len(shown)} later appearances are left out" if len(parts) > len(shown) else "",

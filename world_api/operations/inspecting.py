@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from world_api.core.cost import Cost
 from world_api.core.faults import BackendFault
 from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorten, times
+from world_api.operations.answering.citing import evidence, shorten, times
 from world_api.operations.answering.scanning import scanned
 from world_api.operations.answering.transcribing import transcript
 from world_api.operations.declaring.arguments import (
@@ -97,7 +97,7 @@ def inspect_segment(
         **times(span),
         answer=sight.text,
         confidence=sight.confidence,
-        evidence=[evidence(session, span, "look", sight.confidence, time) for time in sight.frame_times[:MAX_EVIDENCE]],
+        evidence=[evidence(session, span, "look", sight.confidence, time) for time in sight.frame_times],
         truncated=gap > SPARSE,
         hint="; ".join(_open_ends(gap, sight.uncertain)),
     )

@@ -10,7 +10,7 @@ from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations.answering.asking import stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, evidence, shorten, times
+from world_api.operations.answering.citing import evidence, shorten, times
 from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
 from world_api.operations.declaring.registry import operation
 from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
@@ -45,7 +45,7 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     return Memories(
         memories=[_entry(memory, query, score, limit=_share(len(found))) for memory, score in found],
-        evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found[:MAX_EVIDENCE]],
+        evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found],
         truncated=any(len(memory.content) > _share(len(found)) for memory, _ in found),
         hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",
     )
@@ -73,7 +73,7 @@ def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) ->
     merged = StoredMemory(memory_id=written.memory_id, level="event", span=about, content=content, parts=written.parts)
     return MergedEvent(
         merged_event=_entry(merged, content, 0.0),
-        evidence=[evidence(session, part.span, "memory", None) for part in parts[:MAX_EVIDENCE]],
+        evidence=[evidence(session, part.span, "memory", None) for part in parts],
     )
 
 

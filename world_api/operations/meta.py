@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.answering.citing import MAX_EVIDENCE, evidence
+from world_api.operations.answering.citing import evidence
 from world_api.operations.answering.identity import listed_entities
 from world_api.operations.declaring.arguments import VideoId
 from world_api.operations.declaring.registry import operation
@@ -24,7 +24,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> Entities:
         entities=listed,
         evidence=[
             evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
-            for item in listed[:MAX_EVIDENCE]
+            for item in listed
         ],
         truncated=count > len(listed),
         hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",

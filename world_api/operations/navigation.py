@@ -11,7 +11,7 @@ from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, candidates, evidence, times
+from world_api.operations.answering.citing import candidates, evidence, times
 from world_api.operations.answering.wording import brief
 from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, Query, StartTime, TopK, VideoId
 from world_api.operations.declaring.registry import operation
@@ -41,7 +41,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     grouped = len(chapters) < len(inside)
     return SceneList(
         scenes=entries,
-        evidence=[evidence(session, scenes[int(i)].span, "look", None) for i in inside[:MAX_EVIDENCE]],
+        evidence=[evidence(session, TimeSpan(start=e.start_time, end=e.end_time), "look", None) for e in entries],
         truncated=grouped,
         hint="entries of kind chapter group several scenes; give a time_range to list the scenes inside"
         if grouped

@@ -12,7 +12,7 @@ from world_api.operations.answering.asking import moment, optional_stretch, stre
 from world_api.operations.answering.citing import MAX_EVIDENCE, cite_passages, evidence, times
 from world_api.operations.answering.finding import actions_in, find_objects
 from world_api.operations.answering.looking import done_in, seen_in, sight_evidence, sight_note
-from world_api.operations.answering.wording import caption
+from world_api.operations.answering.wording import caption, more_than
 from world_api.operations.declaring.arguments import (
     EndTime,
     OptionalTimeRange,
@@ -55,15 +55,16 @@ def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTi
     span = stretch(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
     told = caption(session.view, span, seen_as=None if seen is None else seen.text)
-    cited = cite_passages(session, told.passages)
+    cited = cite_passages(session, told.passages, span)
     if seen is not None:
-        cited = [sight_evidence(session, seen, span), *cited][:MAX_EVIDENCE]
-    hints = [f"left out: {', '.join(told.left_out)}; describe shorter stretches to have all"] if told.left_out else []
+        cited = [sight_evidence(session, seen, span), *cited]
+    left_out = [*told.left_out, *more_than(len(cited), MAX_EVIDENCE, "piece", " of evidence")]
+    hints = [f"left out: {', '.join(left_out)}; describe shorter stretches to have all"] if left_out else []
     return Caption(
         **times(span),
         caption=told.text,
-        evidence=cited or [evidence(session, span, "look", None)],
-        truncated=bool(told.left_out),
+        evidence=cited[:MAX_EVIDENCE] or [evidence(session, span, "look", None)],
+        truncated=bool(left_out),
         hint=". ".join([*hints, *([] if seen is None else [sight_note(seen)])]),
     )
 
@@ -101,7 +102,7 @@ def detect_objects(
         not_examined=stretch_asked if found.not_examined and not unjudged else [],
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
-            for item in shown[:MAX_EVIDENCE]
+            for item in shown
         ],
         truncated=left_out > 0,
         hint=hint,
@@ -123,7 +124,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     hints = ["ask about a shorter stretch to see all"] if left_out else []
     return Actions(
         actions=[*named, *(action for action, _ in shown)],
-        evidence=[*([] if seen is None else [sight_evidence(session, seen[1], span)]), *cited][:MAX_EVIDENCE],
+        evidence=[*([] if seen is None else [sight_evidence(session, seen[1], span)]), *cited],
         truncated=left_out,
         hint=". ".join([*hints, *([] if seen is None else [sight_note(seen[1])])]),
     )

@@ -205,14 +205,14 @@ def test_a_category_nobody_can_see_is_said_to_be_unknown_and_not_absent(open_mad
     assert "cannot tell" in result["hint"]
 
 
-def test_an_entity_is_registered_once_and_listed_with_its_name(open_made: Opened) -> None:
+def test_an_entity_is_registered_once_and_listed_with_its_label(open_made: Opened) -> None:
     session = open_made()
     first = call(session, "register_entity", timestamp=25.0, entity_hint="the person in black")
     again = call(session, "register_entity", timestamp=26.0, entity_hint="the person in black")
     assert first["entity_id"] == again["entity_id"] == "ent_t0000_01"
     assert again["already_known"]
     listed = {item["entity_id"]: item for item in call(session, "list_entities")["entities"]}
-    assert listed["ent_t0000_01"]["hint"] == "the person in black"
+    assert listed["ent_t0000_01"]["label"] == "the person in black"
     assert listed["ent_t0000_01"]["origin"] == "session"
     assert listed["ent_t0001_01"]["origin"] == "build"
 

@@ -107,7 +107,13 @@ def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vi
     box = (100.0, 80.0, 200.0, 140.0)
     session.register(
         Registration(
-            entity_id=f"{SEEN}abc", hint="a box", category="object", time=35.0, box=box, confidence=0.5, committed=False
+            entity_id=f"{SEEN}abc",
+            label="a box",
+            category="object",
+            time=35.0,
+            box=box,
+            confidence=0.5,
+            committed=False,
         )
     )
     found = ask(session, "query_entity_state", entity_id=f"{SEEN}abc", time=35.0, query="what colour is it?")
@@ -116,7 +122,7 @@ def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vi
     assert found["confidence"] == 0.5
     assert [item["source"] for item in found["evidence"]] == ["caption", "detector"]
     record = json.loads(words_of(vision_server.requests[0])[0])
-    assert (record["question"], record["subject"]) == ("what colour is it?", "a box")
+    assert (record["question"], record["subject"]) == ("what colour is it?", "object")
 
 
 def test_a_followed_thing_is_looked_at_where_and_when_it_was_seen(open_film: Open, vision_server: VisionServer) -> None:

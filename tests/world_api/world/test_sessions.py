@@ -170,7 +170,7 @@ def test_committed_memories_keep_their_order_and_a_later_name_of_an_entity_holds
         assert commit_session(make_world.store, "made", name).entities == 1
     reader = open_session(make_world.store, "made", name=None)
     assert [m.content for m in reader.memories()] == [f"{name} {n}" for name in ("one", "two") for n in range(5)]
-    assert [item.hint for item in reader.registrations()] == ["the visitor, a person in black"]
+    assert [item.label for item in reader.registrations()] == ["the visitor, a person in black"]
     assert reader.registrations()[0].confidence == round(reader.registrations()[0].confidence, 2)
 
 

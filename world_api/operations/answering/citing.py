@@ -13,8 +13,8 @@ from world_api.world.search.passages import Passage
 from world_api.world.search.searcher import MatchingPassage, SegmentHit
 from world_api.world.sessions.session import Session
 
-#: A result cites at most this many pieces of evidence, so that a model can read it.
-MAX_EVIDENCE = 8
+#: A description cites at most this many pieces of evidence. A list cites one for each of its entries.
+MAX_EVIDENCE = 60
 #: A hit tells at most this many matching lines.
 MAX_LINES = 12
 SNIPPET_CHARACTERS = 200
@@ -40,25 +40,33 @@ def times(span: TimeSpan) -> Times:
 def evidence(
     session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
 ) -> EvidenceItem:
-    """One piece of evidence; its frame lies inside the visible part."""
-    shown = span.center if frame_time is None else frame_time
+    """One piece of evidence. It lies inside the visible part, and its frame inside it; the middle one where none is given."""
+    visible = span.clamp(session.view.span)
+    shown = visible.center if frame_time is None else min(max(frame_time, visible.start), visible.end)
     return EvidenceItem(
         video_id=session.video_id,
-        start_time=round_time(span.start),
-        end_time=round_time(span.end),
+        start_time=round_time(visible.start),
+        end_time=round_time(visible.end),
         source=source,
         confidence=confidence,
-        frame_time=round_time(min(max(shown, 0.0), session.view.duration)),
+        frame_time=round_time(shown),
     )
 
 
-def cite_passages(session: Session, passages: Iterable[Passage], *, most: int = MAX_EVIDENCE) -> list[EvidenceItem]:
-    """Evidence for passages, without repetition, at most so many."""
+def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = None) -> EvidenceItem:
+    """Evidence for a passage, or for the part of it inside a stretch."""
+    span = passage.span if inside is None else passage.span.clamp(inside)
+    shown = passage.frame_time if span.contains(passage.frame_time) else None
+    return evidence(session, span, passage.source, passage.confidence, shown)
+
+
+def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpan | None = None) -> list[EvidenceItem]:
+    """Evidence for passages, or for the parts of them inside a stretch, without repetition."""
     found: dict[tuple[float, float, str], EvidenceItem] = {}
     for passage in passages:
-        item = evidence(session, passage.span, passage.source, passage.confidence, passage.frame_time)
+        item = cite_passage(session, passage, inside)
         found.setdefault((item.start_time, item.end_time, item.source), item)
-    return list(found.values())[:most]
+    return list(found.values())
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
@@ -71,39 +79,43 @@ def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
             snippet=shorten(hit.passage.text) if hit.passage else "",
             source=hit.passage.source if hit.passage else "look",
             confidence=None,
-            matching_lines=[_line(session, line) for line in hit.lines[:MAX_LINES]],
+            matching_lines=[matching_line(session, line, hit.span) for line in hit.lines[:MAX_LINES]],
         )
         for hit in found
     ]
 
 
-def _line(session: Session, line: MatchingPassage) -> MatchingLine:
+def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
+    """A line with its own times, and evidence for the part of it that lies in the segment found."""
     passage = line.passage
     return MatchingLine(
         **times(passage.span),
         text=shorten(passage.text),
         source=passage.source,
         as_given=line.as_given,
-        evidence=cite_passages(session, [passage]),
+        evidence=[cite_passage(session, passage, segment)],
     )
 
 
 def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
     """What a search for words or meaning returns."""
+    more = any(len(hit.lines) > MAX_LINES for hit in found)
     return Candidates(
         candidates=hits(session, found),
         evidence=cite_hits(session, found),
-        truncated=any(len(hit.lines) > MAX_LINES for hit in found),
-        hint=nothing_found(found),
+        truncated=more,
+        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
     )
 
 
 def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:
-    """Evidence for the best hits."""
-    with_passage = [hit.passage for hit in found if hit.passage is not None]
-    if with_passage:
-        return cite_passages(session, with_passage)
-    return [evidence(session, hit.span, "look", None) for hit in found[:MAX_EVIDENCE]]
+    """One piece of evidence for each hit, in their order, inside the hit."""
+    return [
+        evidence(session, hit.span, "look", None)
+        if hit.passage is None
+        else cite_passage(session, hit.passage, hit.span)
+        for hit in found
+    ]
 
 
 def nothing_found(found: Sequence[object]) -> str:

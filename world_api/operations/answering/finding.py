@@ -156,7 +156,7 @@ def identify(session: Session, at: float, hint: str) -> Identified:
         sure = track.confidence * _sureness(match, asked)
         time = round_time(float(track.times[position]))
         registration = _registration(
-            entity_id=track.entity_id, hint=hint, category=track.category, time=time, box=box, confidence=sure
+            entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
         )
         return Identified(registration=registration, asked=asked, lacks=match.lacks)
     if (seen := _detected(session, at, asked, tracks)) is not None:
@@ -167,7 +167,7 @@ def identify(session: Session, at: float, hint: str) -> Identified:
         entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
         sure = seen.confidence * UNCHECKED
         registration = _registration(
-            entity_id=entity_id, hint=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
+            entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
         return Identified(registration=registration, asked=asked, lacks=_unseen(asked))
     there = ", ".join(track.hint for track in tracks[:5])
@@ -269,12 +269,12 @@ def _why_nothing(session: Session, category: str, asked: Reading, there: Sequenc
 
 
 def _registration(
-    *, entity_id: str, hint: str, category: str, time: float, box: Box, confidence: float
+    *, entity_id: str, label: str, category: str, time: float, box: Box, confidence: float
 ) -> Registration:
     x1, y1, x2, y2 = box.rounded()
     return Registration(
         entity_id=entity_id,
-        hint=hint,
+        label=label,
         category=category,
         time=time,
         box=(x1, y1, x2, y2),

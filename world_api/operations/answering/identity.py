@@ -125,7 +125,8 @@ def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
 def _built(session: Session, track: Track, own: Registration | None) -> Entity:
     return Entity(
         entity_id=track.entity_id,
-        hint=own.hint if own else track.hint,
+        hint=track.hint,
+        label=own.label if own else None,
         category=track.category,
         origin="session" if own and not own.committed else "build",
         first_time=round_time(track.span.start),
@@ -142,6 +143,7 @@ def _registered(item: Registration, seen: TimeSpan) -> Entity:
     return Entity(
         entity_id=item.entity_id,
         hint=item.hint,
+        label=item.label,
         category=item.category,
         origin="build" if item.committed else "session",
         first_time=round_time(seen.start),

@@ -14,19 +14,21 @@ from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.lexicon import unrequired_words
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.answering.citing import cite_passages, evidence, shorten, times
+from world_api.operations.answering.citing import cite_passage, evidence, matching_line, shorten, times
 from world_api.operations.answering.wording import brief
 from world_api.operations.declaring.arguments import TimeRange
 from world_api.operations.declaring.inspected import MAX_MATCHES, ScannedSegments
-from world_api.operations.declaring.results import EvidenceItem, Hit, MatchingLine
+from world_api.operations.declaring.results import EvidenceItem, Hit
 from world_api.world.gathered import ORDER
 from world_api.world.scanning import Scan, scanner_of
 from world_api.world.search.passages import Passage, passages_of
 from world_api.world.search.quoting import holds_words
+from world_api.world.search.searcher import MatchingPassage
 from world_api.world.sessions.session import Session
 
 #: So many of its lines are told of each match.
 LINES = 3
+_LINES_CUT = f"of a segment the first {LINES} matching lines are told"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
@@ -59,7 +61,7 @@ def scanned(
     listed = scan.matching[before : before + MAX_MATCHES]
     more = len(scan.matching) - before - len(listed)
     end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
-    hits, cited = _hits(session, query, scan, listed.tolist())
+    hits, cited, cut = _hits(session, query, scan, listed.tolist())
     return ScannedSegments(
         matches=hits,
         matched_in_all=len(scan.matching),
@@ -72,8 +74,8 @@ def scanned(
         unused_words=[] if query is None else unrequired_words(query),
         not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
         evidence=cited,
-        truncated=more > 0,
-        hint=_hint(session, scan, within, more),
+        truncated=more > 0 or cut,
+        hint="; ".join(filter(None, [_hint(session, scan, within, more), _LINES_CUT if cut else ""])),
     )
 
 
@@ -106,19 +108,24 @@ def _whole(session: Session, scan: Scan) -> TimeRange:
 
 def _hits(
     session: Session, query: str | None, scan: Scan, listed: Sequence[int]
-) -> tuple[list[Hit], list[EvidenceItem]]:
+) -> tuple[list[Hit], list[EvidenceItem], bool]:
+    """The hits, one piece of evidence for each, and whether any has more lines than are told."""
     if query is None:
         spans = [session.view.segments[segment] for segment in listed]
-        return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans]
+        return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans], False
     scores = session.searcher.word_scores(query)
     hits: list[Hit] = []
-    chosen: list[Passage] = []
+    cited: list[EvidenceItem] = []
+    cut = False
     for segment in listed:
         found = scan.found_in(segment, passages_of(session.view))
         best = min(found, key=lambda passage: len(passage.text))
-        hits.append(_hit(session, query, session.view.segments[segment], float(scores[segment]), found, best))
-        chosen.append(best)
-    return hits, cite_passages(session, chosen, most=MAX_MATCHES)
+        span = session.view.segments[segment]
+        lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
+        hits.append(_hit(session, query, span, float(scores[segment]), found, best, lines))
+        cited.append(cite_passage(session, best, span))
+        cut = cut or len(lines) > LINES
+    return hits, cited, cut
 
 
 def _any(session: Session, span: TimeSpan) -> Hit:
@@ -133,8 +140,15 @@ def _any(session: Session, span: TimeSpan) -> Hit:
     )
 
 
-def _hit(session: Session, query: str, span: TimeSpan, score: float, found: Sequence[Passage], best: Passage) -> Hit:
-    lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
+def _hit(
+    session: Session,
+    query: str,
+    span: TimeSpan,
+    score: float,
+    found: Sequence[Passage],
+    best: Passage,
+    lines: Sequence[Passage],
+) -> Hit:
     told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
     return Hit(
         **times(span),
@@ -144,13 +158,7 @@ def _hit(session: Session, query: str, span: TimeSpan, score: float, found: Sequ
         source=best.source,
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
         matching_lines=[
-            MatchingLine(
-                **times(passage.span),
-                text=shorten(passage.text),
-                source=passage.source,
-                as_given=holds_words(passage.text, query),
-                evidence=cite_passages(session, [passage]),
-            )
+            matching_line(session, MatchingPassage(passage=passage, as_given=holds_words(passage.text, query)), span)
             for passage in told
         ],
     )

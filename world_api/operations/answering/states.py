@@ -30,9 +30,7 @@ def state_in_words(
         return _absent(entity, at, within), within or _moments_around(session, at), SPOKEN_TO
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]
-        text = (
-            f"Registered as {entity.hint!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
-        )
+        text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         return text, span, ONLY_KNOWN
     tellers = _asked_for(query)
     facts = [fact for tell in (tellers or _ALL) if (fact := tell(session, entity, at, span))]
@@ -69,7 +67,7 @@ def is_measured(query: str) -> bool:
 def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
     """What was measured of an entity at a moment, to stand beside what somebody sees."""
     if isinstance(entity, Registration):
-        return f"registered as {entity.hint!r} at {entity.time:g} s"
+        return f"registered as {entity.label!r} at {entity.time:g} s"
     return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
 
 

@@ -116,13 +116,13 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
     if moves := camera_in_words(view, span):
         sentences.append(moves)
     if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
-        more = _more(len(texts), MAX_QUOTES, "text")
+        more = more_than(len(texts), MAX_QUOTES, "text")
         sentences.append(
             "On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more])
         )
         left_out += [f"{part} on screen" for part in more]
     if lines := [p.text for p in passages if p.source == "speech"]:
-        more = _more(len(lines), MAX_QUOTES, "line")
+        more = more_than(len(lines), MAX_QUOTES, "line")
         quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
         sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
         left_out += [f"{part} of speech" for part in more]
@@ -132,10 +132,10 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
     return Told(text=text, passages=passages, left_out=tuple(left_out))
 
 
-def _more(count: int, most: int, what: str) -> list[str]:
+def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
     """``5 more lines``, where there are more than are told."""
     left = count - most
-    return [f"{left} more {what}{'s' * (left != 1)}"] if left > 0 else []
+    return [f"{left} more {what}{'s' * (left != 1)}{of_what}"] if left > 0 else []
 
 
 def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
@@ -184,7 +184,7 @@ def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
             *([alike] * bool(alike)),
         ]
         described.append(f"A {track.hint} ({'; '.join(told)})")
-    [more] = _more(len(tracks), MAX_SEEN, "moving thing") or [""]
+    [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]
     return [*described, *([f"And {more}"] if more else [])], more
 
 

@@ -13,6 +13,7 @@ from world_api.core.evidence import Source
 from world_api.operations.declaring.arguments import Seconds, Time, TimeRange
 from world_api.world.tracks import Side, Size
 
+MEASURED = "What it looks like, as measured."
 Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
 
 
@@ -226,7 +227,8 @@ class RegisteredEntity(Result):
     """The entity a hint names at a moment."""
 
     entity_id: str
-    hint: str
+    hint: Annotated[str, Field(description=MEASURED)]
+    label: Annotated[str, Field(description="The words it was registered with now; kept beside hint, not measured.")]
     already_known: Annotated[bool, Field(description="Whether this entity had been identified or registered before.")]
     confidence: Confidence
     may_be: MayBe = []
@@ -304,7 +306,10 @@ class Entity(BaseModel):
     model_config = _typed("Entity")
 
     entity_id: str
-    hint: str
+    hint: Annotated[str, Field(description=MEASURED)]
+    label: Annotated[
+        str | None, Field(description="The words it was registered with last, not measured; null if it never was.")
+    ]
     category: str
     origin: Annotated[
         Literal["build", "session"], Field(description="Identified at build time, or registered by the session.")

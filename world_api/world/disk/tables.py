@@ -141,8 +141,8 @@ TABLES: dict[str, TableSpec] = {
             ("content", _TEXT),
             ("parts", pa.list_(_TEXT)),
         ),
-        # Entities that sessions registered and committed, numbered likewise: the name given to a track, or to a place in
-        # a frame; a later name of the same entity holds.
+        # Entities that sessions registered and committed, numbered likewise; hint: the caller's words for a track, or for
+        # a place in a frame; later words for the same entity hold.
         _table(
             "registrations",
             ("number",),

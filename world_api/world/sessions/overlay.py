@@ -46,7 +46,10 @@ class MemoryWritten(_Event):
 
 
 class EntityRegistered(_Event):
-    """An entity named by the session: a track's identity, or a box at a moment (pixels) where no track was."""
+    """An entity named by the session: a track's identity, or a box at a moment (pixels) where no track was.
+
+    ``hint``: the caller's words for it; what was measured is ``category``, ``box`` and the track.
+    """
 
     event: Literal["entity_registered"] = "entity_registered"
     entity_id: str

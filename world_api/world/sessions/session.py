@@ -20,6 +20,7 @@ from world_api.world.sessions.on_demand import FrameLooker
 from world_api.world.sessions.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.world.sessions.seeing import Seeing
 from world_api.world.sessions.stand_ins import StandIn
+from world_api.world.tracks import hint_in_words
 from world_api.world.view import View
 
 #: How ids of things begin that were detected on demand and not tracked.
@@ -53,15 +54,23 @@ class StoredMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class Registration:
-    """An entity that somebody registered, from the overlay or from the committed rows."""
+    """An entity that somebody registered, from the overlay or from the committed rows.
+
+    ``label``: the words it was registered with, which nothing measured has to bear out.
+    """
 
     entity_id: str
-    hint: str
+    label: str
     category: str
     time: float
     box: tuple[float, float, float, float]
     confidence: float
     committed: bool
+
+    @property
+    def hint(self) -> str:
+        """What was measured of it, in words: ``person``."""
+        return hint_in_words(self.category, ())
 
     @property
     def source(self) -> Source:
@@ -205,7 +214,7 @@ class Session:
         for row in self.view.rows("registrations").to_pylist():
             found[row["entity_id"]] = Registration(
                 entity_id=row["entity_id"],
-                hint=row["hint"],
+                label=row["hint"],
                 category=row["category"],
                 time=row["time"],
                 box=(_tenth(row["x1"]), _tenth(row["y1"]), _tenth(row["x2"]), _tenth(row["y2"])),
@@ -216,7 +225,7 @@ class Session:
             if isinstance(event, EntityRegistered):
                 found[event.entity_id] = Registration(
                     entity_id=event.entity_id,
-                    hint=event.hint,
+                    label=event.hint,
                     category=event.category,
                     time=event.time,
                     box=event.box,
@@ -248,7 +257,7 @@ class Session:
         """Append a registered entity to the overlay."""
         event = EntityRegistered(
             entity_id=registration.entity_id,
-            hint=registration.hint,
+            hint=registration.label,
             category=registration.category,
             time=registration.time,
             box=registration.box,

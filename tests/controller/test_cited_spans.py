@@ -1,0 +1,117 @@
+"""Whatever the model was given counts as returned when it cites it; what nobody gave is flagged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.conversation.citing import cite, spans_in
+from controller.conversation.digest import digest_of
+from controller.conversation.observations import Observation
+from controller.conversation.opening import Opening
+from controller.conversation.prompting import Prompts
+from controller.conversation.replies import ToolCall
+from controller.conversation.transcript import MAX_RESULT_CHARACTERS
+from controller.summary import tell
+from world_api.core.canonical import parse_json
+from world_api.core.spans import TimeSpan
+from world_api.operations import run
+
+
+def given_by(result: Any, start: float, end: float) -> bool:
+    """Whether a result gave a stretch."""
+    [cited] = cite([TimeSpan(start=start, end=end)], [("c1", result)])
+    return cited.returned_by == ["c1"]
+
+
+def test_stretches_that_the_digest_gave_are_not_flagged(hold: Any, replies: Any, open_made: Any) -> None:
+    digest = digest_of(open_made(), 800)
+    assert digest is not None
+    spans = [(scene["start_time"], scene["end_time"]) for scene in digest["scenes"]]
+    spans += [(item["first_time"], item["last_time"]) for item in digest["entities"]]
+    held = hold(replies.submits("x", *spans, (1.0, 7.0)), opening=Opening(digest=digest))
+    assert [span.returned_by for span in held.episode.spans] == [["digest"]] * len(spans) + [[]]
+    assert held.episode.tools_that_gave(held.episode.spans[0]) == ["digest"]
+    assert tell(held.episode).count("returned by no tool") == 1
+
+
+def test_the_presence_of_a_listed_entity_is_not_flagged() -> None:
+    listed = {"entities": [{"entity_id": "ent_1", "first_time": 36.5, "last_time": 49.5}], "evidence": []}
+    assert given_by(listed, 36.5, 49.5)
+    assert given_by(listed, 36.5, 36.5)
+    assert not given_by(listed, 30.0, 49.5)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"answer": "ent_t0001_01 (person in black) is not seen at 300 s; it is seen 36.5 to 49.5 s, 52.8 to 75.0 s."},
+        {"summary": "36.5-49.5 s: found", "outputs": {}},
+        {"outputs": {"evidence": "36.5-49.5 s (tracker, confidence 0.9)"}},
+        {"outputs": {"first_start": 36.5, "first_end": 49.5}},
+        {"outputs": {"visits": [{"parts": [{"start": 36.5, "end": 49.5}]}]}},
+        {"scanned_from": 36.5, "scanned_until": 49.5},
+    ],
+    ids=lambda result: next(iter(result)),
+)
+def test_stretches_are_found_wherever_a_result_tells_them(result: dict[str, Any]) -> None:
+    assert given_by(result, 36.5, 49.5)
+
+
+def test_numbers_that_the_video_or_the_model_says_are_no_stretches_that_were_given() -> None:
+    for quoting in ("snippet", "text", "content", "caption", "label"):
+        assert not given_by({"memories": [{quoting: "see 36.5-49.5 s"}]}, 36.5, 49.5)
+
+
+def test_every_time_an_operation_tells_of_an_entity_may_be_cited(open_made: Any) -> None:
+    session = open_made()
+    parts = run(session, "get_entity_trajectory", {"video_id": "made", "entity_id": "ent_t0000_01"})
+    absent = run(
+        session,
+        "query_entity_state",
+        {"video_id": "made", "entity_id": "ent_t0000_01", "time": 50.0, "query": "where?"},
+    )
+    assert given_by(parts, 22.0, 28.0)
+    assert given_by(absent, 22.0, 28.0)
+
+
+TEXT = st.text(max_size=40) | st.from_regex(r"[0-9]{1,12}(\.[0-9]{1,5})?(-| to )[0-9]{1,12} ?s", fullmatch=True)
+ANYTHING = st.recursive(
+    st.floats() | st.integers() | TEXT | st.none() | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["start_time", "end_time", "answer", "outputs", "first_time", "last_time", "at", "", "a_start"]
+            )
+            | TEXT,
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(result=ANYTHING)
+def test_spans_of_whatever_a_tool_returns_run_forwards(result: Any) -> None:
+    assert all(span.start <= span.end for span in spans_in(result))
+
+
+def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
+    pieces = [
+        {"start_time": float(n), "end_time": n + 1.0, "source": "tracker", "frame_time": float(n)} for n in range(28)
+    ]
+    entities = [{"entity_id": f"ent_{n}"} for n in range(28)]
+    seen = Observation(
+        call=ToolCall(id="c", tool="list_entities", arguments={}, written="{}"),
+        result={"entities": entities, "evidence": pieces, "truncated": False},
+        is_data=True,
+    )
+    body = parse_json(seen.message(Prompts(), limit=MAX_RESULT_CHARACTERS)["content"])
+    assert body["data_from_video"]["evidence"] == pieces[:8]
+    assert body["data_from_video"]["entities"] == entities
+    assert body["cut"] == {"of": {"evidence": "8/28"}}
