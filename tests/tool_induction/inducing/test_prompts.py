@@ -190,6 +190,8 @@ def _looped(name: str) -> Any:
         given = schema["properties"][key]
         kind = given.get("type", "object")
         params[key] = given["enum"][0] if "enum" in given else SOME_VALUE.get(kind, {"start_time": 1, "end_time": 5})
+    if "end_time" in params:
+        params["end_time"] = SOME_VALUE["number"] + 1  # behind the start
     call = {"type": "call_world_api", "api": name, "loop_over": "hits", "params": params, "save_as": "made"}
     search = {"video_id": "{{video_id}}", "query": "{{query}}", "top_k": 3}
     tool = {
