@@ -13,23 +13,25 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from world_api.core.faults import StoreFault
 from world_api.world.disk.files import not_writable
 from world_api.world.disk.lines import append_line
+from world_api.world.disk.manifest import MOST_SECONDS
 
 Level = Literal["frame", "segment", "event"]
+Seconds = Annotated[float, Field(ge=0, le=MOST_SECONDS)]
 
 
 class _Event(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     schema_version: Literal[1] = 1
     #: Seconds of video the writer could see; a reader with an earlier cut does not see the event.
-    known_at: float
+    known_at: Seconds
 
 
 class MemoryWritten(_Event):
@@ -38,10 +40,16 @@ class MemoryWritten(_Event):
     event: Literal["memory_written"] = "memory_written"
     memory_id: str
     level: Level
-    start: float
-    end: float
+    start: Seconds
+    end: Seconds
     content: str
     parts: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _runs_forwards(self) -> MemoryWritten:
+        if self.end < self.start:
+            raise ValueError("a memory ends after it starts")
+        return self
 
 
 class EntityRegistered(_Event):
@@ -51,9 +59,9 @@ class EntityRegistered(_Event):
     entity_id: str
     hint: str
     category: str
-    time: float
+    time: Seconds
     box: tuple[float, float, float, float]
-    confidence: float
+    confidence: Annotated[float, Field(ge=0, le=1)]
 
 
 Event = MemoryWritten | EntityRegistered
