@@ -243,6 +243,23 @@ def test_key_frames_are_images_that_the_manifest_lists(base: Path) -> None:
     assert any("is none of the images" in line for line in check_apart(base.parent, "base"))
 
 
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, -1, -6, -100])
+def test_a_file_of_rows_that_is_cut_off_is_named(base: Path, size: int) -> None:
+    path = next(entry["path"] for entry in manifest(base)["files"] if entry["table"] == "cuts")
+    replace_file(base, path, (base / path).read_bytes()[:size])
+    with pytest.raises(StoreFault) as caught:
+        open_world(base.parent, "base").rows("cuts")
+    assert caught.value.code == "world_damaged" and path in caught.value.message
+
+
+def test_a_session_that_is_a_folder_is_named(base: Path) -> None:
+    (base / "sessions" / "default.jsonl").mkdir(parents=True)
+    session = open_session(base.parent, "base", name="default")
+    with pytest.raises(StoreFault) as caught:
+        run(session, "read_memory", {"video_id": "base", "level": "event", "query": "rain", "top_k": 3})
+    assert caught.value.code == "session_damaged"
+
+
 def test_flipped_bits_leave_the_rest_of_the_world_to_be_asked(base: Path) -> None:
     (path,) = [entry["path"] for entry in manifest(base)["files"] if entry["table"] == "captions"]
     replace_file(base, path, b"ARROW1\0\0")

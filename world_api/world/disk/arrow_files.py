@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.ipc
 
-#: A file begins with this; what follows are the messages of a stream.
-_MAGIC = b"ARROW1\0\0"
+#: A file begins with this, and ends with its first part; what follows the beginning are the messages of a stream.
+_MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
 #: Where the table of a record batch notes that its buffers are compressed, and a message notes its header (Message.fbs).
 _HEADER_FIELD, _COMPRESSION_FIELD = 2, 3
 
@@ -36,8 +36,8 @@ def read_arrow(path: Path, schema: pa.Schema | None = None) -> pa.Table:
 
 
 def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
-    if whole.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC:
-        raise ValueError("it is not an Arrow file")
+    if whole.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC or not memoryview(whole)[-len(_END) :] == _END:
+        raise ValueError("it is not a whole Arrow file")
     messages = iter(pa.ipc.MessageReader.open_stream(whole.slice(len(_MAGIC))))
     if (first := next(messages, None)) is None:
         raise ValueError("it is empty")

@@ -154,7 +154,10 @@ class Overlay:
         with self._own:
             self._start((0, 0))
             if self.path is not None:
-                self.path.unlink(missing_ok=True)
+                try:
+                    self.path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise not_writable(self.path, error) from error
 
     def _read_on(self, path: Path) -> None:
         try:
@@ -167,6 +170,8 @@ class Overlay:
         except FileNotFoundError:
             self._start((0, 0))
             return
+        except OSError as error:
+            raise self._damaged(f"{path.name} cannot be read: {error.strerror or error}") from error
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
             self._add(self._parse(line, len(self._read) + 1), line)
@@ -184,8 +189,11 @@ class Overlay:
             return _EVENTS.validate_json(line)
         except ValidationError as error:
             name = self.path.name if self.path else "the session"
-            raise StoreFault(
-                "session_damaged",
-                f"line {number} of {name} cannot be read",
-                hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
-            ) from error
+            raise self._damaged(f"line {number} of {name} cannot be read") from error
+
+    def _damaged(self, what: str) -> StoreFault:
+        return StoreFault(
+            "session_damaged",
+            what,
+            hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
+        )
