@@ -6,7 +6,6 @@ it is used: a build has processes get ready meanwhile.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path, PurePosixPath
@@ -249,10 +248,6 @@ def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
 
 def source_path(world: World) -> Path | None:
     """Where this machine keeps the world's video, or None where it does not (any more)."""
-    try:
-        path = Path(json.loads((world.folder / "local.json").read_bytes())["source_path"])
-        size = path.stat().st_size
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    known = world.manifest.source.bytes
-    return path if size == known or (size > known and not world.manifest.complete) else None
+    from world_api.build.source import find_source
+
+    return find_source(world.folder, world.manifest)

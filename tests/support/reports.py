@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import QUESTIONS, made_run
+from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import read_manifest, write_manifest
 
 _BLOCK = re.compile(r'<script type="text/plain" id="(\w+)">([A-Za-z0-9+/=]*)</script>')
@@ -27,7 +28,7 @@ def run_with_film(folder: Path, film: Path, *, videos: Sequence[str] = ("made", 
 def give_video(world: Path, film: Path) -> None:
     """Let a world made by hand have a video."""
     manifest = read_manifest(world)
-    source = manifest.source.model_copy(update={"bytes": film.stat().st_size})
+    source = manifest.source.model_copy(update={"bytes": film.stat().st_size, "sha256": hash_file(film)})
     write_manifest(world, manifest.model_copy(update={"source": source}))
     (world / "local.json").write_text(json.dumps({"source_path": str(film)}))
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from controller.systems import ENTRY_POINT_GROUP
 from world_api.backends.chat.completions import Call, completion
+from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import write_manifest
 from world_api.world.disk.stored import World
 
@@ -162,7 +163,7 @@ def draw_film(path: Path) -> Path:
 def add_film(world: World, film: Path) -> None:
     """Put a film behind a made world."""
     (world.folder / "local.json").write_text(json.dumps({"source_path": str(film)}))
-    source = world.manifest.source.model_copy(update={"bytes": film.stat().st_size})
+    source = world.manifest.source.model_copy(update={"bytes": film.stat().st_size, "sha256": hash_file(film)})
     write_manifest(world.folder, world.manifest.model_copy(update={"source": source}))
 
 

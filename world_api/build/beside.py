@@ -15,7 +15,7 @@ from pathlib import Path
 from time import time
 
 from world_api.build.media.child.growing import ABANDONED, being_written, is_being_written
-from world_api.build.replacing import remembered_source
+from world_api.build.source import remembered_source
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import is_name
 from world_api.world.disk.files import not_writable

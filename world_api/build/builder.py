@@ -24,11 +24,11 @@ from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.probe import Probe
 from world_api.build.media.stamp import Stamp
 from world_api.build.recipe import Recipe, keys_of
-from world_api.build.replacing import find_predecessor, remember_source
+from world_api.build.replacing import find_predecessor
 from world_api.build.running.schedule import Progress, Schedule
 from world_api.build.running.threads import opencv_on_one_thread
 from world_api.build.shelf import Shelf
-from world_api.build.source import check_unchanged, hash_source, stamp_of
+from world_api.build.source import check_unchanged, hash_source, remember_source, stamp_of
 from world_api.build.stage import Stage, clip_count, losses_told_by
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from world_api.build.source import remembered_source
 from world_api.build.stage import Stage
 from world_api.core.faults import StoreFault
 from world_api.core.printable import printable
-from world_api.world.disk.files import not_writable, write_atomically
-from world_api.world.disk.manifest import MANIFEST, FileEntry, Loss, Manifest, read_manifest
-from world_api.world.disk.storage import IMAGES, ROWS
+from world_api.world.disk.files import check_plain, not_writable
+from world_api.world.disk.manifest import IMAGES, MANIFEST, ROWS, FileEntry, Loss, Manifest, read_manifest
 from world_api.world.sessions.commits import SESSIONS
 
 #: Tables that sessions write; no build can make their rows again.
 _BY_SESSIONS = ("memories", "registrations")
-_LOCAL = "local.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +112,11 @@ def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
     """The world that is there. One that cannot be read is left alone unless it may be replaced.
 
     Raises:
-        StoreFault: ``world_damaged``, ``other_schema_version``, unless ``force`` is given.
+        StoreFault: ``world_damaged``, ``other_schema_version``, unless ``force`` is given; ``world_damaged`` in any case where
+            the folder holds links or pipes, which nothing is written through.
     """
+    with suppress(OSError):  # there is none yet, or it says so below
+        check_plain(folder)
     try:
         manifest = read_manifest(folder)
     except StoreFault as fault:
@@ -124,24 +127,6 @@ def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
     return Predecessor(
         folder=folder, video=video, manifest=manifest, source_hash=manifest.source.sha256, is_same_growing=is_same
     )
-
-
-def remember_source(folder: Path, video: Path) -> None:
-    """Note where this machine keeps the video; no part of the world. Nothing is written where that is noted already.
-
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
-    """
-    if remembered_source(folder) != video.resolve():
-        write_atomically(folder / _LOCAL, json.dumps({"source_path": str(video.resolve())}).encode())
-
-
-def remembered_source(folder: Path) -> Path | None:
-    """Where this machine kept the video when the world was made."""
-    try:
-        return Path(json.loads((folder / _LOCAL).read_bytes())["source_path"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _source_hash(folder: Path) -> str | None:

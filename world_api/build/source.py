@@ -1,15 +1,32 @@
-"""The video file of a build: it must stay what it was while rows are made of it."""
+"""The video file of a world: it must stay what it was while rows are made of it, and be that very file when it is looked at.
+
+``local.json`` in the world's folder says where this machine keeps it. A world may come from elsewhere, and its ``local.json``
+may name any file, so the file is believed to be the world's video only if its content is.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from world_api.build.media.opening import check_file
 from world_api.build.media.stamp import Stamp
-from world_api.core.faults import MediaFault
+from world_api.core.faults import MediaFault, StoreFault
+from world_api.world.disk.files import open_regular, write_atomically
 from world_api.world.disk.hashing import hash_file
+from world_api.world.disk.manifest import Manifest
+
+LOCAL = "local.json"
+_MOST_BYTES = 1 << 16  #: of ``local.json``
+#: A file that is still being written is known by its first bytes: at most and at least so many. Whoever does not have the file
+#: cannot tell their hash.
+_HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
@@ -60,3 +77,86 @@ def named(video: Path) -> Iterator[None]:
             f"{video.name} can no longer be read: {error.strerror or error}",
             hint="put the file back and build again",
         ) from error
+
+
+def remember_source(folder: Path, video: Path) -> None:
+    """Note where this machine keeps the video, and how to know it again; no part of the world. Nothing is written where that is noted.
+
+    Raises:
+        MediaFault: ``source_missing``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    place = video.resolve()
+    with named(place):
+        record = {"source_path": str(place), "stamp": asdict(Stamp.at(place)), "head": _hash_head(place)}
+    with suppress(OSError, ValueError):
+        if _local_record(folder) == record:
+            return
+    write_atomically(folder / LOCAL, json.dumps(record).encode())
+
+
+def remembered_source(folder: Path) -> Path | None:
+    """The file that ``local.json`` names, whatever it holds; None where it names none."""
+    try:
+        return Path(_local_record(folder)["source_path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def find_source(folder: Path, manifest: Manifest) -> Path | None:
+    """The file a world was made from, where this machine has it at the place that ``local.json`` names; else None.
+
+    It is known by its stamp, which nobody else can tell; where that is another one by now, by the hash of all of it, and while
+    it is still being written by that of its first bytes.
+    """
+    known = manifest.source.bytes
+    try:
+        record = _local_record(folder)
+        place = Path(record["source_path"])
+        if not place.is_absolute() or not place.is_file():
+            return None
+        stamp = Stamp.at(place)
+        if stamp.size != known and (manifest.complete or stamp.size < known):
+            return None
+        if record.get("stamp") == asdict(stamp):
+            return place
+        if not manifest.complete:
+            head = _hash_head(place)
+            return place if head is not None and record.get("head") == head else None
+        if _hash_once(place, stamp) != manifest.source.sha256:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    with suppress(StoreFault, MediaFault):  # who cannot write hashes it each time
+        remember_source(folder, place)
+    return place
+
+
+def _local_record(folder: Path) -> dict[str, Any]:
+    """Return what ``local.json`` holds.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+        ValueError: it is no JSON object.
+    """
+    with open_regular(folder / LOCAL) as file:
+        text = file.read(_MOST_BYTES)
+    try:
+        record = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(record, dict):
+        raise ValueError("no object")
+    return record
+
+
+def _hash_head(path: Path) -> str | None:
+    """SHA-256 of a file's first bytes; None where there are too few."""
+    with open_regular(path) as file:
+        head = file.read(_HEAD)
+    return hashlib.sha256(head).hexdigest() if len(head) >= _SHORTEST_HEAD else None
+
+
+@lru_cache
+def _hash_once(path: Path, _stamp: Stamp) -> str:
+    return hash_file(path)

@@ -82,7 +82,7 @@ def _words_from(stages: Sequence[StageFacts]) -> str:
     """Which subtitles or which recogniser gave the words that are said; empty where neither did."""
     facts = {stage.name: stage.parameters for stage in stages}
     if taken := facts.get("subtitles", {}).get("taken"):
-        return f"subtitles {taken}: {facts['subtitles']['why']}"
+        return f"subtitles {taken}: {facts['subtitles'].get('why', '')}"
     recogniser = facts.get("recognised_speech", {}).get("recogniser")
     return f"recognised by {recogniser}" if recogniser else ""
 

@@ -101,13 +101,15 @@ def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[
 
 def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Kept]:
     """The key frame that stands nearest, where the world has any."""
+    from world_api.world.disk.storage import read_image
+
     rows = world.rows("key_frames")
     times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
     video = world.manifest.video
     made: dict[FrameKey, Kept] = {}
     for frame in needed if times else ():
         nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
-        jpeg = _shrunk(world.folder / names[nearest])
+        jpeg = _shrunk(read_image(world.folder, names[nearest]))
         if jpeg is not None:
             made[frame] = Kept(
                 jpeg=jpeg, time=times[nearest], width=video.width, height=video.height, is_key_frame=True
@@ -115,10 +117,11 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
     return made
 
 
-def _shrunk(path: Path) -> bytes | None:
+def _shrunk(jpeg: bytes | None) -> bytes | None:
     import cv2
+    import numpy as np
 
-    image = cv2.imread(str(path))
+    image = None if jpeg is None else cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         return None
     scale = SIDE / max(image.shape[:2])

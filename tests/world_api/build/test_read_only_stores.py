@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.building import Listener, StandingClock
-from world_api.build.replacing import remembered_source
+from world_api.build.source import remembered_source
 from world_api.options import BuildOptions
 from world_api.profiles import build_world
 

@@ -23,11 +23,11 @@ from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.probe import Probe
 from world_api.build.recipe import keys_of
-from world_api.build.replacing import find_predecessor, remember_source
+from world_api.build.replacing import find_predecessor
 from world_api.build.running.schedule import Schedule
 from world_api.build.running.threads import opencv_on_one_thread
 from world_api.build.shelf import Shelf
-from world_api.build.source import hash_source, stamp_of
+from world_api.build.source import hash_source, remember_source, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, no_sound
 from world_api.core.faults import MediaFault
 from world_api.world.disk.files import link

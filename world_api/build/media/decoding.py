@@ -6,9 +6,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from world_api.build.media.frames import Frame, Scaler, decode_pictures, decoded_frame, frame_time, in_seconds
+from world_api.build.media.frames import (
+    Fitter,
+    Frame,
+    Scaler,
+    decode_pictures,
+    decoded_frame,
+    frame_time,
+    in_seconds,
+    quarter_turn,
+)
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses
+from world_api.build.media.losses import Damage, LossNote, clock_losses, damage_losses, ending_losses, size_losses
 from world_api.build.media.opening import open_video, video_stream
 from world_api.build.media.probe import Probe
 from world_api.build.media.timeline import Timeline
@@ -52,7 +61,8 @@ class DecodePass:
     """Iterates the frames of a probed video once; afterwards knows its true length and what was lost.
 
     Frame times rise strictly; frames that come out of order or twice are left out, and where the file's clock leaps the
-    time goes on from the last frame. Both are counted among the losses.
+    time goes on from the last frame. Both are counted among the losses. Frames of another size than the source's are fitted
+    into that and counted, too.
 
     ``go_on_from`` takes up a pass after the frame that a state names; where that frame is not found the pass begins
     anew. With ``leap`` (seconds) the pass goes on so long after it instead, past what could not be decoded. ``file`` is
@@ -71,10 +81,12 @@ class DecodePass:
     damage: Damage = field(default_factory=Damage)
     timeline: Timeline = field(init=False)
     _scaler: Scaler = field(default_factory=Scaler)
+    _fitter: Fitter = field(init=False)
     _step: Fraction | None = None  #: of the stream's clock, in seconds
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(start=self.source.start)
+        self._fitter = Fitter(self.source.width, self.source.height)
         if self.go_on_from is not None:
             self._restore(self.go_on_from)
 
@@ -97,6 +109,7 @@ class DecodePass:
         return [
             *clock_losses(self.timeline),
             *damage_losses(self.damage),
+            *size_losses(self.damage, self.source.width, self.source.height),
             *ending_losses(self.duration, declared, last_step=self.last_duration),
         ]
 
@@ -126,7 +139,11 @@ class DecodePass:
                 self.damage.frames += 1
                 self.damage.note(time)
             self._advance(raw, time)
-            yield decoded_frame(raw, time=self.last_time, scaler=self._scaler)
+            if not self._fitter.fits(raw):
+                turned = quarter_turn(raw) in (90, 270)
+                size = (raw.height, raw.width) if turned else (raw.width, raw.height)
+                self.damage.note_size(*size, self.last_time)
+            yield decoded_frame(raw, time=self.last_time, scaler=self._scaler, fitter=self._fitter)
 
     def _decoded(self) -> Iterator[VideoFrame]:
         with open_video(self.source.path, limits=self.limits, file=self.file) as container:

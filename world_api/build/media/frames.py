@@ -15,6 +15,7 @@ from world_api.world.once import OnceEach
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from av.filter import Graph
     from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.reformatter import VideoReformatter
@@ -79,15 +80,18 @@ class Pixels(Protocol):
 
 @dataclass(kw_only=True)
 class DecodedPixels:
-    """Pixels as the decoder in this process gave them."""
+    """Pixels as the decoder in this process gave them; ``fitter`` brings them to ``width`` x ``height`` where they are not."""
 
     raw: VideoFrame
     width: int
     height: int
     turn: int
+    fitter: Fitter | None = None
 
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
+        if self.fitter is not None:
+            self.raw, self.fitter = self.fitter.fit(self.raw), None
         return self.raw
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
@@ -184,9 +188,68 @@ class Frame:
         return np.ascontiguousarray(np.rot90(picture, turns)) if turns else picture
 
 
-def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler) -> Frame:
-    """A frame whose pixels this process decoded."""
-    pixels = DecodedPixels(raw=raw, width=raw.width, height=raw.height, turn=quarter_turn(raw))
+class Fitter:
+    """Fits frames into the picture of their video, ``width`` x ``height`` pixels as displayed (those of its first frame).
+
+    A frame of another size is scaled to the largest size that fits, with its proportions, and centred on black; so all
+    frames of a video can be compared, and boxes in any of them are pixels of the one displayed picture.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        self._size = width, height
+        self._graphs: dict[tuple[int, int, str, int], Graph] = {}
+
+    def fits(self, raw: VideoFrame) -> bool:
+        """Whether a stored (not yet rotated) frame has the size already."""
+        return (raw.width, raw.height) == self.stored_size(quarter_turn(raw))
+
+    def fit(self, raw: VideoFrame) -> VideoFrame:
+        """A stored frame in the video's size."""
+        turn = quarter_turn(raw)
+        key = raw.width, raw.height, raw.format.name, turn
+        if key not in self._graphs:
+            self._graphs[key] = _fitting(raw, *self.stored_size(turn))
+        self._graphs[key].push(raw)
+        fitted: VideoFrame = self._graphs[key].pull()  # type: ignore[assignment]  # a graph of pictures gives pictures
+        return fitted
+
+    def stored_size(self, turn: int) -> tuple[int, int]:
+        """Width and height of a frame before it is rotated by that many degrees for display."""
+        width, height = self._size
+        return (height, width) if turn in (90, 270) else (width, height)
+
+
+def _fitting(raw: VideoFrame, width: int, height: int) -> Graph:
+    """A filter graph that scales frames like this one into a size and fills the rest with black."""
+    from fractions import Fraction
+
+    from av.filter import Graph
+
+    graph = Graph()
+    source = graph.add_buffer(width=raw.width, height=raw.height, format=raw.format, time_base=Fraction(1, 1000))
+    share = min(width / raw.width, height / raw.height)
+    # Even sizes and places, since most formats keep colours for two by two pixels; at least as large as those.
+    inner = [
+        min(whole, max(2, round(side * share / 2) * 2)) for side, whole in ((raw.width, width), (raw.height, height))
+    ]
+    at = [(whole - side) // 4 * 2 for side, whole in zip(inner, (width, height), strict=True)]
+    scale = graph.add("scale", f"{inner[0]}:{inner[1]}:flags=area")
+    pad = graph.add("pad", f"{width}:{height}:{at[0]}:{at[1]}")
+    sink = graph.add("buffersink")
+    source.link_to(scale)
+    scale.link_to(pad)
+    pad.link_to(sink)
+    graph.configure()
+    return graph
+
+
+def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitter | None = None) -> Frame:
+    """A frame whose pixels this process decoded, in the video's size where a ``fitter`` tells it."""
+    turn = quarter_turn(raw)
+    if fitter is None or fitter.fits(raw):
+        return Frame(DecodedPixels(raw=raw, width=raw.width, height=raw.height, turn=turn), time=time, scaler=scaler)
+    width, height = fitter.stored_size(turn)
+    pixels = DecodedPixels(raw=raw, width=width, height=height, turn=turn, fitter=fitter)
     return Frame(pixels, time=time, scaler=scaler)
 
 

@@ -12,17 +12,32 @@ _ENDS_EARLY = 1.0
 
 @dataclass(kw_only=True)
 class Damage:
-    """What a pass could not decode: packets refused, frames marked corrupt, and between which times."""
+    """What a pass could not decode: packets refused, frames marked corrupt, and between which times.
+
+    ``resized`` counts frames of another size than the first (``size``: width and height of the first such), which were fitted
+    into it, and tells between which times (seconds) they lie.
+    """
 
     packets: int = 0
     frames: int = 0
     first: float | None = None
     last: float | None = None
+    resized: int = 0
+    size: tuple[int, int] = (0, 0)
+    first_resized: float | None = None
+    last_resized: float | None = None
 
     def note(self, time: float) -> None:
         """Widen the damaged stretch to hold a time."""
         self.first = time if self.first is None else min(self.first, time)
         self.last = time if self.last is None else max(self.last, time)
+
+    def note_size(self, width: int, height: int, time: float) -> None:
+        """Count a frame of another size (pixels as displayed)."""
+        if not self.resized:
+            self.size, self.first_resized = (width, height), time
+        self.resized += 1
+        self.last_resized = time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +60,22 @@ def damage_losses(damage: Damage) -> list[LossNote]:
             message=f"{damage.packets} packets could not be decoded and {damage.frames} frames are damaged",
             start_time=milliseconds(damage.first),
             end_time=milliseconds(damage.last),
+        )
+    ]
+
+
+def size_losses(damage: Damage, width: int, height: int) -> list[LossNote]:
+    """Frames whose size was not that of the first (``width`` x ``height``)."""
+    if not damage.resized:
+        return []
+    return [
+        LossNote(
+            code="picture_size_changes",
+            message=f"the picture changes its size from {width}x{height} to {damage.size[0]}x{damage.size[1]} pixels at"
+            f" {damage.first_resized or 0.0:.1f} s; {damage.resized} frames of other sizes were scaled to fit {width}x{height},"
+            " with black borders where their proportions differ, and boxes are pixels of that",
+            start_time=milliseconds(damage.first_resized),
+            end_time=milliseconds(damage.last_resized),
         )
     ]
 

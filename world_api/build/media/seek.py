@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Frame, Scaler, decode_pictures, decoded_frame, frame_time
+from world_api.build.media.frames import Fitter, Frame, Scaler, decode_pictures, decoded_frame, frame_time
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.media.opening import open_video, video_stream
 from world_api.build.media.probe import Probe, probe
@@ -38,6 +38,7 @@ class FrameFinder:
         self._probe: Probe | None = None
         self._clock_leaps = False
         self._scaler = Scaler()
+        self._fitter: Fitter | None = None
 
     def frame_played_at(self, seconds: float) -> Image:
         """The frame on screen at that time: the last one whose presentation time is not after it.
@@ -73,6 +74,7 @@ class FrameFinder:
             )
         if self._probe is None:
             self._probe = probe(self._path, limits=self._limits)
+            self._fitter = Fitter(self._probe.width, self._probe.height)
             self._clock_leaps = self._has_leaps()
         return self._probe
 
@@ -139,7 +141,7 @@ class FrameFinder:
                     at += 1
                 if at == len(wanted) or wanted[at] - time > _WORTH_SEEKING:
                     return at
-                last = decoded_frame(frame, time=time, scaler=self._scaler)
+                last = decoded_frame(frame, time=time, scaler=self._scaler, fitter=self._fitter)
         while last is not None and at < len(wanted):
             found[at] = last.picture(longest_side)
             at += 1
@@ -197,5 +199,5 @@ class FrameFinder:
                     time = frame_time(frame) if frame.pts is not None or found is None else found.time + step
                     if time > wanted:
                         return found
-                    found = decoded_frame(frame, time=time, scaler=self._scaler)
+                    found = decoded_frame(frame, time=time, scaler=self._scaler, fitter=self._fitter)
         return found

@@ -109,7 +109,7 @@ def build(
         float, typer.Option(min=0.01, help="Refuse videos with larger frames.")
     ] = DEFAULT_LIMITS.pixels / 1e6,
     max_hours: Annotated[
-        float, typer.Option(min=0.001, help="Decode no more of a video than that.")
+        float, typer.Option(min=0.001, max=2500, help="Decode no more of a video than that.")
     ] = DEFAULT_LIMITS.duration / 3600,
     wait: Annotated[
         bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")

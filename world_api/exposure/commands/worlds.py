@@ -141,16 +141,21 @@ def inspect(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
     store: StoreOption = DEFAULT_STORE,
     as_of: AsOfOption = None,
-    check: Annotated[bool, typer.Option("--check", help="Compare every file with its hash first.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Compare every file with its hash, and read all rows, in a process of its own first."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
+    from world_api.world.checking import check_apart
     from world_api.world.disk.derived import FOLDER as DERIVED
-    from world_api.world.disk.stored import check_world, open_world
+    from world_api.world.disk.stored import open_world
 
-    world = open_world(store, video_id)
-    if check and (wrong := check_world(world)):
+    if check and (wrong := check_apart(store, video_id)):
         beside = all(line.startswith(DERIVED) for line in wrong)
         raise StoreFault(
             "world_damaged",
@@ -159,5 +164,5 @@ def inspect(
             if beside
             else "build the world again with --force, or copy it again",
         )
-    record = inspection(world, as_of)
+    record = inspection(open_world(store, video_id), as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))

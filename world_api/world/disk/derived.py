@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from world_api.core.canonical import content_hash
+from world_api.world.disk.arrow_files import read_arrow
 from world_api.world.disk.files import not_writable, write_atomically
 from world_api.world.disk.hashing import hash_bytes, hash_file
 from world_api.world.disk.manifest import Manifest
@@ -118,12 +119,10 @@ class Derived:
         expected = self._hashes.get(name)
         path = self._folder / _file_name(name)
         try:
-            # Arrow trusts what it maps: a changed byte can end the process, so the file is checked first.
             if expected is None or hash_file(path) != expected:
                 return None
-            with pa.memory_map(str(path), "rb") as source:
-                return pa.ipc.open_file(source).read_all()
-        except (OSError, pa.ArrowException):
+            return read_arrow(path)
+        except (OSError, ValueError):
             return None
 
     def damaged(self, name: str) -> bool:

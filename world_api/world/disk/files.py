@@ -66,6 +66,34 @@ def open_regular(path: Path) -> BinaryIO:
         raise
 
 
+def check_plain(folder: Path) -> None:
+    """Refuse a folder that holds anything but files and folders: a link leads out of it, a pipe could be waited on for ever.
+
+    Raises:
+        StoreFault: ``world_damaged``.
+        OSError: it cannot be listed; ``ENOENT``: there is no such folder.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        there = waiting.pop()
+        try:
+            found = list(os.scandir(there))
+        except FileNotFoundError:
+            if there == str(folder):
+                raise
+            continue  # somebody took it away meanwhile
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            elif not entry.is_file(follow_symlinks=False):
+                kind = "a link" if entry.is_symlink() else "a pipe, a socket or a device"
+                raise StoreFault(
+                    "world_damaged",
+                    f"{os.path.relpath(entry.path, folder)} of {folder.name!r} is {kind}; a world holds files and folders",
+                    hint="remove it, or the whole folder, and copy or build the world again",
+                )
+
+
 def not_writable(path: Path, error: OSError) -> StoreFault:
     """The named fault for a file that could not be written."""
     if error.errno == errno.ENOSPC:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from world_api.world.disk.files import open_regular
 from world_api.world.disk.tables import TABLES
 
 _BLOCK = 1 << 20
@@ -26,9 +27,13 @@ def hash_bytes(data: bytes) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, read in blocks."""
+    """SHA-256 of a file's bytes, read in blocks.
+
+    Raises:
+        OSError: it cannot be read; ``EINVAL``: it is no regular file.
+    """
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()

@@ -1,4 +1,8 @@
-"""The manifest ``world.json``: what a world is made of. Written last: a world without it is not there yet."""
+"""The manifest ``world.json``: what a world is made of. Written last: a world without it is not there yet.
+
+A world may come from anywhere, so nothing its manifest says is believed before it was checked: paths stay inside the folder,
+and numbers are such that a video can have them.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,55 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.faults import StoreFault
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.tables import SCHEMA_VERSION
+from world_api.core.identifiers import is_name
+from world_api.world.disk.files import check_plain, open_regular, write_atomically
+from world_api.world.disk.tables import SCHEMA_VERSION, TABLES
 
 MANIFEST = "world.json"
+ROWS = "rows"
+IMAGES = "images"
+#: Longest video of a world (seconds; about 2,800 hours). What follows from a world takes time and memory with its length.
+MOST_SECONDS = 1e7
+#: Bytes of a manifest; that of a video as long as may be lists some million files.
+_MOST_BYTES = 1 << 30
+_MOST_PIXELS = 10**8  #: of one side
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+_FILE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+
+
+def _check_name(name: str) -> str:
+    if not is_name(name):
+        raise ValueError("not an id of a video")
+    return name
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class SourceFacts(_Model):
     """The file the world was made from; its place on a machine is not part of the world."""
 
     file_name: str
-    sha256: str
-    bytes: int
+    sha256: Sha256
+    bytes: Count
     container: str
 
 
 class VideoFacts(_Model):
     """What the picture and sound are: seconds, frames a second, pixels of the displayed (rotated) frame."""
 
-    duration: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    frame_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    width: Annotated[int, Field(gt=0)]
-    height: Annotated[int, Field(gt=0)]
-    rotation: int
-    frames: int
+    duration: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
+    frame_rate: Annotated[float, Field(ge=0)]
+    width: Annotated[int, Field(gt=0, le=_MOST_PIXELS)]
+    height: Annotated[int, Field(gt=0, le=_MOST_PIXELS)]
+    rotation: Annotated[int, Field(ge=0, lt=360)]
+    frames: Count
     codec: str
     has_audio: bool
 
@@ -68,38 +90,38 @@ class Loss(_Model):
 class FileEntry(_Model):
     """One Arrow file of rows."""
 
-    path: str
-    sha256: str
+    path: Annotated[str, Field(pattern=rf"^{ROWS}/[a-z_]+/{_FILE}\.arrow$")]
+    sha256: Sha256
     table: str
-    clip: int
-    rows: int
+    clip: Count
+    rows: Count
 
 
 class ImageEntry(_Model):
     """One kept image."""
 
-    path: str
-    sha256: str
-    bytes: int
+    path: Annotated[str, Field(pattern=rf"^{IMAGES}/{_FILE}$")]
+    sha256: Sha256
+    bytes: Count
 
 
 class Manifest(_Model):
     """The whole of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
 
     schema_version: int
-    video_id: str
+    video_id: Annotated[str, AfterValidator(_check_name)]
     profile: str
     title: str
     built_at: str
     project_version: str
     source: SourceFacts
     video: VideoFacts
-    clip_seconds: float
+    clip_seconds: Annotated[float, Field(gt=0)]
     stages: list[StageFacts]
     losses: list[Loss]
     files: list[FileEntry]
     images: list[ImageEntry]
-    world_hash: str
+    world_hash: Sha256
     #: False while the video is still being written: the world holds what has been seen of it so far.
     complete: bool = True
 
@@ -118,13 +140,15 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read and check a world's manifest.
+    """Read and check a world's manifest, after looking that the folder holds nothing but files and folders.
 
     Raises:
         StoreFault: ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     try:
-        raw = json.loads((folder / MANIFEST).read_bytes())
+        check_plain(folder)
+        with open_regular(folder / MANIFEST) as file:
+            raw = json.loads(file.read(_MOST_BYTES))
         version = raw["schema_version"]
     except FileNotFoundError:
         raise StoreFault(
@@ -141,14 +165,32 @@ def read_manifest(folder: Path) -> Manifest:
             hint="build it again with `videoworld build VIDEO --force`, or use the version of the project that wrote it",
         )
     try:
-        return Manifest.model_validate(raw)
+        manifest = Manifest.model_validate(raw)
+        _check_files(manifest.files)
+        _check_different([entry.path for entry in manifest.files] + [image.path for image in manifest.images])
     except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _damaged(folder, ValueError(f"{place}: {first['msg']}")) from error
+    except ValueError as error:
         raise _damaged(folder, error) from error
+    return manifest
+
+
+def _check_files(files: list[FileEntry]) -> None:
+    for number, entry in enumerate(files):
+        if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
+            raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
+
+
+def _check_different(paths: list[str]) -> None:
+    if len(set(paths)) < len(paths):
+        raise ValueError("a file is listed twice")
 
 
 def _damaged(folder: Path, error: Exception) -> StoreFault:
     return StoreFault(
         "world_damaged",
         f"the manifest of world {folder.name!r} cannot be read: {str(error).splitlines()[0]}",
-        hint="build the world again with --force",
+        hint="build the world again with --force, or copy it again",
     )

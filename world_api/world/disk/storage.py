@@ -14,22 +14,29 @@ under its key is all that resuming needs, and its name tells whether it is still
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc
 
 from world_api.core.faults import StoreFault
-from world_api.world.disk.files import write_atomically
+from world_api.world.disk.arrow_files import read_arrow
+from world_api.world.disk.files import open_regular, write_atomically
 from world_api.world.disk.hashing import hash_bytes, hash_file
-from world_api.world.disk.manifest import FileEntry
+from world_api.world.disk.manifest import IMAGES, MANIFEST, MOST_SECONDS, ROWS, FileEntry
 from world_api.world.disk.tables import TABLES, empty_table
 
-ROWS = "rows"
-IMAGES = "images"
 #: So many digits of the hash of a file of rows, and of an image, stand in its name.
 _NAMED, _NAMED_IMAGE = 16, 24
+#: No number of a row is as large: seconds, pixels, shares and counts. Moments and shares of some names have narrower bounds.
+_MOST = 1e9
+_BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)}
+_MOST_IMAGE_BYTES = 1 << 28
+_IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 
 def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
@@ -78,10 +85,11 @@ def _entry(path: Path, table: str, clip: int, named: str) -> FileEntry | None:
         digest = hash_file(path)
         if digest[:_NAMED] != named:
             return None
-        rows = _read(path).num_rows
-    except (OSError, pa.ArrowInvalid):
+        rows = read_arrow(path, TABLES[table].schema)
+        _check_rows(table, rows)
+    except (OSError, ValueError):
         return None
-    return FileEntry(path=f"{ROWS}/{table}/{path.name}", sha256=digest, table=table, clip=clip, rows=rows)
+    return FileEntry(path=f"{ROWS}/{table}/{path.name}", sha256=digest, table=table, clip=clip, rows=rows.num_rows)
 
 
 def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
@@ -93,27 +101,80 @@ def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
     """All rows of one table, clip after clip.
 
     Raises:
-        StoreFault: ``world_damaged``, when a file is missing or is not what the manifest lists.
+        StoreFault: ``world_damaged``, when a file is missing, is not what the manifest lists, or holds what is no row.
     """
-    parts = []
-    for entry in files:
-        try:
-            # Arrow trusts what it maps: a changed byte can end the process, so the file is checked first.
-            if hash_file(folder / entry.path) != entry.sha256:
-                raise pa.ArrowInvalid("its content has changed")
-            parts.append(_read(folder / entry.path))
-        except (OSError, pa.ArrowInvalid) as error:
-            raise StoreFault(
-                "world_damaged",
-                f"{entry.path} cannot be read: {error}",
-                hint="if the world was just built anew, open it again; else build it again with --force",
-            ) from error
-    return pa.concat_tables(parts) if parts else empty_table(table)
+    parts = [_read_entry(folder, table, entry) for entry in files]
+    if not parts:
+        return empty_table(table)
+    rows = pa.concat_tables(parts)
+    try:
+        _check_rows(
+            table, rows
+        )  # all at once: a column of a thousand files costs little more than one of a single file
+    except ValueError:
+        for entry, part in zip(files, parts, strict=True):
+            with _named(entry):
+                _check_rows(table, part)
+        raise
+    return rows
 
 
-def _read(path: Path) -> pa.Table:
-    with pa.memory_map(str(path), "rb") as source:
-        return pa.ipc.open_file(source).read_all()
+def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
+    with _named(entry):
+        if hash_file(folder / entry.path) != entry.sha256:
+            raise ValueError("its content has changed")
+        rows = read_arrow(folder / entry.path, TABLES[table].schema)
+        if rows.num_rows != entry.rows:
+            raise ValueError(f"it holds {rows.num_rows} rows, and {MANIFEST} says {entry.rows}")
+        return rows
+
+
+@contextmanager
+def _named(entry: FileEntry) -> Iterator[None]:
+    """What is wrong with a file is a named fault."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StoreFault(
+            "world_damaged",
+            f"{entry.path} cannot be read: {str(error)[:200]}",
+            hint="if the world was just built anew, open it again; else build it again with --force",
+        ) from error
+
+
+def _check_rows(table: str, rows: pa.Table) -> None:
+    """Refuse rows that no video has.
+
+    Raises:
+        ValueError: what is wrong with them.
+    """
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        _check_column(name, column)
+    if table == "memories":  # spans of the video alone are clipped to it when they are read
+        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
+        if not ((starts >= 0.0) & (starts <= ends) & (ends <= MOST_SECONDS)).all():
+            raise ValueError("a memory of it is of no stretch of a video")
+
+
+def _check_column(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse what no row holds: nothing at all, no number, or one that is far too large; paths that lead elsewhere."""
+    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        _refuse_nulls(name, column)
+        column = pc.list_flatten(column)
+    _refuse_nulls(name, column)
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        least, most = _BOUNDS.get(name, (-_MOST, _MOST))
+        values = column.to_numpy()
+        for value in (values.min(), values.max()) if len(values) else ():  # NaN, if any is
+            if not least <= value <= most:
+                raise ValueError(f"column {name} holds {value!s}, which is no {name} of a video")
+    elif name == "image" and not pc.all(pc.match_substring_regex(column, _IMAGE_PATH), min_count=0).as_py():
+        raise ValueError("column image names a file that is not in the folder of images")
+
+
+def _refuse_nulls(name: str, column: pa.ChunkedArray) -> None:
+    if column.null_count:
+        raise ValueError(f"column {name} lacks {column.null_count} values")
 
 
 def write_image(folder: Path, jpeg: bytes) -> str:
@@ -123,6 +184,17 @@ def write_image(folder: Path, jpeg: bytes) -> str:
     if not _is_there(folder / path, digest):
         write_atomically(folder / path, jpeg)
     return path
+
+
+def read_image(folder: Path, path: str) -> bytes | None:
+    """A kept image as it was encoded; None where it is not there, not what its name says, or no JPEG."""
+    try:
+        with open_regular(folder / path) as file:
+            jpeg = file.read(_MOST_IMAGE_BYTES)
+    except OSError:
+        return None
+    is_whole = hash_bytes(jpeg)[:_NAMED_IMAGE] == Path(path).stem
+    return jpeg if is_whole and jpeg.startswith(b"\xff\xd8") else None
 
 
 def has_image(folder: Path, path: str) -> bool:

@@ -133,7 +133,7 @@ def list_worlds(store: Path | str) -> list[str]:
 
 
 def check_world(world: World) -> list[str]:
-    """Compare every file of a world with the hash its manifest lists, and rows kept beside it with those files.
+    """Compare every file of a world with the hash its manifest lists, read all rows, and compare those kept beside it with them.
 
     Returns what is wrong, empty where all is right.
     """
@@ -148,9 +148,27 @@ def check_world(world: World) -> list[str]:
             continue
         if found != sha256:
             wrong.append(f"{path}: its content has changed")
+    wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
     return wrong or _kept_wrong(world)
+
+
+def _rows_wrong(world: World) -> list[str]:
+    """Which tables cannot be read, or name key frames that are none of the world's images."""
+    wrong = []
+    images = {image.path for image in world.manifest.images}
+    for name in TABLES:
+        try:
+            rows = read_table(world.folder, name, world.manifest.files_of(name))
+        except StoreFault as fault:
+            wrong.append(fault.message)
+            continue
+        named = set(rows.column("image").to_pylist()) if "image" in rows.column_names else set()
+        wrong += [
+            f"{path}, a key frame, is none of the images that {MANIFEST} lists" for path in sorted(named - images)
+        ]
+    return wrong
 
 
 def _kept_wrong(world: World) -> list[str]:

@@ -14,23 +14,25 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from world_api.core.faults import StoreFault
 from world_api.world.disk.files import not_writable
 from world_api.world.disk.lines import append_line
+from world_api.world.disk.manifest import MOST_SECONDS
 
 Level = Literal["frame", "segment", "event"]
+Seconds = Annotated[float, Field(ge=0, le=MOST_SECONDS)]
 
 
 class _Event(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     schema_version: Literal[1] = 1
     #: Seconds of video the writer could see; a reader with an earlier cut does not see the event.
-    known_at: float
+    known_at: Seconds
 
 
 class MemoryWritten(_Event):
@@ -39,10 +41,16 @@ class MemoryWritten(_Event):
     event: Literal["memory_written"] = "memory_written"
     memory_id: str
     level: Level
-    start: float
-    end: float
+    start: Seconds
+    end: Seconds
     content: str
     parts: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _runs_forwards(self) -> MemoryWritten:
+        if self.end < self.start:
+            raise ValueError("a memory ends after it starts")
+        return self
 
 
 class EntityRegistered(_Event):
@@ -55,9 +63,9 @@ class EntityRegistered(_Event):
     entity_id: str
     hint: str
     category: str
-    time: float
+    time: Seconds
     box: tuple[float, float, float, float]
-    confidence: float
+    confidence: Annotated[float, Field(ge=0, le=1)]
 
 
 class CommitPlanned(BaseModel):
@@ -186,7 +194,10 @@ class Overlay:
         with self._own:
             self._start((0, 0))
             if self.path is not None:
-                self.path.unlink(missing_ok=True)
+                try:
+                    self.path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise not_writable(self.path, error) from error
 
     def _read_on(self, path: Path) -> None:
         try:
@@ -199,6 +210,8 @@ class Overlay:
         except FileNotFoundError:
             self._start((0, 0))
             return
+        except OSError as error:
+            raise self._damaged(f"{path.name} cannot be read: {error.strerror or error}") from error
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
             entry = self._parse(line, len(self._read) + len(self._plans) + 1)
@@ -220,8 +233,11 @@ class Overlay:
             return _LINES.validate_json(line)
         except ValidationError as error:
             name = self.path.name if self.path else "the session"
-            raise StoreFault(
-                "session_damaged",
-                f"line {number} of {name} cannot be read",
-                hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
-            ) from error
+            raise self._damaged(f"line {number} of {name} cannot be read") from error
+
+    def _damaged(self, what: str) -> StoreFault:
+        return StoreFault(
+            "session_damaged",
+            what,
+            hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
+        )

@@ -249,7 +249,10 @@ class VideoPass:
     def _note_too_large(self, message: Message) -> None:
         height, width = message["too_large"]
         if not any(loss.code == "picture_too_large" for loss in self.lost):
-            self._lose("picture_too_large", f"frames grow to {width} x {height} pixels on the way; such are left out")
+            self._lose(
+                "picture_too_large",
+                f"pictures of {width} x {height} pixels in its format need too much memory; such are left out",
+            )
 
     def _lose(self, code: str, message: str) -> None:
         self.lost.append(LossNote(code=code, message=message, start_time=milliseconds(max(0.0, self.last_time))))

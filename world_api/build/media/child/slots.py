@@ -21,7 +21,7 @@ from world_api.build.media.wants import Want
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-#: Slots hold at least this much (bytes), and four times the first frame: pictures may grow within a file.
+#: Slots hold at least this much (bytes), and four times a frame of a common format: some take more bytes a pixel.
 _LEAST, _HEADROOM = 1 << 20, 4
 #: All slots together are meant to hold about so much at the size of the first frame (bytes), within these numbers.
 _TOGETHER, _FEWEST, _MOST = 64 << 20, 4, 32

@@ -211,7 +211,7 @@ def test_looking_for_a_lost_place_is_no_silence(film: Path) -> None:
     assert times == [n / 10 for n in range(round(notes[3].last_time * 10) + 1, 600)]
 
 
-def test_frames_too_large_for_their_place_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tmp_path: Path) -> None:
     parts = []
     for number, (width, height) in enumerate([(64, 48), (2048, 1152), (64, 48)]):
         part = tmp_path / f"{number}.ts"
@@ -230,9 +230,11 @@ def test_frames_too_large_for_their_place_are_left_out_and_said_to_be(tmp_path: 
     for frame in decode:
         shapes.append(frame.shape)
         let_go(frame)
-    assert (48, 64) in shapes
-    assert (1152, 2048) not in shapes
-    assert [loss.code for loss in decode.lost] == ["picture_too_large"]
+    assert set(shapes) == {(48, 64)} and len(shapes) == 60
+    assert decode.lost == []
+    told = DecodePass(source=decode.source, go_on_from=decode.final).losses()
+    assert [loss.code for loss in told] == ["picture_size_changes"]
+    assert (told[0].start_time, told[0].end_time) == (pytest.approx(2.0, abs=0.2), pytest.approx(3.9, abs=0.2))
 
 
 def test_an_interrupt_is_left_to_the_parent(film: Path) -> None:
