@@ -134,7 +134,7 @@ def _checked(line: bytes) -> dict[str, Any] | None:
     try:
         check, record = json.loads(line)
         is_sound = line.endswith(b"\n") and isinstance(record, dict) and content_hash(record)[:_CHECK] == check
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return record if is_sound else None
 

@@ -133,7 +133,7 @@ def _source_hash(folder: Path) -> str | None:
     """The source's hash out of a manifest that this version does not read."""
     try:
         found = json.loads((folder / MANIFEST).read_bytes())["source"]["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     is_hash = isinstance(found, str) and len(found) == 64 and all(sign in "0123456789abcdef" for sign in found)
     return found if is_hash else None

@@ -36,14 +36,13 @@ def check_apart(store: Path, video_id: str) -> list[str]:
         check_plain(folder)
     size = _size(folder)
     modules = os.pathsep.join(path for path in sys.path if path)
-    environment = restricted_environment(os.environ) | {"PYTHONPATH": modules, "OPENBLAS_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", __name__, str(store.resolve()), video_id, str(_MEMORY + 4 * size)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=restricted_environment(os.environ) | {"PYTHONPATH": modules, "OPENBLAS_NUM_THREADS": "1"},
             timeout=_SECONDS + size / _BYTES_A_SECOND,
             check=False,
         )

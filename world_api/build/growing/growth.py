@@ -78,7 +78,7 @@ class Growth:
             if self._video.stat().st_size < size:
                 return None
             self._take(size)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         if self._digest.hexdigest() == sha256:
             self._clips = clips

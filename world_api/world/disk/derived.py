@@ -221,7 +221,7 @@ def _read_hashes(folder: Path) -> dict[str, str]:
     """The hashes an index tells; none where it cannot be read or tells of something else."""
     try:
         found = json.loads((folder / INDEX).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or found.get("key") != folder.name or not isinstance(found.get("tables"), dict):
         return {}

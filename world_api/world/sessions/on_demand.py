@@ -92,5 +92,5 @@ def _keep(place: Path, records: list[dict[str, Any]]) -> None:
 def _load(place: Path) -> list[DetectedObject] | None:
     try:
         return [_restored(record) for record in json.loads(place.read_bytes())]
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
