@@ -31,7 +31,7 @@ from tool_induction.language.model import (
 from tool_induction.language.parsing import parse_expression, parse_value
 from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord
 from tool_induction.language.typenames import UnknownType, known_types, parse_type
-from tool_induction.language.types import ANY, STRING, EnumType, Type, fit, show
+from tool_induction.language.types import ANY, STRING, TIME, EnumType, Type, fit, show
 
 Raw = Mapping[str, Any]
 
@@ -124,6 +124,14 @@ class _Reader:
         if fit(found, type_).how != "yes":
             self._findings.add(
                 "E_TYPE", path, f"the default is no {show(type_)}", found=json.dumps(raw), expected=show(type_)
+            )
+        elif type_ == TIME and raw < 0:
+            self._findings.add(
+                "E_TYPE",
+                path,
+                "no time lies before the video's start",
+                found=json.dumps(raw),
+                expected="seconds from 0 on",
             )
         return Const(raw)
 

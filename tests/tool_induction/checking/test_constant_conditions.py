@@ -56,6 +56,10 @@ def found(document: Any, *codes: str) -> list[tuple[str, str]]:
 
 CONSTANT: dict[str, tuple[str, list[Any]]] = {
     "a count that is never below 0": ("steps[2].condition", [COUNT, require("{{ n >= 0 }}")]),
+    "a confidence that stands in for a null one": (
+        "steps[1].where",
+        [only("{{ item.confidence | default(0) <= -1 }}")],
+    ),
     "a length that is never below 0": ("steps[1].condition", [require("{{ hits | length < 0 }}")]),
     "a length beyond what was asked for": ("steps[1].condition", [require("{{ hits | length > 5 }}")]),
     "a number of different values": (

@@ -183,3 +183,10 @@ def test_the_suggestions_for_a_stretch_compile(document: Any) -> None:
 )
 def test_a_stretch_that_may_run_forwards_is_taken(document: Any, steps: Any) -> None:
     assert found(document(*steps)) == []
+
+
+@pytest.mark.parametrize(("default", "wrong"), [(-5, True), (0, False), (2.5, False)])
+def test_a_default_before_the_start_of_the_video_is_refused(document: Any, default: float, wrong: bool) -> None:
+    tool = document(EARLIEST, THERE)
+    tool["inputs"] = {**tool["inputs"], "after": {"type": "Time", "default": default}}
+    assert (("E_TYPE", "$.inputs.after.default") in found(tool)) is wrong

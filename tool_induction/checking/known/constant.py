@@ -16,6 +16,7 @@ from tool_induction.language.syntax import (
     Const,
     Expr,
     Field,
+    Filtered,
     IsNone,
     Items,
     JsonList,
@@ -120,8 +121,11 @@ def _compared(at: Inference, condition: Compare) -> bool | None:
 
 
 def _range(at: Inference, expr: Expr) -> Range:
-    if isinstance(expr, Field) and expr.key in _BOUNDS:
-        return _BOUNDS[expr.key]
+    match expr:
+        case Field(_, key) if key in _BOUNDS:
+            return _BOUNDS[key]
+        case Filtered(value, "default", (instead,)):
+            return _range(at, value).join(_range(at, instead))
     return range_of(at, expr)
 
 
