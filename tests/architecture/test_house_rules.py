@@ -17,7 +17,7 @@ from world_api.core import ports
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("world_api", "tool_induction", "controller", "eval", "benchmarks")
-MAX_LINES = 350
+MAX_LINES = 800
 MAX_MODULES = 12
 MAX_METHODS = 3
 

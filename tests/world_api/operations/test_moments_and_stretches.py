@@ -128,7 +128,7 @@ def test_what_was_registered_in_one_frame_is_not_seen_at_another_time(open_made:
     session = open_made()
     session.register(
         Registration(
-            entity_id=THING, hint="a box", category="object", time=35.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
+            entity_id=THING, label="a box", category="object", time=35.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
             committed=False,
         )
     )  # fmt: skip
@@ -173,7 +173,7 @@ def test_what_is_seen_in_one_frame_lasts_as_long_as_the_frame(slivers: Session) 
 def test_no_operation_tells_an_empty_stretch(slivers: Session) -> None:
     slivers.register(
         Registration(
-            entity_id=THING, hint="a box", category="object", time=35.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
+            entity_id=THING, label="a box", category="object", time=35.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
             committed=False,
         )
     )  # fmt: skip

@@ -24,11 +24,11 @@ class MachineDown(BaseException):
     """What nothing in the program catches."""
 
 
-def name_entity(store: Path, session: str, hint: str, *, entity: str = "ent_t0000_01") -> None:
-    """Register an entity under a hint."""
+def name_entity(store: Path, session: str, label: str, *, entity: str = "ent_t0000_01") -> None:
+    """Register an entity under a label."""
     open_session(store, "made", name=session).register(
         Registration(
-            entity_id=entity, hint=hint, category="person", time=25.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
+            entity_id=entity, label=label, category="person", time=25.0, box=(0.0, 0.0, 9.0, 9.0), confidence=0.5,
             committed=False,
         )
     )  # fmt: skip
@@ -132,8 +132,8 @@ def test_what_a_session_wrote_after_the_cut_is_all_that_is_added(
 def test_a_session_of_the_same_name_says_the_same_anew_and_is_heard(make_world: Any) -> None:
     store = make_world.store
     make_world()
-    for session, hint in (("one", "a visitor"), ("two", "the neighbour"), ("one", "a visitor")):
-        name_entity(store, session, hint)
+    for session, label in (("one", "a visitor"), ("two", "the neighbour"), ("one", "a visitor")):
+        name_entity(store, session, label)
         assert commit_session(store, "made", session).entities == 1
     assert [row["hint"] for row in held(store)["registrations"]] == ["a visitor", "the neighbour", "a visitor"]
 

@@ -11,7 +11,21 @@ from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 
 _SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
-_ASIDE = frozenset({"evidence", "cost", "calls", "warnings"})
+#: What says how a result came about; its stretches are not found ones.
+_ASIDE = frozenset(
+    (
+        "evidence",
+        "cost",
+        "calls",
+        "warnings",
+        "judged",
+        "matched",
+        "unmatched",
+        "not_found",
+        "not_judged",
+        "not_examined",
+    )
+)
 
 
 def read_result(content: Any) -> dict[str, Any]:
