@@ -144,4 +144,4 @@ def test_a_server_offers_the_group_and_looks(film_store: Path, vision_server: Vi
     names, looked = asyncio.run(use())
     assert names == ["look_everywhere", *OPERATIONS, *operations_of("inspect")]
     assert not looked.is_error
-    assert looked.structured_content["answer"] == "pictures that are red"
+    assert looked.structured_content["data_from_video"]["answer"] == "pictures that are red"
