@@ -116,9 +116,9 @@ def span_in(record: dict[str, Any]) -> Span | None:
 
 
 def lies_inside(piece: dict[str, Any], span: Span) -> bool:
-    """Whether a piece of evidence lies inside a stretch, and its frame inside it."""
+    """Whether a piece of evidence lies inside a stretch, and its frame inside it (half-open)."""
     start, frame, end = piece["start_time"], piece["frame_time"], piece["end_time"]
-    return span[0] - SLACK <= start <= frame <= end <= span[1] + SLACK
+    return span[0] - SLACK <= start <= frame and (frame < end or start == end) and end <= span[1] + SLACK
 
 
 def carried(value: Any) -> Iterator[dict[str, Any]]:

@@ -260,6 +260,17 @@ def test_a_session_that_is_a_folder_is_named(base: Path) -> None:
     assert caught.value.code == "session_damaged"
 
 
+def test_a_session_of_twenty_gigabytes_is_named(base: Path) -> None:
+    log = base / "sessions" / "default.jsonl"
+    log.parent.mkdir()
+    with log.open("wb") as file:
+        file.truncate(20 << 30)  # no such bytes are stored
+    session = open_session(base.parent, "base", name="default")
+    with pytest.raises(StoreFault) as caught:
+        run(session, "read_memory", {"video_id": "base", "level": "event", "query": "rain", "top_k": 3})
+    assert caught.value.code == "session_damaged" and "larger than" in caught.value.message
+
+
 def test_flipped_bits_leave_the_rest_of_the_world_to_be_asked(base: Path) -> None:
     (path,) = [entry["path"] for entry in manifest(base)["files"] if entry["table"] == "captions"]
     replace_file(base, path, b"ARROW1\0\0")

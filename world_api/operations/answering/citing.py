@@ -40,9 +40,14 @@ def times(span: TimeSpan) -> Times:
 def evidence(
     session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
 ) -> EvidenceItem:
-    """One piece of evidence. It lies inside the visible part, and its frame inside it; the middle one where none is given."""
+    """Return one piece of evidence inside the visible part, with a frame inside it; the middle one where none is given.
+
+    The span is half-open: a frame at its end, or behind it, becomes the last one before.
+    """
     visible = span.clamp(session.view.span)
-    shown = visible.center if frame_time is None else min(max(frame_time, visible.start), visible.end)
+    shown = visible.center if frame_time is None else max(frame_time, visible.start)
+    if shown >= visible.end:
+        shown = max(visible.start, visible.end - session.view.world.manifest.video.frame_seconds)
     return EvidenceItem(
         video_id=session.video_id,
         start_time=round_time(visible.start),

@@ -79,6 +79,8 @@ class CommitPlanned(BaseModel):
 
 
 Event = MemoryWritten | EntityRegistered
+#: A log grows by this much at most between two readings; no session writes as much.
+_MOST_BYTES = 1 << 28
 _NOTHING = ""  #: the digest of an empty log
 _LINES: TypeAdapter[Event | CommitPlanned] = TypeAdapter(Event | CommitPlanned)
 
@@ -206,12 +208,14 @@ class Overlay:
                 if (inode, os.fstat(file.fileno()).st_size) < self._read_from or inode != self._read_from[0]:
                     self._start((inode, 0))
                 file.seek(self._read_from[1])
-                data = file.read()
+                data = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             self._start((0, 0))
             return
         except OSError as error:
             raise self._damaged(f"{path.name} cannot be read: {error.strerror or error}") from error
+        if len(data) > _MOST_BYTES:
+            raise self._damaged(f"{path.name} is larger than {_MOST_BYTES >> 20} MiB")
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
             entry = self._parse(line, len(self._read) + len(self._plans) + 1)
