@@ -262,7 +262,7 @@ def test_a_session_that_is_a_folder_is_named(base: Path) -> None:
 
 def test_a_session_of_twenty_gigabytes_is_named(base: Path) -> None:
     log = base / "sessions" / "default.jsonl"
-    log.parent.mkdir()
+    log.parent.mkdir(exist_ok=True)
     with log.open("wb") as file:
         file.truncate(20 << 30)  # no such bytes are stored
     session = open_session(base.parent, "base", name="default")
