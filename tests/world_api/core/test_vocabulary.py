@@ -27,9 +27,20 @@ def test_any_other_word_cannot_be_judged(word: str) -> None:
     assert (read.kinds, read.matched, read.unmatched) == (frozenset(), (), (word,))
 
 
-def test_a_category_is_a_kind_and_looks_beside_it_are_not_judged() -> None:
-    read = CLASSICAL.read_category("people in red")
-    assert (read.kinds, read.colours, read.unmatched) == ({"person"}, frozenset(), ("red",))
+def test_colours_beside_a_category_are_judged_and_other_words_are_not() -> None:
+    read = CLASSICAL.read_category("people in red hats")
+    assert (read.kinds, read.colours, read.unmatched) == ({"person"}, {"red"}, ("hats",))
+
+
+def test_looks_of_one_of_several_categories_are_not_asked_of_the_others() -> None:
+    read = CLASSICAL.read_category("people in red and moving objects")
+    assert (read.kinds, read.colours, read.unmatched) == ({"person", "moving_object"}, frozenset(), ("red",))
+
+
+@pytest.mark.parametrize("text", ["非洲人穿红色", "穿无袖红衣的人"])
+def test_a_character_of_negation_inside_another_word_negates_nothing(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.colours, read.negated_colours) == ({"red"}, frozenset())
 
 
 def test_several_categories_are_told_apart_from_words_beyond_them() -> None:
@@ -50,6 +61,10 @@ def test_the_oracle_judges_what_its_truth_records(word: str, kind: str) -> None:
 def test_a_world_that_followed_nothing_judges_what_it_recorded() -> None:
     assert judged_at_build("classical", (), follows=False) == frozenset()
     assert judged_at_build("made by others", {"dog"}) == {"dog"}
+
+
+def test_an_oracle_judges_people_before_the_first_of_them_is_seen() -> None:
+    assert judged_at_build("oracle", ()) == {"person"}
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,13 @@ def test_a_colour_that_a_single_frame_does_not_tell_removes_nobody(looking: Sess
     assert seen["lacks"] == ["not red"]
 
 
+def test_a_frame_outside_the_range_is_not_looked_at(looking: Session) -> None:
+    """The detector sees a person in every frame, also at 45 s, where nothing is tracked."""
+    inside = {"start_time": 44.0, "end_time": 46.0}
+    assert len(detect(looking, timestamp=45.0, time_range=inside)["detections"]) == 1
+    assert detect(looking, timestamp=10.0, time_range=inside)["detections"] == []
+
+
 def test_what_is_judged_in_single_frames_only_is_not_examined_in_a_stretch(looking: Session) -> None:
     result = detect(looking, category="faces", time_range=WHOLE)
     assert (result["not_examined"], result["not_found"], result["not_judged"]) == ([WHOLE], [], [])

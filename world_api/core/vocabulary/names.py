@@ -8,10 +8,10 @@ from __future__ import annotations
 from world_api.core.lexicon import CATEGORIES
 
 #: profile -> the categories that its tracks tell apart; what it does not list it cannot judge.
-#: The oracle judges the categories that its truth records, so it lists none.
+#: The oracle's truth is complete for people; of things it judges the categories that it records.
 JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
     "classical": frozenset({"person", "moving_object"}),
-    "oracle": frozenset(),
+    "oracle": frozenset({"person"}),
 }
 
 #: canonical category -> (English words, Chinese words), beside those that search knows.

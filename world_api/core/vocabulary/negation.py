@@ -13,7 +13,7 @@ _CHINESE_NEGATION = re.compile(
     r"除了|不是|不在|不穿|不戴|不带|没有穿|没有戴|没有|没穿|没戴|没带|并非|非|无|未穿|未戴|不|没|未"
 )
 #: Words that hold a character of negation and negate nothing.
-_CHINESE_OTHER = re.compile(r"不同|不少|不断|不锈|非常|无人机|未来|不久")
+_CHINESE_OTHER = re.compile(r"不同|不少|不断|不锈|非常|非洲|无人机|无袖|无肩|无领|未来|不久")
 _EXCEPT = re.compile(r"\b(?:other than|(?:anything|anyone|anybody|everyone|everybody|all|any colou?r) but)\b")
 #: Words that lead from a negation to what it negates.
 _LEADING = frozenset(

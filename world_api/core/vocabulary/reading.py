@@ -100,7 +100,7 @@ class Vocabulary:
         found = Reading()
         kinds: frozenset[str] = frozenset()
         for part in parts:
-            phrase = self._read_phrase(part.strip())
+            phrase = self._read_phrase(part.strip(), is_alone=len(parts) == 1)
             kinds |= phrase.kinds or frozenset()
             found = found.joined(phrase)
         return replace(found, kinds=kinds)
@@ -122,17 +122,22 @@ class Vocabulary:
             found = found.joined(_excluding(sign, own) if part.negated else _asking(own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
 
-    def _read_phrase(self, phrase: str) -> Reading:
+    def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
         head = self._kind_of(phrase)
         if head is None:
             return Reading(kinds=frozenset(), unmatched=(phrase,))
         word, kind, rest = head
         narrower = _is_narrower(word)
-        beside = self.read(rest)  # a category is a kind and nothing else; looks are asked for with a description
-        return Reading(
+        beside = self.read(rest)
+        named, narrow = kind if narrower else word, [word] if narrower else []
+        if not is_alone:  # the looks of one kind are not asked of the others
+            unmatched = _once([*narrow, *beside.matched, *beside.unmatched])
+            return Reading(kinds=frozenset({kind}), matched=(named,), unmatched=unmatched)
+        return replace(
+            beside,
             kinds=frozenset({kind}),
-            matched=(kind if narrower else word,),
-            unmatched=_once([*([word] if narrower else []), *beside.matched, *beside.unmatched]),
+            matched=_once([named, *beside.matched]),
+            unmatched=_once([*narrow, *beside.unmatched]),
         )
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:

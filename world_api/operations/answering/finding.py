@@ -79,7 +79,7 @@ def find_objects(
     matches = [(track, match_description(track, described)) for track in candidates]
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
     found = [_from_track(session, track, match, asked, at, within) for track, match in fitting]
-    if not candidates:
+    if not candidates and (within is None or within.contains(at)):
         found = _look(session, at, asked)
     found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
     return FoundObjects(
