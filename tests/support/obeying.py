@@ -22,7 +22,12 @@ def patched(document: Json, patch: list[Json]) -> Json:
     made = copy.deepcopy(document)
     for change in patch:
         holder, key = _place(made, change["path"])
-        if change["op"] == "remove":
+        if change["op"] == "move":
+            source, name = _place(made, change["from"])
+            moved = source.pop(name)
+            holder, key = _place(made, change["path"])
+            holder.insert(key, moved) if isinstance(holder, list) else holder.update({key: moved})
+        elif change["op"] == "remove":
             del holder[key]
         elif change["op"] == "add" and isinstance(holder, list):
             holder.insert(key, copy.deepcopy(change["value"]))

@@ -48,6 +48,18 @@ WITHIN = [
 LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
 EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
 
+LABELLED = [
+    search("found"),
+    aggregate("pick_earliest", "early"),
+    aggregate("pick_latest", "late"),
+    {"type": "aggregate", "operation": "order_check", "inputs": ["early", "late"], "save_as": "made"},
+]
+
+
+def named(*labels: str) -> list[Json]:
+    return [*LABELLED[:-1], LABELLED[-1] | {"params": {"labels": list(labels)}}]
+
+
 #: a fault -> sound steps that end with a list or an item called 'made', and how the fault is planted into them
 PLANTS: dict[str, tuple[list[Json], Any]] = {
     "reverse, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reverse", True)),
@@ -55,6 +67,24 @@ PLANTS: dict[str, tuple[list[Json], Any]] = {
     "ascending, false": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "ascending", False)),
     "ascending, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "ascending", True)),
     "desc, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "desc", True)),
+    "reversed, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reversed", True)),
+    "increasing, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "increasing", True)),
+    "order: reverse": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "order", "reverse")),
+    "order: DESC": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "order", "DESC")),
+    "order: Ascending": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "order", "Ascending")),
+    "direction: desc": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "direction", "desc")),
+    "direction: asc": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "direction", "asc")),
+    "list and direction in one record": (
+        [search("found"), RISING],
+        lambda steps: steps[-1].update(inputs={"segments": "found", "direction": "ASC"}, params={"key": "start_time"}),
+    ),
+    "no labels": (LABELLED, lambda steps: steps[-1].update(params={"labels": []})),
+    "one label twice": (named("x", "late"), lambda steps: steps[-1]["params"].update(labels=["x", "x"])),
+    "an empty label": (named("x", "late"), lambda steps: steps[-1]["params"].update(labels=["x", " "])),
+    "a label that is the next item's name": (
+        named("late", "2"),
+        lambda steps: steps[-1]["params"].update(labels=["late", ""]),
+    ),
     "descendng": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "descendng", True)),
     "the key as an expression": (
         [search("found"), aggregate("sort_by", "made", key="end_time")],

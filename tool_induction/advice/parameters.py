@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 from tool_induction.aggregates import AggregateSpec
-from tool_induction.aggregates.spellings import ORDERS
 from tool_induction.aggregates.suggestions import (
     ALWAYS,
     DIRECTIONS,
+    ENDS,
     IMPLIED,
+    ORDER_NAMES,
     PARAMETERS_ELSEWHERE,
     PARAMETERS_INSTEAD,
 )
@@ -34,7 +35,7 @@ from world_api.operations import EVERY_OPERATION
 
 def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
     """A parameter among the inputs, put where it belongs."""
-    if key == "order" and "descending" in spec.params and str(_plain_json(value)) not in ORDERS:
+    if _names_order(key) and "descending" in spec.params and _descending(key, _plain_json(value)) is None:
         return 'say the order with "params": {"descending": true}, or false'
     values = _as_parameter(key, value, spec)
     if values is None:
@@ -58,8 +59,9 @@ def list_alone(key: str, step: Aggregate, spec: AggregateSpec) -> str | Suggesti
 def _as_parameter(key: str, value: Expr, spec: AggregateSpec) -> dict[str, object] | None:
     """A value that stands among the inputs as a parameter, if the aggregate has such a one."""
     given = _plain_json(value)
-    if key == "order" and "descending" in spec.params and str(given) in ORDERS:
-        return {"descending": ORDERS[str(given)]}
+    descending = _descending(key, given)
+    if key not in spec.params and "descending" in spec.params and descending is not None:
+        return {"descending": descending}
     return {key: given} if key in spec.params else None
 
 
@@ -72,7 +74,7 @@ def parameter_instead(step: Aggregate, name: str, value: Expr, spec: AggregateSp
     """How to say what a parameter says that an aggregate has not."""
     holder: Path = (*step.path, "params")
     given = value.value if isinstance(value, Const) else None
-    if name in DIRECTIONS:
+    if _names_order(name):
         return _direction(name, given, step, spec)
     if name in ALWAYS or (spec.name, name) in IMPLIED:
         if given == (ALWAYS.get(name) or IMPLIED[spec.name, name]):
@@ -85,12 +87,28 @@ def parameter_instead(step: Aggregate, name: str, value: Expr, spec: AggregateSp
 
 
 def _direction(name: str, given: object, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
-    """``descending`` for another name of it, with the value that means the same."""
+    """``descending`` for another name of it, with the value that means the same; where there is none, what has an order."""
     if "descending" not in spec.params:
+        if spec.name in ENDS and (spec.name != "top_k" or "key" in dict(step.params)):
+            return ENDS[spec.name]
+        if spec.order_free or spec.takes == "mix":
+            return f"{spec.name} gives the same in every order: leave it out"
         return f'{spec.name} has no order of its own; to take the list in another one put sort_by with "descending" before it'
-    if not isinstance(given, bool) or "descending" in dict(step.params):
-        return f'say it with "descending": true where {name!r} is {str(DIRECTIONS[name]).lower()}, else false'
-    return write((*step.path, "params"), {"descending": given == DIRECTIONS[name]}, without=[name])
+    descending = _descending(name, given)
+    if descending is None or "descending" in dict(step.params):
+        return 'say it with "descending" alone: true for the highest first, false for the lowest first'
+    return write((*step.path, "params"), {"descending": descending}, without=[name])
+
+
+def _names_order(name: str) -> bool:
+    return name in DIRECTIONS or name in ORDER_NAMES
+
+
+def _descending(name: str, given: object) -> bool | None:
+    """What ``descending`` is where an order is said by another name; None where the value does not tell."""
+    if name in ORDER_NAMES and isinstance(given, str):
+        return DIRECTIONS.get(given.lower())
+    return given == DIRECTIONS[name] if name in DIRECTIONS and isinstance(given, bool) else None
 
 
 def field_name(value: Expr, path: Path) -> str | Suggestion:

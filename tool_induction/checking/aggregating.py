@@ -9,12 +9,12 @@ from tool_induction.checking.expressions.inference import Inference
 from tool_induction.checking.expressions.scores import is_score, refuse_handing_on, refuse_mixture, refuse_score
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
-from tool_induction.checking.known.constant import whole_condition
+from tool_induction.checking.known.constant import Instead, whole_condition
 from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import DISTINCT, KEPT, Environment, Fact
 from tool_induction.checking.parameters import SHARE, check_labels, check_limits, check_place
 from tool_induction.checking.wanting import Wanted, want, want_list
-from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
+from tool_induction.language.diagnostics import Findings, Path, did_you_mean, leave_out, write_step
 from tool_induction.language.model import Aggregate
 from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
@@ -248,7 +248,7 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 done.append((name, value))
             elif parameter.role == "condition":
                 inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
-                done.append((name, whole_condition(inside, value)))
+                done.append((name, whole_condition(inside, value, _without_condition(step, item, at.path))))
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))
                 refuse_handing_on(at, written, parameter.type, name)
@@ -266,6 +266,15 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
     if "key" in spec.params and "key" not in given:
         done.extend(_implied_key(spec, item, at))
     return tuple(done)
+
+
+def _without_condition(step: Aggregate, item: Type, path: Path) -> Instead:
+    """What ``any`` or ``all`` says where the condition is true of every item."""
+    if step.operation == "all":
+        true = {"type": "set", "value": True, "save_as": step.save_as}
+        return {True: write_step(step.path, true).after("it is true of every list")}
+    # Without a condition truth values are asked themselves, and of other items whether there is one.
+    return {True: leave_out(path)} if plain(item) not in (ANY, BOOL) else {}
 
 
 def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference, rows: Expr) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from tool_induction.aggregates import Parameter
 from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.known.constant import is_percentage
 from tool_induction.checking.known.ranges import Range, range_of
-from tool_induction.language.syntax import Const, Expr, Filtered, Items, JsonList, Name, to_text
+from tool_induction.language.diagnostics import leave_out, write_value
+from tool_induction.language.syntax import Const, Expr, Filtered, Items, JsonList, Name, Scalar, to_text
 from tool_induction.language.types import ListType
 
 _ANY = float("inf")
@@ -25,13 +28,17 @@ def check_limits(at: Inference, name: str, value: Expr, parameter: Parameter) ->
         return
     wanted = f"at least {least:g}" if below else f"more than {above:g}" if low else f"at most {most:g}"
     text, known = to_text(value), isinstance(value, Const)
-    percentage = most == 1 and known and 1 < found.most <= 100
+    suggestion = (
+        f"write a number from {least:g} to {most:g}" if known and least is not None and most is not None else ""
+    )
+    if most == 1 and known and is_percentage(found.most):
+        suggestion = f"it is a share, not a percentage: write {found.most / 100:g}"
     at.note(
         "E_TYPE",
         f"{name} must be {wanted}; {text} {'is not' if known else 'need not be'}",
         found=text,
         expected=wanted,
-        suggestion=f"it is a share, not a percentage: write {found.most / 100:g}" if percentage else "",
+        suggestion=suggestion,
     )
 
 
@@ -50,9 +57,19 @@ def check_place(at: Inference, number: Expr, rows: ListType) -> None:
 
 
 def check_labels(at: Inference, labels: Expr, slots: Expr) -> None:
-    """Note labels that are more, or fewer, than the items they stand for."""
+    """Note labels that are more, or fewer, than the items they stand for, and those that tell no two of them apart."""
     given, wanted = _size(at, labels), _size(at, slots)
-    if given.most == 0 or (given.most >= wanted.least and given.least <= wanted.most):
+    if given.most == 0:
+        at.note(
+            "E_TYPE",
+            "there are no labels",
+            found=to_text(labels),
+            expected="one label for each item",
+            suggestion=leave_out(at.path),
+        )
+        return
+    if given.most >= wanted.least and given.least <= wanted.most:
+        _check_each_label(at, labels, slots)
         return
     number = wanted.least if given.most < wanted.least else wanted.most
     at.note(
@@ -70,11 +87,46 @@ def _size(at: Inference, rows: Expr) -> Range:
     return range_of(at, Filtered(rows, "length", ()))
 
 
+def _check_each_label(at: Inference, labels: Expr, slots: Expr) -> None:
+    """Note a label that is empty, or that an item before it has."""
+    if not isinstance(labels, JsonList | Items):
+        return
+    texts = [item.value if isinstance(item, Const) else None for item in labels.items]
+    meant = _distinct(texts, slots)
+    for place, text in enumerate(texts):
+        is_empty = isinstance(text, str) and not text.strip()
+        if text is None or not (is_empty or text in texts[:place]):
+            continue
+        with at.at(*([place] if isinstance(labels, JsonList) else [])):
+            at.note(
+                "E_TYPE",
+                "a label must not be empty" if is_empty else f"{text!r} is the label of another item, too",
+                found=str(text),
+                expected="a label that no other item has",
+                suggestion=write_value(at.path, meant[place]) if meant and isinstance(labels, JsonList) else "",
+            )
+
+
 def _labels_for(labels: Expr, slots: Expr) -> str:
-    """The labels that were given, as many as there are items; the rest is called by what it is read from."""
-    if not isinstance(labels, JsonList | Items) or not isinstance(slots, JsonList | Items):
+    """The labels that were given, as many as there are items."""
+    if not isinstance(labels, JsonList | Items):
         return ""
-    names = [item.value if isinstance(item, Const) else None for item in labels.items]
-    read = [slot.name if isinstance(slot, Name) else f"{place}" for place, slot in enumerate(slots.items, start=1)]
-    meant = [*names[: len(read)], *read[len(names) :]]
-    return f'write "labels": {json.dumps(meant, ensure_ascii=False)}' if None not in meant else ""
+    meant = _distinct([item.value if isinstance(item, Const) else None for item in labels.items], slots)
+    return f'write "labels": {json.dumps(meant, ensure_ascii=False)}' if meant else ""
+
+
+def _distinct(texts: Sequence[Scalar], slots: Expr) -> list[str]:
+    """A label for each item: the one given; where that is missing, empty or taken, what it is read from, or its place.
+
+    There are none where a label that was given, or the number of items, is not known before the tool runs.
+    """
+    if not isinstance(slots, JsonList | Items) or None in texts:
+        return []
+    meant: list[str] = []
+    for place, slot in enumerate(slots.items):
+        others = [*meant, *texts[place + 1 : len(slots.items)]]
+        given = str(texts[place]).strip() if place < len(texts) else ""
+        read = slot.name if isinstance(slot, Name) else ""
+        free = [text for text in (read, f"{place + 1}", f"item {place + 1}") if text and text not in others]
+        meant.append(str(texts[place]) if given and texts[place] not in meant else free[0])
+    return meant

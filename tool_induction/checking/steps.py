@@ -10,7 +10,7 @@ from tool_induction.checking.expressions.conditions import base_name, implicit_r
 from tool_induction.checking.expressions.inference import Inference
 from tool_induction.checking.expressions.scores import refuse_handing_on
 from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.known.constant import check_value, whole_condition
+from tool_induction.checking.known.constant import Instead, check_value, whole_condition
 from tool_induction.checking.known.narrowing import Environment, facts_of, is_path
 from tool_induction.checking.known.ranges import (
     from_the_start,
@@ -31,7 +31,7 @@ from tool_induction.checking.results import (
 from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
 from tool_induction.judging.checking import check_judge
 from tool_induction.language import limits
-from tool_induction.language.diagnostics import Findings
+from tool_induction.language.diagnostics import Edit, Findings, Suggestion, leave_out, write_step
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -48,7 +48,7 @@ from tool_induction.language.model import (
     binds,
 )
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_text
+from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_json, to_text
 from tool_induction.language.types import (
     ANY,
     BOOL,
@@ -81,6 +81,8 @@ class StepChecker:
         self._signatures = signatures
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
+        #: how many other steps stand in the block of the step that is looked at
+        self._siblings = 0
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[Require, Environment]] = []
 
@@ -99,6 +101,7 @@ class StepChecker:
             if outermost:
                 asked, environment = self._demanded(step, environment)
                 done.extend(asked)
+            self._siblings = len(steps) - 1
             written, environment = self._step(step, environment, loops)
             done.append(written)
         return tuple(done), environment
@@ -187,7 +190,11 @@ class StepChecker:
         if loop.until is None:
             return loop
         with at.at("until"):
-            return replace(loop, until=whole_condition(at, loop.until))
+            instead: Instead = {
+                True: "the loop always ends after its first item: to go on to the others leave 'until' out",
+                False: leave_out(at.path),
+            }
+            return replace(loop, until=whole_condition(at, loop.until, instead))
 
     def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
         wanted: Mapping[str, Type] = {}
@@ -244,8 +251,11 @@ class StepChecker:
             rows = want_list(at, step.inputs, "a filter")
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
         inside = self._at(environment.walk("item", type_.item, rows.expr), step)
+        same = {"type": "set", "value": to_json(rows.expr), "save_as": step.save_as}
         with inside.at("where"):
-            where = whole_condition(inside, step.where)
+            where = whole_condition(
+                inside, step.where, {True: write_step(step.path, same).after("it keeps every item")}
+            )
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
@@ -300,8 +310,12 @@ class StepChecker:
 
     def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
         at = self._at(environment, step)
+        instead: Instead = {
+            True: self._unfolded(step, "then", step.then),
+            False: self._unfolded(step, "else", step.otherwise),
+        }
         with at.at("condition"):
-            condition = whole_condition(at, step.condition)
+            condition = whole_condition(at, step.condition, instead)
         known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
@@ -323,10 +337,26 @@ class StepChecker:
             environment = environment.bind(name, ANY)
         return written, environment
 
+    def _unfolded(self, step: If, branch: str, steps: tuple[Step, ...]) -> str | Suggestion:
+        """The steps of the branch that always runs, in place of the 'if'."""
+        place, others = step.path[-1], self._siblings
+        if not 0 < others + len(steps) <= limits.MAX_STEPS or not isinstance(place, int):
+            return ""
+        if not steps:
+            return replace(leave_out(step.path), text="'then' never runs: leave the step out")
+        block = step.path[:-1]
+        moved = [
+            Edit(op="move", path=(*block, place + number), source=(*block, place + number, branch, 0))
+            for number in range(len(steps))
+        ]
+        text = f"only '{branch}' ever runs: put its steps in place of this step"
+        return Suggestion(text, (*moved, Edit(op="remove", path=(*block, place + len(steps)))))
+
     def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
         at = self._at(environment, step)
+        needless = replace(leave_out(step.path), text="leave the step out") if self._siblings else ""
         with at.at("condition"):
-            condition = whole_condition(at, step.condition)
+            condition = whole_condition(at, step.condition, {True: needless}, is_required=True)
         with at.at("reason"):
             reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
         if environment.outside is not None and not names(condition) <= environment.outside:

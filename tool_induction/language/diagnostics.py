@@ -125,6 +125,12 @@ def write_value(path: Path, value: Any) -> Suggestion:
     return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
 
 
+def write_step(path: Path, step: Mapping[str, Any]) -> Suggestion:
+    """``write {...} in place of this step``."""
+    text = f"write {json.dumps(step, ensure_ascii=False)} in place of this step"
+    return Suggestion(text, (Edit(op="replace", path=path, value=dict(step)),))
+
+
 def leave_out(path: Path) -> Suggestion:
     """``leave it out``."""
     return Suggestion("leave it out", (Edit(op="remove", path=path),))

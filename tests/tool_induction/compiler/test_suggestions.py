@@ -83,6 +83,22 @@ def told(document: Json) -> str:
         (aggregate("top_k", "made", k=2, reverse=True), ("sort_by",)),
         (aggregate("sort_by", "made", key="start_time", reverse="{{ query == 'x' }}"), ("descending",)),
         (aggregate("first", "made", key="start_time"), ("sort_by", "pick_best")),
+        (
+            aggregate("pick_best", "made", key="start_time", ascending=True),
+            ('"descending": false', "first", "pick_earliest"),
+        ),
+        (
+            aggregate("pick_best", "made", key="start_time", reverse=False),
+            ('"descending": false', "first", "pick_earliest"),
+        ),
+        (aggregate("pick_best", "made", key="end_time", descending=True), ("takes the highest", "leave it out")),
+        (
+            aggregate("top_k", "made", k=2, key="start_time", ascending=True),
+            ('"descending": false', "top_k without a key"),
+        ),
+        (aggregate("pick_earliest", "made", reverse=True), ("pick_latest",)),
+        (aggregate("pick_latest", "made", order="asc"), ("pick_earliest",)),
+        (aggregate("count", "made", descending=True), ("same in every order", "leave it out")),
         (aggregate("count", "made", key="start_time"), ("count_distinct",)),
         (aggregate("concat_text", "made"), ("one of", "snippet", "source")),
         (aggregate("concat_lists", "made"), ("one list already",)),
@@ -271,3 +287,159 @@ def test_a_default_that_is_suggested_for_a_word_is_none_of_the_words_that_would_
 
     assert "default" in hint
     assert not any(word in hint for word in ("small", "medium", "large"))
+
+
+def test_the_lowest_by_a_key_is_what_the_steps_give_that_are_suggested_for_it() -> None:
+    asked = tool([search("found"), aggregate("pick_best", "made", key="start_time", ascending=True)])
+    rising = aggregate("sort_by", "ordered", key="start_time", descending=False)
+    lowest = tool([search("found"), rising, aggregate("first", "made") | {"inputs": "ordered"}])
+    earliest = tool([search("found"), aggregate("pick_earliest", "made")])
+    least = aggregate("top_k", "made", k=2) | {"inputs": "ordered"}
+
+    assert "pick_earliest" in told(asked)
+    assert answers(lowest) == answers(earliest)
+    assert [said[1]["made"][:1] for said in answers(tool([search("found"), rising, least]))] == [
+        [said[1]["made"]] if said[1]["made"] else [] for said in answers(lowest)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("iou", "hint"),
+    [
+        (50, "it is a share, not a percentage: write 0.5"),
+        (10, "it is a share, not a percentage: write 0.1"),
+        (7, "write a number from 0 to 1"),
+        (1.5, "write a number from 0 to 1"),
+        (101, "write a number from 0 to 1"),
+        (-0.5, "write a number from 0 to 1"),
+    ],
+)
+def test_only_what_can_be_a_percentage_is_called_one(iou: float, hint: str) -> None:
+    assert told(small(aggregate("dedupe_overlaps", "made", iou=iou))) == hint
+
+
+def constant(document: Json) -> list[Any]:
+    return [item for item in compile_document(document).diagnostics if item.code == "W_CONSTANT_CONDITION"]
+
+
+COUNT = aggregate("count", "n")
+ANSWER = {"type": "set", "value": "{{ found | length }}", "save_as": "made"}
+
+
+def asking(condition: Json) -> Json:
+    return {"type": "require", "condition": condition, "reason": "nothing"}
+
+
+def branching(condition: Json) -> Json:
+    def ordered(operation: str) -> list[Json]:
+        return [
+            aggregate("sort_by", "rows", key="start_time"),
+            {"type": "aggregate", "operation": operation, "inputs": "rows", "save_as": "made"},
+        ]
+
+    return {"type": "if", "condition": condition, "then": ordered("first"), "else": ordered("pick_latest")}
+
+
+def kept(where: Json) -> list[Json]:
+    return [{"type": "filter", "inputs": "found", "where": where, "save_as": "few"}, SORT | {"inputs": "few"}]
+
+
+LOOKING = {
+    "type": "call_world_api",
+    "api": "describe_segment",
+    "params": {**VIDEO, "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"},
+    "loop_over": "found",
+    "max_items": 3,
+    "save_as": "made",
+}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [COUNT, asking("{{ n > -1 }}"), ANSWER],
+        [asking("{{ 1 == 1 }}"), ANSWER],
+        [asking(True), ANSWER],
+        kept("{{ item.start_time >= 0 }}"),
+        kept("{{ 1 == 1 }}"),
+        [branching("{{ 1 == 1 }}")],
+        [branching("{{ 1 == 2 }}")],
+        [COUNT, branching("{{ n > -1 }}"), {**ANSWER, "save_as": "more"}],
+        [{"type": "if", "condition": "{{ 1 == 2 }}", "then": [asking("{{ found | length > 2 }}")]}, ANSWER],
+        [aggregate("any", "made", where="{{ item.start_time >= 0 }}")],
+        [aggregate("all", "made", where="{{ item.start_time >= 0 }}")],
+        [LOOKING | {"until": "{{ item.start_time < 0 }}"}],
+        [COUNT, {"type": "set", "value": "{{ n > -1 }}", "save_as": "made"}],
+        [COUNT, {"type": "set", "value": "{{ n < -1 }}", "save_as": "made"}],
+        [
+            {"type": "project", "inputs": "found", "fields": {"late": "{{ item.start_time >= 0 }}"}, "save_as": "made"},
+        ],
+    ],
+    ids=range(15),
+)
+def test_a_condition_that_decides_nothing_is_left_out_as_is_said_and_the_tool_means_the_same(steps: list[Json]) -> None:
+    document = tool([search("found"), *steps])
+    (item,) = constant(document)
+
+    after = obeyed(document, item)
+
+    assert after is not None, item.record()
+    assert not constant(after)
+    assert answers(after) == answers(document)
+
+
+def test_what_is_always_chosen_is_written_in_place_of_the_choice() -> None:
+    chosen = "{{ 'some' if 1 == 1 else 'none' }}"
+    document = tool([search("found"), {"type": "set", "value": chosen, "save_as": "made"}])
+
+    assert constant(document)[0].suggestion.startswith('put "some" in place of ')
+
+
+def test_an_output_that_never_changes_is_told_to_be_written_as_it_is() -> None:
+    document = small(COUNT, outputs={"there": {"type": "bool", "from": "{{ n > -1 }}"}})
+    (item,) = constant(document)
+
+    after = obeyed(document, item)
+
+    assert after["outputs"]["there"]["from"] == "{{ true }}"
+    assert answers(after) == answers(document)
+
+
+def test_a_step_that_stands_alone_in_its_block_is_not_told_to_be_left_out() -> None:
+    inner = {"type": "if", "condition": "{{ found | length > 2 }}", "then": [asking("{{ 1 == 1 }}")]}
+    (item,) = constant(tool([search("found"), inner, ANSWER]))
+
+    assert item.suggestion == ""
+
+
+@pytest.mark.parametrize("condition", ["n < 0", "0 > n", "found.candidates | length < 0"])
+def test_a_tool_that_needs_what_it_asks_for_is_not_told_to_ask_that_it_is_missing(condition: str) -> None:
+    document = tool([search("found"), COUNT, asking(f"{{{{ {condition} }}}}"), aggregate("first", "made")])
+    document["outputs"] = {"at": {"type": "Time", "from": "{{ made.start_time }}"}}
+    (item,) = constant(document)
+    meant = re.fullmatch(r'did you mean "(.*)"\?', item.suggestion)
+    assert meant is not None
+
+    document["steps"][2]["condition"] = meant[1]
+
+    assert not faults(document)
+    assert not constant(document)
+
+
+def test_a_branch_on_what_never_is_may_be_meant_either_way() -> None:
+    document = tool([search("found"), COUNT, branching("{{ n < 0 }}")])
+
+    assert constant(document)[0].suggestion == 'did you mean "{{ n > 0 }}" or "{{ n <= 0 }}"?'
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        ("item.confidence > 50", 'did you mean "{{ item.confidence > 0.5 }}"?'),
+        ("50 < item.confidence", 'did you mean "{{ 0.5 < item.confidence }}"?'),
+        ("item.confidence > 7", "compare it with a number from 0 to 1: a confidence is one"),
+        ("item.confidence > 1.5", "compare it with a number from 0 to 1: a confidence is one"),
+    ],
+)
+def test_a_confidence_is_compared_with_a_percentage_only_where_that_can_be_one(condition: str, hint: str) -> None:
+    assert constant(tool([search("found"), *kept(f"{{{{ {condition} }}}}")]))[0].suggestion == hint

@@ -297,7 +297,10 @@ class Inference:
         return typed.expr
 
     def _choice(self, expr: Choice) -> Typed:
-        condition = whole_condition(self, expr.condition)
+        whole = to_text(expr)
+        taken = {True: to_text(expr.then), False: to_text(expr.otherwise)}
+        instead = {holds: f"put {side} in place of {whole}" for holds, side in taken.items()}
+        condition = whole_condition(self, expr.condition, instead)
         sides: list[Typed] = []
         for branch, holds in ((expr.then, True), (expr.otherwise, False)):
             facts = facts_of(condition, self.environment, holds=holds)

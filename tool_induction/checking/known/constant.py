@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tool_induction.checking.expressions.conditions import as_condition
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.known.narrowing import OPERATIONS, OPPOSITE
 from tool_induction.checking.known.ranges import Range, range_of
+from tool_induction.language.diagnostics import Suggestion, write_value
 from tool_induction.language.syntax import (
     Comparator,
     Compare,
@@ -34,16 +36,22 @@ if TYPE_CHECKING:
 _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 #: the comparison that was probably meant, where one never depends on anything at the edge of a range
 _NEAREST: dict[Comparator, Comparator] = {">=": ">", "<=": "<", "<": "<=", ">": ">="}
+_TURNED: dict[Comparator, Comparator] = {"<": ">", ">": "<"}
+#: what to write in place of a condition that is always true, or never: it depends on the step it stands in
+Instead: TypeAlias = Mapping[bool, str | Suggestion]
 
 
-def whole_condition(at: Inference, expr: Expr) -> Expr:
-    """A condition, written out; one that is always true, or never, is noted."""
+def whole_condition(at: Inference, expr: Expr, instead: Instead | None = None, *, is_required: bool = False) -> Expr:
+    """A condition, written out; one that is always true, or never, is noted, with ``instead`` of it.
+
+    ``is_required``: the steps after it need that it holds.
+    """
     written = as_condition(at, expr)
-    _check(at, written)
+    _check(at, written, instead or {}, is_required=is_required)
     return written
 
 
-def _check(at: Inference, condition: Expr) -> None:
+def _check(at: Inference, condition: Expr, instead: Instead, *, is_required: bool = False) -> None:
     quiet = at.knowing(())
     value = _truth(quiet, condition)
     if value is None:
@@ -54,14 +62,17 @@ def _check(at: Inference, condition: Expr) -> None:
         f"{to_text(asked)} is {'always' if value else 'never'} true, so it decides nothing",
         found=to_text(asked),
         expected="a condition that can be true and can be false",
-        suggestion=_instead(quiet, asked, value=value),
+        suggestion=_meant(quiet, asked, value=value, is_required=is_required)
+        or instead.get(value, "")
+        or _confidence_range(asked),
     )
 
 
 def check_value(at: Inference, typed: Typed) -> None:
     """Note a value that is always true, or never, although it is worked out; a constant says so itself."""
     if typed.type == BOOL and not isinstance(typed.expr, Const | Name | Field):
-        _check(at, typed.expr)
+        written = {value: write_value(at.path, f"{{{{ {str(value).lower()} }}}}") for value in (True, False)}
+        _check(at, typed.expr, written)
 
 
 def _asked(condition: Expr) -> Expr:
@@ -162,14 +173,34 @@ def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
     return not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
 
 
-def _instead(at: Inference, condition: Expr, *, value: bool) -> str:
-    """What was probably meant."""
-    meant: Expr | None = None
-    match condition:
-        case Compare(Field(_, "confidence"), _, Const(int() | float() as most)) if 1 < most <= 100:
-            meant = replace(condition, right=Const(most / 100))
-        case Compare(left, op, _) if op in _NEAREST and plain(at.infer(left).type) in (INT, FLOAT):
-            meant = replace(condition, op=_NEAREST[op])
-    if meant is not None and _truth(at, meant) is None:
-        return f'did you mean "{{{{ {to_text(meant)} }}}}"?'
-    return "leave the condition out" if value else ""
+def _meant(at: Inference, condition: Expr, *, value: bool, is_required: bool) -> str:
+    """The comparisons that were probably meant, where there are such that depend on the video."""
+    if not isinstance(condition, Compare):
+        return ""
+    left, op, right = condition.left, condition.op, condition.right
+    meant: list[Expr] = []
+    match left, right:
+        case Field(_, "confidence"), Const(int() | float() as most) if is_percentage(most):
+            meant = [replace(condition, right=Const(most / 100))]
+        case Const(int() | float() as most), Field(_, "confidence") if is_percentage(most):
+            meant = [replace(condition, left=Const(most / 100))]
+        case _ if op in _NEAREST and plain(at.infer(left).type) in (INT, FLOAT):
+            meant = [replace(condition, op=_NEAREST[op])]
+            if not value and isinstance(right if op == "<" else left, Const) and op in _TURNED:
+                # Less than the least there can be: 'more than it' may be meant, and is where the steps after it need that.
+                meant = [replace(condition, op=_TURNED[op]), *([] if is_required else meant)]
+    texts = [f'"{{{{ {to_text(one)} }}}}"' for one in meant if _truth(at, one) is None]
+    return f"did you mean {' or '.join(texts)}?" if texts else ""
+
+
+def is_percentage(number: float) -> bool:
+    """Whether a number that should be a share, from 0 to 1, can be meant as so many of a hundred."""
+    return 10 <= number <= 100
+
+
+def _confidence_range(condition: Expr) -> str:
+    if isinstance(condition, Compare) and any(
+        isinstance(side, Field) and side.key == "confidence" for side in (condition.left, condition.right)
+    ):
+        return "compare it with a number from 0 to 1: a confidence is one"
+    return ""
