@@ -141,10 +141,14 @@ def build_locked(
     started: float,
     reuse: bool,
     apart: Apart | None = None,
+    is_followed: bool = False,
 ) -> BuildReport:
-    """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept."""
+    """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept.
+
+    ``is_followed`` where the caller wrote the world that is there itself, while it followed the video.
+    """
     folder, keys = job.folder, keys_of(stages, row_source(source_hash, job.limits))
-    old = find_predecessor(folder, job.video, force=job.force)
+    old = find_predecessor(folder, job.video, force=job.force, is_followed=is_followed)
     existing = old.manifest
     if existing is not None and not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)

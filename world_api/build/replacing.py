@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from world_api.build.source import remembered_source
+from world_api.build.source import find_source, remembered_source
 from world_api.build.stage import Stage
 from world_api.core.faults import StoreFault
 from world_api.core.printable import printable
@@ -29,6 +29,7 @@ class Predecessor:
     manifest: Manifest | None
     source_hash: str | None  #: of the video it was made from; None where nobody can tell
     is_same_growing: bool = False  #: whether it holds the beginning of the very video that takes its place
+    begins_anew: bool = False  #: whether it says to hold the beginning of that file, which is another one by now
 
     @property
     def is_there(self) -> bool:
@@ -38,11 +39,16 @@ class Predecessor:
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
         """Refuse to replace what is not the same world.
 
+        Of a file that was being written and begins anew, only what sessions committed keeps the old world.
+
         Raises:
             StoreFault: ``world_exists``, for a world made from another file or with another profile.
         """
         existing = self.manifest
-        if existing is None or (self._is_of(source_hash) and existing.profile == profile):
+        if existing is None:
+            return
+        is_given_up = self.begins_anew and not any(entry.table in _BY_SESSIONS for entry in existing.files)
+        if (is_given_up or self._is_of(source_hash)) and existing.profile == profile:
             return
         is_same = self._is_of(source_hash)
         other = f"made with the profile {existing.profile!r}" if is_same else self._origin(existing)
@@ -108,8 +114,10 @@ class Predecessor:
         return self.is_same_growing or self.source_hash == source_hash
 
 
-def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
+def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: bool = False) -> Predecessor:
     """The world that is there. One that cannot be read is left alone unless it may be replaced.
+
+    ``is_followed`` where the caller wrote it itself while it followed the video.
 
     Raises:
         StoreFault: ``world_damaged``, ``other_schema_version``, unless ``force`` is given; ``world_damaged`` in any case where
@@ -123,10 +131,12 @@ def find_predecessor(folder: Path, video: Path, *, force: bool) -> Predecessor:
         if fault.code != "no_such_world" and not force:
             raise
         return Predecessor(folder=folder, video=video, manifest=None, source_hash=_source_hash(folder))
-    is_same = not manifest.complete and remembered_source(folder) == video.resolve()
+    is_same = not manifest.complete and (is_followed or find_source(folder, manifest) == video.resolve())
+    begins_anew = not manifest.complete and not is_same and remembered_source(folder) == video.resolve()
     return Predecessor(
-        folder=folder, video=video, manifest=manifest, source_hash=manifest.source.sha256, is_same_growing=is_same
-    )
+        folder=folder, video=video, manifest=manifest, source_hash=manifest.source.sha256,
+        is_same_growing=is_same, begins_anew=begins_anew,
+    )  # fmt: skip
 
 
 def _source_hash(folder: Path) -> str | None:

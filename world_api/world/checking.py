@@ -18,10 +18,11 @@ from world_api.core.ambient.environment import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
 from world_api.world.disk.files import check_plain
+from world_api.world.disk.hashing import bytes_on_disk
 from world_api.world.disk.manifest import read_manifest
 from world_api.world.disk.stored import World, check_world, world_folder
 
-#: Seconds and bytes of memory that checking takes at most, and how many bytes of the world allow another second.
+#: Seconds and bytes of memory that checking takes at most, and how many bytes of the world on the disk allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
 
 
@@ -61,8 +62,8 @@ def check_apart(store: Path, video_id: str) -> list[str]:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files of a world."""
-    return sum(entry.stat().st_size for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
+    """Bytes that all files of a world take on the disk; what a sparse file leaves out takes no time that anybody grants it."""
+    return sum(bytes_on_disk(entry.stat()) for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
 
 
 def main(store: str, video_id: str, memory: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
+from av.filter import Graph
 from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
@@ -140,3 +142,18 @@ def test_a_frame_of_any_size_and_format_is_fitted_with_its_proportions(
     assert len(columns) == pytest.approx(max(2, share * width), abs=4)
     assert len(rows) == pytest.approx(max(2, share * height), abs=4)
     assert rows.mean() == pytest.approx(239.5, abs=4) and columns.mean() == pytest.approx(319.5, abs=4)
+
+
+def test_a_picture_size_that_changes_with_every_frame_leaves_no_filter_graphs_behind() -> None:
+    fitter, before = Fitter(64, 48), count_graphs()
+    sizes = [(width, 100 - width) for width in range(20, 80, 2)]
+    for width, height in [*sizes, *sizes]:
+        fitted = fitter.fit(av.VideoFrame(width, height, "yuv420p"))
+        assert (fitted.width, fitted.height) == (64, 48)
+    assert count_graphs() - before <= 4
+
+
+def count_graphs() -> int:
+    """How many filter graphs there are in this process."""
+    gc.collect()
+    return sum(isinstance(thing, Graph) for thing in gc.get_objects())

@@ -24,6 +24,7 @@ from world_api.options import BuildOptions
 from world_api.profiles import build_world as build
 from world_api.profiles import open_session
 from world_api.recipes import recipe_for
+from world_api.world.disk.hashing import hash_bytes
 from world_api.world.disk.stored import World, check_world, list_worlds, open_world
 
 pytestmark = pytest.mark.media
@@ -195,6 +196,45 @@ def test_another_recording_under_the_same_name_begins_anew(two_shots: Path, tmp_
     growing.write_bytes(remuxed(other_shots, tmp_path / "other.mkv").read_bytes())
     report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED))
     assert report.world_hash == build_world(job(tmp_path / "other.mkv", tmp_path / "batch")).world_hash
+
+
+def test_what_a_foreign_world_notes_of_a_growing_file_and_its_rows_are_not_believed(
+    two_shots: Path, tmp_path: Path, other_shots: Path
+) -> None:
+    foreign, mine, store = tmp_path / "foreign.mkv", tmp_path / "mine.mkv", tmp_path / "store"
+
+    def break_off(seconds: float) -> None:
+        raise Broken
+
+    foreign.write_bytes(remuxed(two_shots, tmp_path / "whole.mkv").read_bytes())
+    with pytest.raises(Broken):
+        follow_world(job(foreign, store), Following(settled=SETTLED, published=break_off))
+    folder = store / "film"
+    (folder / "local.json").write_text(json.dumps({"source_path": str(mine)}))
+    noted = json.loads((folder / "growing.json").read_text())
+    (folder / "growing.json").write_text(json.dumps({**noted, "bytes": 0, "sha256": hash_bytes(b"")}))
+    mine.write_bytes(remuxed(other_shots, tmp_path / "other.mkv").read_bytes())
+    report = follow_world(job(mine, store), Following(settled=SETTLED))
+    assert report.world_hash == build_world(job(tmp_path / "other.mkv", tmp_path / "batch")).world_hash
+
+
+def test_sessions_stay_when_the_writer_completes_the_header_of_a_file_that_is_followed(
+    two_shots: Path, tmp_path: Path
+) -> None:
+    growing, store = tmp_path / "growing.mkv", tmp_path / "store"
+    data = remuxed(two_shots, tmp_path / "whole.mkv").read_bytes()
+    growing.write_bytes(data)
+
+    def complete(seconds: float) -> None:
+        words = {"video_id": "film", "level": "segment", "time_range": {"start_time": 1.0, "end_time": 2.0}}
+        run(open_session(store, "film"), "write_memory", {**words, "content": f"seen up to {seconds}"})
+        if seconds == 60.0:
+            growing.write_bytes(data.replace(b"Lavf", b"Xavf"))
+
+    report = follow_world(job(growing, store), Following(settled=SETTLED, published=complete))
+    assert report.losses == ()
+    asked = {"video_id": "film", "level": "segment", "query": "seen", "top_k": 5}
+    assert len(run(open_session(store, "film"), "read_memory", asked)["memories"]) == 2
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -288,16 +289,23 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
 
 
 def test_a_second_process_waits_for_the_first_and_finds_its_world(film: Path, tmp_path: Path) -> None:
-    listener, reports = Listener(), []
-    build(film, tmp_path, Seeing())
-    thread = threading.Thread(target=lambda: reports.append(build(film, tmp_path, Seeing(), listener=listener)))
-    with world_lock(tmp_path, "film"):
+    listener, reports, store = Listener(), [], tmp_path / "store"
+    build(film, tmp_path / "made", Seeing())
+    thread = threading.Thread(target=lambda: reports.append(build(film, store, Seeing(), listener=listener)))
+    with world_lock(store, "film"):
         thread.start()
         assert listener.spoke.wait(timeout=60.0)
         assert not reports
+        shutil.copytree(tmp_path / "made" / "film", store / "film", dirs_exist_ok=True)
     thread.join()
     assert "film" in listener.said[0]
     assert [report.changed for report in reports] == [False]
+
+
+def test_a_world_that_is_up_to_date_is_found_while_another_process_writes_it(film: Path, tmp_path: Path) -> None:
+    build(film, tmp_path, Seeing())
+    with world_lock(tmp_path, "film"):
+        assert not build(film, tmp_path, Seeing()).changed
 
 
 class Failing(Seeing):

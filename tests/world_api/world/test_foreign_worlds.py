@@ -18,15 +18,18 @@ from tests.support.damaged_rows import manifest, replace_file, write_manifest
 from tests.support.damaged_worlds import KINDS, UNCHECKED
 from tests.support.trying_worlds import FINE, make_base
 from world_api.build.replacing import find_predecessor
+from world_api.build.source import remember_source
 from world_api.core.faults import StoreFault
 from world_api.operations import run
-from world_api.profiles import open_session, source_path
+from world_api.profiles import open_session, source_path, text_embedder
 from world_api.world import checking
 from world_api.world.checking import check_apart
 from world_api.world.disk.arrow_files import read_arrow
+from world_api.world.disk.derived import FOLDER
 from world_api.world.disk.hashing import hash_bytes
-from world_api.world.disk.storage import read_image
+from world_api.world.disk.storage import has_image, read_image
 from world_api.world.disk.stored import World, open_world
+from world_api.world.search.prepare import prepare
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Outcomes that are no fault, or one that says what is wrong.
@@ -226,6 +229,97 @@ def test_a_place_that_holds_no_video_is_none(base: Path, place: str) -> None:
     write_manifest(base, record)
     (base / "local.json").write_text(json.dumps({"source_path": place}))
     assert source_path(open_world(base.parent, "base")) is None
+
+
+def sparse(path: Path, size: int) -> None:
+    """Make a file as large without storing a byte."""
+    with path.open("r+b") as file:
+        file.truncate(size)
+
+
+@pytest.mark.parametrize("size", [20 << 20, 1 << 30, 8 << 40])
+def test_a_sparse_file_of_rows_is_named_before_it_is_read(base: Path, size: int) -> None:
+    path = next(entry["path"] for entry in manifest(base)["files"] if entry["table"] == "cuts")
+    sparse(base / path, size)
+    with pytest.raises(StoreFault) as caught:
+        open_world(base.parent, "base").rows("cuts")
+    assert caught.value.code == "world_damaged" and path in caught.value.message and str(size) in caught.value.message
+    (line,) = check_apart(base.parent, "base")
+    assert path in line and str(size) in line
+
+
+def test_a_sparse_image_is_named_before_it_is_read(base: Path) -> None:
+    path = manifest(base)["images"][0]["path"]
+    sparse(base / path, 8 << 40)
+    (line,) = check_apart(base.parent, "base")
+    assert path in line and str(8 << 40) in line
+    assert read_image(base, path) is None and not has_image(base, path)
+
+
+def test_sparse_rows_kept_beside_a_world_are_not_read(base: Path) -> None:
+    rows = open_world(base.parent, "base").rows("cuts")
+    prepare(base.parent, "base", text_embedder(), anew=True)
+    (path,) = (base.parent / FOLDER).rglob("rows.cuts.arrow")
+    sparse(path, 8 << 40)
+    world = World(base, open_world(base.parent, "base").manifest)
+    assert world.derived.damaged("rows.cuts")
+    assert world.rows("cuts").equals(rows)
+
+
+def test_a_sparse_file_grants_a_check_no_time(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (base / "more").touch()
+    sparse(base / "more", 8 << 40)
+    granted = []
+
+    def run_apart(*_: object, timeout: float, **__: object) -> subprocess.CompletedProcess[bytes]:
+        granted.append(timeout)
+        return subprocess.CompletedProcess([], 0, stdout=b'{"wrong": [], "fault": null}')
+
+    monkeypatch.setattr(checking.subprocess, "run", run_apart)
+    check_apart(base.parent, "base")
+    assert granted[0] < 200.0
+
+
+@pytest.mark.parametrize("far", [-1e9, 9e8])
+def test_a_box_that_no_picture_holds_is_named(base: Path, far: float) -> None:
+    set_boxes(base, far)
+    with pytest.raises(StoreFault) as caught:
+        open_world(base.parent, "base").rows("sightings")
+    assert caught.value.code == "world_damaged" and "x1" in caught.value.message
+
+
+@pytest.mark.parametrize("far", [-1e7, -3000.0, 1e7])
+def test_a_box_outside_the_picture_is_told_at_its_edge(base: Path, far: float) -> None:
+    set_boxes(base, far)
+    session = open_session(base.parent, "base", name=None)
+    told = run(session, "get_entity_trajectory", {"video_id": "base", "entity_id": "ent_t0000_01"})
+    assert ("left" if far < 0 else "right") in json.dumps(told)
+    assert "middle" not in json.dumps(told)
+
+
+def set_boxes(base: Path, far: float) -> None:
+    """Put all things that were followed so far to the side (pixels)."""
+    for entry in [entry for entry in manifest(base)["files"] if entry["table"] == "sightings"]:
+        rows = read_arrow(base / entry["path"])
+        records = [{**row, "x1": far, "x2": far + 10.0} for row in rows.to_pylist()]
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, rows.schema) as writer:
+            writer.write_table(pa.Table.from_pylist(records, schema=rows.schema))
+        replace_file(base, entry["path"], bytes(sink.getvalue().to_pybytes()))
+
+
+def test_a_foreign_world_that_says_to_grow_is_not_taken_for_a_file_of_the_user(base: Path, tmp_path: Path) -> None:
+    video = tmp_path / "mine.mp4"
+    video.write_bytes(b"a film" * 2000)
+    give_video(base, video, complete=False, content=b"foreign" * 1000)
+    profile = manifest(base)["profile"]
+    old = find_predecessor(base, video, force=False)
+    assert not old.is_same_growing and old.committed([], hash_bytes(video.read_bytes())) == []
+    with pytest.raises(StoreFault) as caught:  # it holds memories
+        old.refuse_other(profile=profile, source_hash=hash_bytes(video.read_bytes()))
+    assert caught.value.code == "world_exists"
+    remember_source(base, video)
+    assert find_predecessor(base, video, force=False).is_same_growing
 
 
 def test_an_image_that_is_not_what_its_name_says_is_not_decoded(base: Path) -> None:

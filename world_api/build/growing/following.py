@@ -73,20 +73,25 @@ def follow_world(job: Job, following: Following) -> BuildReport:
             _adopt(job, stages, token=followed.token, source_hash=source_hash)
             followed.log.adopt(source_hash, job.limits)
         report = build_locked(
-            job, whole, stages, worker, stamp, source_hash=source_hash, started=started, reuse=adopts or not job.force
-        )
+            job, whole, stages, worker, stamp, source_hash=source_hash, started=started, reuse=adopts or not job.force,
+            is_followed=followed is not None and followed.is_published,
+        )  # fmt: skip
         Growth(job.folder, job.video).forget()
         return report
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Followed:
-    """A file that was followed to its end: what stages were told of it, the SHA-256 of what was read, and the rows' name."""
+    """A file that was followed to its end: what stages were told of it, the SHA-256 of what was read, and the rows' name.
+
+    ``is_published`` where a world of its beginning was put in place.
+    """
 
     source: Probe
     read: str | None
     token: str
     log: DecodeLog
+    is_published: bool
 
 
 def _await(video: Path, following: Following) -> None:
@@ -110,7 +115,8 @@ def _memorise(job: Job, following: Following, source: Probe, worker: MediaWorker
     folder = job.folder
     growth = Growth(folder, job.video)
     old = find_predecessor(folder, job.video, force=job.force)
-    token = growth.token(may_go_on=not job.force)
+    # What a world of another origin notes of the file, and its rows, are not believed.
+    token = growth.token(may_go_on=old.is_same_growing and not job.force)
     if not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=hash_source(job.video))
     stages = [stage for stage in job.recipe.stages_by(job.video, worker) if not stage.spec.whole_file]
@@ -152,7 +158,8 @@ def _memorise(job: Job, following: Following, source: Probe, worker: MediaWorker
     finally:
         decode.close()
         schedule.stop()
-    return _Followed(source=source, read=None if decode.lost else decode.read, token=token, log=log)
+    read = None if decode.lost else decode.read
+    return _Followed(source=source, read=read, token=token, log=log, is_published=published > 0)
 
 
 def _standing_at(source: Probe, seconds: float, *, frames: int) -> DecodePass:

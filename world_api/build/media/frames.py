@@ -28,6 +28,8 @@ _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 #: Pictures no larger than this (longer side, pixels) are made of neighbouring pixels instead of all: they are made of every
 #: frame, for whoever counts colours, and cost a third so.
 _QUICK_SIDE = 128
+#: Filter graphs kept for the frame sizes seen last, of which each takes a mebibyte.
+_KEPT_GRAPHS = 4
 _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
@@ -207,10 +209,12 @@ class Fitter:
         """A stored frame in the video's size."""
         turn = quarter_turn(raw)
         key = raw.width, raw.height, raw.format.name, turn
-        if key not in self._graphs:
-            self._graphs[key] = _fitting(raw, *self.stored_size(turn))
-        self._graphs[key].push(raw)
-        fitted: VideoFrame = self._graphs[key].pull()  # type: ignore[assignment]  # a graph of pictures gives pictures
+        graph = self._graphs.pop(key, None) or _fitting(raw, *self.stored_size(turn))
+        graph.push(raw)
+        fitted: VideoFrame = graph.pull()  # type: ignore[assignment]  # a graph of pictures gives pictures
+        self._graphs[key] = graph
+        while len(self._graphs) > _KEPT_GRAPHS:
+            self._graphs.pop(next(iter(self._graphs)))
         return fitted
 
     def stored_size(self, turn: int) -> tuple[int, int]:

@@ -45,8 +45,8 @@ def position(box: Box, view: View) -> str:
     """Where a box lies in the picture: ``left``, ``middle``, ``right``; with ``top`` or ``bottom`` where it is clear."""
     video = view.world.manifest.video
     x, y = box.center
-    across = ("left", "middle", "right")[min(2, int(3 * x / video.width))]
-    down = ("top", "", "bottom")[min(2, int(3 * y / video.height))]
+    across = ("left", "middle", "right")[max(0, min(2, int(3 * x / video.width)))]
+    down = ("top", "", "bottom")[max(0, min(2, int(3 * y / video.height)))]
     return f"{down} {across}".strip()
 
 

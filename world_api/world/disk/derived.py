@@ -29,7 +29,7 @@ import pyarrow.ipc
 from world_api.core.canonical import content_hash
 from world_api.world.disk.arrow_files import read_arrow
 from world_api.world.disk.files import not_writable, write_atomically
-from world_api.world.disk.hashing import hash_bytes, hash_file
+from world_api.world.disk.hashing import hash_bytes, hash_file, hash_stored
 from world_api.world.disk.manifest import Manifest
 from world_api.world.disk.tables import SESSION_TABLES
 
@@ -119,7 +119,7 @@ class Derived:
         expected = self._hashes.get(name)
         path = self._folder / _file_name(name)
         try:
-            if expected is None or hash_file(path) != expected:
+            if expected is None or hash_stored(path, most=None) != expected:
                 return None
             return read_arrow(path)
         except (OSError, ValueError):

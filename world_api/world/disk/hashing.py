@@ -6,7 +6,9 @@ neither the clip a row was stored in, nor Arrow's chunks, nor its file format ch
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,12 @@ from world_api.world.disk.files import open_regular
 from world_api.world.disk.tables import TABLES
 
 _BLOCK = 1 << 20
+#: Bytes of a file of rows (of one clip) or an image.
+MOST_FILE_BYTES = 1 << 28
+#: A file of so many bytes, of which the disk holds less than one in so many, is mostly nothing; compression gives no such share.
+_LARGE, _LEAST_SHARE = 1 << 24, 64
+#: Unit of ``st_blocks`` (bytes), whatever the file system's own.
+_DISK_BLOCK = 512
 
 
 def hash_bytes(data: bytes) -> str:
@@ -37,6 +45,26 @@ def hash_file(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
+    """SHA-256 of a file of a world, which anybody may have made: one that takes long to read for nothing is not read.
+
+    Raises:
+        OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes, or far more than the disk holds of it.
+    """
+    facts = path.stat()
+    if most is not None and facts.st_size > most:
+        raise OSError(errno.EFBIG, f"its {facts.st_size} bytes are more than the {most} such a file has", str(path))
+    if facts.st_size >= _LARGE and bytes_on_disk(facts) * _LEAST_SHARE < facts.st_size:
+        held = bytes_on_disk(facts)
+        raise OSError(errno.EFBIG, f"it is sparse: the disk holds {held} of its {facts.st_size} bytes", str(path))
+    return hash_file(path)
+
+
+def bytes_on_disk(facts: os.stat_result) -> int:
+    """How many bytes of a file the disk holds; a sparse file has more than that."""
+    return facts.st_blocks * _DISK_BLOCK
 
 
 def canonical(table: pa.Table, name: str) -> pa.Table:

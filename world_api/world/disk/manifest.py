@@ -24,7 +24,7 @@ IMAGES = "images"
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of a video as long as may be lists some million files.
 _MOST_BYTES = 1 << 30
-_MOST_PIXELS = 10**8  #: of one side
+MOST_PIXELS = 10**8  #: of one side of a picture
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -55,8 +55,8 @@ class VideoFacts(_Model):
 
     duration: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
     frame_rate: Annotated[float, Field(ge=0)]
-    width: Annotated[int, Field(gt=0, le=_MOST_PIXELS)]
-    height: Annotated[int, Field(gt=0, le=_MOST_PIXELS)]
+    width: Annotated[int, Field(gt=0, le=MOST_PIXELS)]
+    height: Annotated[int, Field(gt=0, le=MOST_PIXELS)]
     rotation: Annotated[int, Field(ge=0, lt=360)]
     frames: Count
     codec: str

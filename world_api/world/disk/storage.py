@@ -26,16 +26,17 @@ import pyarrow.ipc
 from world_api.core.faults import StoreFault
 from world_api.world.disk.arrow_files import read_arrow
 from world_api.world.disk.files import open_regular, write_atomically
-from world_api.world.disk.hashing import hash_bytes, hash_file
-from world_api.world.disk.manifest import IMAGES, MANIFEST, MOST_SECONDS, ROWS, FileEntry
+from world_api.world.disk.hashing import MOST_FILE_BYTES, hash_bytes, hash_stored
+from world_api.world.disk.manifest import IMAGES, MANIFEST, MOST_PIXELS, MOST_SECONDS, ROWS, FileEntry
 from world_api.world.disk.tables import TABLES, empty_table
 
 #: So many digits of the hash of a file of rows, and of an image, stand in its name.
 _NAMED, _NAMED_IMAGE = 16, 24
-#: No number of a row is as large: seconds, pixels, shares and counts. Moments and shares of some names have narrower bounds.
+#: No number of a row is as large: seconds, shares and counts. Some names have narrower bounds; a box may stick out of the picture.
 _MOST = 1e9
-_BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)}
-_MOST_IMAGE_BYTES = 1 << 28
+_BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)} | dict.fromkeys(
+    ("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS))
+)
 _IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 
@@ -65,7 +66,7 @@ def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table)
 
 def _is_there(path: Path, digest: str) -> bool:
     try:
-        return hash_file(path) == digest
+        return hash_stored(path) == digest
     except OSError:
         return False
 
@@ -82,7 +83,7 @@ def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
 
 def _entry(path: Path, table: str, clip: int, named: str) -> FileEntry | None:
     try:
-        digest = hash_file(path)
+        digest = hash_stored(path)
         if digest[:_NAMED] != named:
             return None
         rows = read_arrow(path, TABLES[table].schema)
@@ -121,7 +122,7 @@ def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
 
 def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
     with _named(entry):
-        if hash_file(folder / entry.path) != entry.sha256:
+        if hash_stored(folder / entry.path) != entry.sha256:
             raise ValueError("its content has changed")
         rows = read_arrow(folder / entry.path, TABLES[table].schema)
         if rows.num_rows != entry.rows:
@@ -190,7 +191,7 @@ def read_image(folder: Path, path: str) -> bytes | None:
     """A kept image as it was encoded; None where it is not there, not what its name says, or no JPEG."""
     try:
         with open_regular(folder / path) as file:
-            jpeg = file.read(_MOST_IMAGE_BYTES)
+            jpeg = file.read(MOST_FILE_BYTES)
     except OSError:
         return None
     is_whole = hash_bytes(jpeg)[:_NAMED_IMAGE] == Path(path).stem
@@ -200,6 +201,6 @@ def read_image(folder: Path, path: str) -> bytes | None:
 def has_image(folder: Path, path: str) -> bool:
     """Whether a kept image is there and still what its name says."""
     try:
-        return hash_file(folder / path)[:_NAMED_IMAGE] == Path(path).stem
+        return hash_stored(folder / path)[:_NAMED_IMAGE] == Path(path).stem
     except OSError:
         return False

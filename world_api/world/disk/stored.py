@@ -14,7 +14,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
 from world_api.world.disk.derived import FOLDER, Derived, State, derived_folder, state_of
-from world_api.world.disk.hashing import canonical, hash_file, hash_rows
+from world_api.world.disk.hashing import canonical, hash_rows, hash_stored
 from world_api.world.disk.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
 from world_api.world.disk.storage import read_table
 from world_api.world.disk.tables import SESSION_TABLES, TABLES
@@ -142,7 +142,7 @@ def check_world(world: World) -> list[str]:
     wrong = []
     for path, sha256 in listed:
         try:
-            found = hash_file(world.folder / path)
+            found = hash_stored(world.folder / path)
         except OSError as error:
             wrong.append(f"{path}: {error.strerror}")
             continue
