@@ -14,7 +14,7 @@ from world_api.operations.answering.citing import evidence, times
 from world_api.operations.answering.finding import identify
 from world_api.operations.answering.identity import find_entity, look_alikes, side_left
 from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
-from world_api.operations.answering.states import facts_in_words, is_measured, seen_around, state_in_words, words_judged
+from world_api.operations.answering.states import facts_in_words, read_question, seen_around, state_in_words
 from world_api.operations.answering.wording import path_in_words
 from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
 from world_api.operations.declaring.registry import operation
@@ -104,18 +104,18 @@ def query_entity_state(
     within = optional_stretch(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    if seeing is not None and span is not None and not is_measured(query):
+    asked = read_question(session, query)
+    if seeing is not None and span is not None and not asked.is_measured:
         sight = asked_about(session, seeing, entity, at, query, span)
         if sight is not None:
             return _seen_state(session, entity, at, span, sight)
-    answer, span, confidence = state_in_words(session, entity, at, query, within)
-    matched, unmatched = words_judged(session, query)
+    answer, span, confidence = state_in_words(session, entity, at, asked, within)
     return StateAnswer(
         answer=answer,
         confidence=confidence,
-        matched=matched,
-        unmatched=unmatched,
-        not_judged=[] if matched else unmatched,
+        matched=asked.matched,
+        unmatched=asked.unmatched,
+        not_judged=[] if asked.matched else asked.unmatched,
         evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
     )
 

@@ -81,6 +81,27 @@ def test_what_no_word_that_can_be_judged_fits_is_surely_not_found(counted: Any) 
     assert result["judged"]["not_found"] == [{"start_time": 0.0, "end_time": 60.0}]
 
 
+@pytest.mark.parametrize(
+    ("query", "word"), [("the second person", "second"), ("red and white or black", "or"), ("not only black", "only")]
+)
+def test_words_that_only_seem_to_be_judged_make_the_result_partial(counted: Any, query: str, word: str) -> None:
+    result = counted(counter("person", query))
+    assert (result["status"], result["outputs"]["count"]) == ("partial", 3)
+    assert word in result["judged"]["unmatched"]
+
+
+def test_a_count_of_who_fits_one_of_two_colours_is_sure(counted: Any) -> None:
+    result = counted(counter("person", "in red or black"))
+    assert (result["status"], result["outputs"]["count"]) == ("ok", 3)
+
+
+def test_the_first_appearance_of_the_second_person_cannot_be_told(open_made: Any) -> None:
+    tools = load_library("hand_A").tools
+    asked = {"video_id": "made", "person_query": "the second person"}
+    result = run_tool(tools, "locate_first_appearance", asked, call=partial(run, open_made()))
+    assert (result["status"], result["judged"]["unmatched"]) == ("partial", ["second"])
+
+
 def test_candidates_that_lack_a_word_make_the_result_partial(counted: Any) -> None:
     result = counted(counter("person", "red and blue"))
     assert (result["status"], result["outputs"]["count"]) == ("partial", 1)

@@ -85,6 +85,8 @@ def test_an_oracle_judges_people_before_the_first_of_them_is_seen() -> None:
         ("没有戴帽子的人", set(), set(), ("没有戴", "帽子")),
         ("not a woman", set(), set(), ("not", "woman")),
         ("person in grey (large)", {"grey"}, set(), ()),
+        ("不穿黑色或白色", set(), {"black", "white"}, ()),
+        ("not black/grey", set(), {"black", "grey"}, ()),
     ],
 )
 def test_what_a_negation_turns_around_is_never_asked_for(
@@ -105,3 +107,61 @@ def test_other_things_that_a_description_names_are_not_judged_by_looking_at_the_
         read = oracle.read(text)
         assert read.kinds == {"person"}
         assert set(read.unmatched) & {"cup", "杯子"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["person in grey or black", "grey or in black", "black/grey", "either grey or black", "灰色或黑色", "灰色或者黑色"],
+)
+def test_of_colours_with_or_between_them_one_is_asked_for(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.colours, read.either, read.unmatched) == (frozenset(), ({"grey", "black"},), ())
+
+
+def test_or_beside_and_asks_for_any_of_the_colours_and_is_told() -> None:
+    read = CLASSICAL.read("red and white or blue")
+    assert (read.either, read.unmatched) == (({"red", "white", "blue"},), ("or",))
+
+
+def test_or_between_two_words_for_the_same_kind_parts_no_colours() -> None:
+    assert CLASSICAL.read("a man or woman in red").colours == {"red"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in red or with a hat",
+        "black or not red",
+        "not in black or in white",
+        "not only black",
+        "not just black",
+        "never not black",
+        "not in all black",
+        "不只是黑色",
+        "不是黑色就是红色",
+        "不是不穿黑色",
+        "不穿黑色或者穿红色",
+    ],
+)
+def test_what_is_not_plainly_asked_for_or_excluded_is_neither(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.wanted, read.negated_colours, read.matched) == ([], frozenset(), ())
+    assert {"red", "black", "黑色"} & set(read.unmatched)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [(f"the {word} person", word) for word in "first second third last other same".split()]
+    + [("another person", "another"), ("第一人", "第一"), ("另一个人", "另一个")],
+)
+def test_a_word_for_which_one_of_several_is_meant_cannot_be_judged(text: str, word: str) -> None:
+    assert CLASSICAL.read(text).unmatched == (word,)
+
+
+@pytest.mark.parametrize(
+    "word", ["object", "an object", "thing", "things", "item", "anything", "物体", "东西", "物品", "任何东西"]
+)
+def test_words_that_name_no_kind_are_all_things_in_a_category_and_in_a_description(word: str) -> None:
+    for read in (CLASSICAL.read_category(word), CLASSICAL.read(word)):
+        assert (read.kinds, read.matched, read.unmatched) == (None, (), ())
+    assert CLASSICAL.read_category("moving objects").kinds == {"moving_object"}

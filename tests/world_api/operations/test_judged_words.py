@@ -153,7 +153,15 @@ def test_a_frame_outside_the_range_is_not_looked_at(looking: Session) -> None:
 def test_what_is_judged_in_single_frames_only_is_not_examined_in_a_stretch(looking: Session) -> None:
     result = detect(looking, category="faces", time_range=WHOLE)
     assert (result["not_examined"], result["not_found"], result["not_judged"]) == ([WHOLE], [], [])
-    assert detect(looking, category="faces", timestamp=10.0)["not_found"]
+    frame = {"start_time": 10.0, "end_time": 10.04}
+    moment = detect(looking, category="faces", timestamp=10.0)
+    assert (moment["not_found"], moment["not_examined"]) == ([frame], [])
+
+
+def test_a_moment_at_which_the_detector_did_not_look_is_not_examined(looking: Session) -> None:
+    result = detect(looking, category="people and faces", text_query="in green")
+    assert (result["detections"], result["not_found"]) == ([], [])
+    assert result["not_examined"]
 
 
 def test_an_entity_is_registered_by_the_words_that_fit_and_the_others_are_told(open_made: Opened) -> None:
@@ -184,7 +192,16 @@ def test_a_hint_that_nobody_can_judge_among_several_things_cannot_be_told(make_w
         ("what is she wearing?", []),
         ("is he wearing a hat?", ["hat"]),
         ("what does it do and what is said meanwhile", []),
-        ("holding an umbrella?", ["hold", "umbrella"]),
+        ("holding an umbrella?", ["holding", "umbrella"]),
+        ("how many tables", ["many", "tables"]),
+        ("does he hold a phone?", ["hold", "phone"]),
+        ("when does he leave?", ["when", "leave"]),
+        ("where is the knife?", ["knife"]),
+        ("where did he put the folder?", ["put", "folder"]),
+        ("what does she read?", ["read"]),
+        ("他穿什么鞋?", ["鞋"]),
+        ("他什么时候离开", ["什么时候", "离开"]),
+        ("what is he doing, and is he smiling?", ["smiling"]),
     ],
 )
 def test_words_of_a_question_that_nothing_measured_answers_are_told(
@@ -194,6 +211,99 @@ def test_words_of_a_question_that_nothing_measured_answers_are_told(
     result = run(open_made(), "query_entity_state", asked)
     assert result["unmatched"] == unmatched
     assert result["not_judged"] == ([] if result["matched"] else unmatched)
+    assert all(word in result["answer"] for word in unmatched)
+
+
+@pytest.mark.parametrize(
+    "query", ["does he hold a phone?", "where is the knife?", "is he wearing a hat?", "他穿什么鞋?"]
+)
+def test_a_question_whose_content_was_not_measured_is_not_judged_and_not_sure(open_made: Opened, query: str) -> None:
+    asked = {**V, "entity_id": "ent_t0000_01", "time": 25.0}
+    result = run(open_made(), "query_entity_state", {**asked, "query": query})
+    assert (result["matched"], bool(result["not_judged"])) == ([], True)
+    assert (
+        result["confidence"] < run(open_made(), "query_entity_state", {**asked, "query": "where is she"})["confidence"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "words", "told"),
+    [
+        ("where is she", ["where"], "box ["),
+        ("what does he wear", ["wear"], "wears black"),
+        ("what does it do", ["do"], "moves to the right"),
+        ("is he wearing red?", ["wearing", "red"], "wears black"),
+        ("is she in grey?", ["grey"], "wears black"),
+        ("Is he not in red?", ["not", "red"], "wears black"),
+        ("他是红色的吗", ["红色"], "wears black"),
+        ("is he in red or blue?", ["red", "blue"], "wears black"),
+    ],
+)
+def test_a_question_about_what_was_measured_is_answered(
+    open_made: Opened, query: str, words: list[str], told: str
+) -> None:
+    asked = {**V, "entity_id": "ent_t0000_01", "time": 25.0, "query": query}
+    result = run(open_made(), "query_entity_state", asked)
+    assert (result["matched"], result["unmatched"], result["not_judged"]) == (words, [], [])
+    assert told in result["answer"]
+    assert result["confidence"] > 0.5
+
+
+@pytest.mark.parametrize("text", ["in red or black", "red/black", "红色或者黑色"])
+def test_who_fits_one_of_two_alternatives_is_found(open_made: Opened, text: str) -> None:
+    result = detect(open_made(), text_query=text, time_range=WHOLE)
+    assert sorted(entities(result)) == ["ent_t0000_01", "ent_t0001_01", "ent_t0001_02"]
+    assert (result["unmatched"], {tuple(item["lacks"]) for item in result["detections"]}) == ([], {()})
+    none = detect(open_made(), text_query="green or blue", time_range=WHOLE)
+    assert (none["detections"], none["not_found"]) == ([], [WHOLE])
+
+
+@pytest.mark.parametrize("text", ["man in black", "person in a black jacket", "穿黑衣服的男人"])
+def test_a_word_that_nobody_can_judge_makes_no_difference_to_who_is_found(
+    make_world: Any, minute_rows: Any, text: str
+) -> None:
+    tracks = [
+        row | {"colours": ["red", "black"]} if row["track"] == "t0001_01" else row for row in minute_rows["sightings"]
+    ]
+    make_world({**minute_rows, "sightings": tracks})
+    session = open_session(make_world.store, "made", name=None)
+    plain = detect(session, text_query="person in black", time_range=WHOLE)
+    more = detect(session, text_query=text, time_range=WHOLE)
+    assert sorted(entities(more)) == sorted(entities(plain)) == ["ent_t0000_01", "ent_t0001_02"]
+    assert more["unmatched"]
+
+
+@pytest.mark.parametrize("text", ["not only black", "not just black", "never not black"])
+def test_a_negation_that_is_weakened_or_doubled_removes_nobody(open_made: Opened, text: str) -> None:
+    result = detect(open_made(), text_query=text, time_range=WHOLE)
+    assert (len(entities(result)), "black" in result["unmatched"]) == (3, True)
+
+
+@pytest.mark.parametrize("word", ["thing", "items", "物体", "东西"])
+def test_words_for_anything_find_what_object_finds(open_made: Opened, word: str) -> None:
+    found = detect(open_made(), category=word, time_range=WHOLE)
+    assert entities(found) == entities(detect(open_made(), category="object", time_range=WHOLE))
+
+
+@pytest.mark.parametrize("category", ["animal", "no people"])
+def test_the_hint_of_an_unknown_category_is_a_sentence_for_any_words(open_made: Opened, category: str) -> None:
+    assert f"whether anything there is {category!r};" in detect(open_made(), category=category)["hint"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "code"), [("second", "nothing_matches"), ("the one", "nothing_matches"), ("  ", "bad_arguments")]
+)
+def test_a_hint_that_names_nothing_registers_none_of_several(
+    make_world: Any, minute_rows: Any, hint: str, code: str
+) -> None:
+    from tests.conftest import sightings, steps
+
+    more = sightings("t0000_02", steps(22.0, 28.0), colours=["red"], x=400.0)
+    make_world({**minute_rows, "sightings": [*minute_rows["sightings"], *more]})
+    session = open_session(make_world.store, "made", name=None)
+    with pytest.raises(OperationFault) as caught:
+        run(session, "register_entity", {**V, "timestamp": 25.0, "entity_hint": hint})
+    assert caught.value.code == code
 
 
 def test_a_scan_that_finds_nothing_tells_the_stretch_it_examined(open_made: Opened) -> None:

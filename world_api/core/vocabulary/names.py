@@ -14,8 +14,15 @@ JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
     "oracle": frozenset({"person"}),
 }
 
+#: The category of words that name no kind: things of any category, people included.
+ANY = "any"
+
 #: canonical category -> (English words, Chinese words), beside those that search knows.
 MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    ANY: (
+        ("object", "thing", "item", "anything", "something", "everything", "stuff"),
+        ("物体", "东西", "物品", "事物", "任何", "所有", "一切", "全部"),
+    ),
     "person": (
         ("persons", "anyone", "anybody", "everyone", "everybody", "baby", "toddler", "teenager", "crowd"),
         ("人们", "大人", "成年人", "小孩", "儿童", "老人", "年轻人", "男性", "女性"),

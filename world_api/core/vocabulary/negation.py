@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
 _NEGATION = re.compile(
@@ -24,7 +25,13 @@ _LEADING = frozenset(
 _ENDING = frozenset(
     "in with wearing wears dressed but who that which whose at on near by from while is are has holding".split()
 )
+_ENDS_WITH_OR, _BEGINS_WITH_OR = re.compile(r"(?:\bor|或者?|还是)\W*$"), re.compile(r"\W*(?:or\b|或|还是)")
 _JOINING = frozenset({"and", "or", "nor"})
+#: Words that weaken what a negation says (``not only black``, ``不全是黑色``), so that it excludes nothing.
+_WEAKENING = re.compile(
+    r"\b(?:only|just|merely|solely|simply|purely|exclusively|entirely|completely|wholly|fully|all|always|necessarily"
+    r"|sure|certain|certainly|very|too|as)\b|^\S* ?[只仅光单全都总]|就是"
+)
 #: After one of these a preposition still belongs to what is negated: ``not the person in black``.
 _HEADS = frozenset(
     "one ones person people man men woman women boy girl somebody someone anyone anybody guy lady".split()
@@ -33,16 +40,21 @@ _HEADS = frozenset(
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a description, and whether it is negated. A negated part begins with the word that negates it."""
+    """A part of a description, and whether it is negated. A negated part begins with the word that negates it.
+
+    ``unclear``: what it says is not plain, as in ``not only black``, ``never not black``, ``black or not red``.
+    """
 
     text: str
     negated: bool
+    unclear: bool = False
 
 
 def clauses(folded: str) -> list[Clause]:
     """The parts of a description (folded text) in order."""
     tokens: list[str] = []
-    for token in _TOKEN.findall(_EXCEPT.sub("except", folded.replace("’", "'").replace("non-", "non "))):
+    plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
+    for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
         tokens += _chinese_tokens(token) if token[0] >= "㐀" else [token]
     found: list[Clause] = []
     positive: list[str] = []
@@ -56,7 +68,23 @@ def clauses(folded: str) -> list[Clause]:
         found += [Clause(" ".join(positive), negated=False)] if positive else []
         found.append(Clause(" ".join(tokens[place:end]), negated=True))
         positive, place = [], end
-    return [*found, Clause(" ".join(positive), negated=False)] if positive else found
+    found += [Clause(" ".join(positive), negated=False)] if positive else []
+    return [replace(part, unclear=_is_unclear(found, place)) for place, part in enumerate(found)]
+
+
+def _is_unclear(parts: Sequence[Clause], place: int) -> bool:
+    """Whether a part holds a weakened negation, is negated twice, or is an alternative to one that is negated."""
+    if parts[place].negated and _WEAKENING.search(parts[place].text):
+        return True
+    return (place > 0 and _belong_together(parts[place - 1], parts[place])) or (
+        place + 1 < len(parts) and _belong_together(parts[place], parts[place + 1])
+    )
+
+
+def _belong_together(first: Clause, second: Clause) -> bool:
+    if first.negated and second.negated:
+        return not second.text.startswith("nor") and all(word in _LEADING for word in first.text.split()[1:])
+    return bool(_ENDS_WITH_OR.search(first.text) or _BEGINS_WITH_OR.match(second.text))
 
 
 def _chinese_tokens(run: str) -> list[str]:
@@ -69,7 +97,12 @@ def _chinese_tokens(run: str) -> list[str]:
             continue
         parts += [run[start : match.start()], match.group()]
         start = match.end()
-    return [piece for part in [*parts, run[start:]] for piece in re.split(r"(?<=的)|(?=但|而)", part) if piece]
+    return [
+        piece
+        for part in [*parts, run[start:]]
+        for piece in re.split(r"(?<=的)|(?=但|而)|(?=或者?$)|(?=或者?[穿戴在])", part)
+        if piece
+    ]
 
 
 def _negates(token: str) -> bool:
@@ -84,7 +117,7 @@ def _end_of_negation(tokens: list[str], first: int) -> int:
     is_head = place > first and tokens[place - 1] in _HEADS
     while place < len(tokens):
         token = tokens[place]
-        if _negates(token) or not token[0].isalnum() or token[0] in "但而":
+        if _negates(token) or not token[0].isalnum() or token[0] in "但而或":
             return place
         if token in _ENDING and not is_head:
             return place

@@ -18,7 +18,7 @@ from world_api.core.lexicon import (
     latin_words,
     unseen_words,
 )
-from world_api.core.vocabulary.names import JUDGED_BY_PROFILE, NARROWER, chinese_names, english_names
+from world_api.core.vocabulary.names import ANY, JUDGED_BY_PROFILE, NARROWER, chinese_names, english_names
 from world_api.core.vocabulary.negation import clauses
 
 #: The size of a thing in the picture, as ``entity_hint`` gives it at its end; it describes no thing by itself.
@@ -27,9 +27,17 @@ _SIZE = re.compile(r"\((?:small|medium|large)\)\s*$")
 _AFTER_HEAD = re.compile(
     r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
 )
-_CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或|与")
-#: Words of a description that ask for nothing by themselves.
-_EMPTY = STOP_WORDS | frozenset("one ones some any each every both but like looks looking another other same".split())
+_OR = re.compile(r"\bor\b|或者?|还是")
+#: Words between two colours that join them, so that ``or`` beside them may reach farther or less far.
+_AND = re.compile(r"\b(?:and|with|but|in)\b|[&+和与且穿戴]")
+_CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或者?|还是|与")
+#: Words of a description that ask for nothing by themselves. Which one of several is meant does ask for something.
+_EMPTY = STOP_WORDS - {"first", "second", "last"} | frozenset(
+    "one ones some any all each every both either but like looks looking".split()
+)
+#: Which one of several is meant, in words whose characters alone ask for nothing.
+_CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
+_CHINESE_ALL = re.compile(r"^(?:任何|所有|一切|全部)(?:的|(?=.))")
 _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]+")
 
 
@@ -37,12 +45,14 @@ _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]
 class Reading:
     """What a description asks for. ``kinds`` None: things of any category.
 
+    ``either``: of the colours of each of these sets one is asked for. ``colours`` are all asked for.
     ``matched`` are the words that can be judged, ``unmatched`` those that cannot; of a narrower word (``man``) its category is
     matched and the word itself is not.
     """
 
     kinds: frozenset[str] | None = None
     colours: frozenset[str] = frozenset()
+    either: tuple[frozenset[str], ...] = ()
     negated_kinds: frozenset[str] = frozenset()
     negated_colours: frozenset[str] = frozenset()
     matched: tuple[str, ...] = ()
@@ -51,13 +61,19 @@ class Reading:
     @property
     def is_judged(self) -> bool:
         """Whether any of its words can be judged."""
-        return bool(self.kinds or self.colours or self.negated_kinds or self.negated_colours)
+        return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
+
+    @property
+    def wanted(self) -> list[frozenset[str]]:
+        """Sets of colours, of each of which one is asked for."""
+        return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
 
     def joined(self, other: Reading) -> Reading:
         """This description and what another one asks for beside its kinds."""
         return Reading(
             kinds=self.kinds,
             colours=self.colours | other.colours,
+            either=(*self.either, *other.either),
             negated_kinds=self.negated_kinds | other.negated_kinds,
             negated_colours=self.negated_colours | other.negated_colours,
             matched=_once((*self.matched, *other.matched)),
@@ -103,7 +119,7 @@ class Vocabulary:
             phrase = self._read_phrase(part.strip(), is_alone=len(parts) == 1)
             kinds |= phrase.kinds or frozenset()
             found = found.joined(phrase)
-        return replace(found, kinds=kinds)
+        return replace(found, kinds=None if ANY in kinds else kinds)
 
     def read(self, text: str, of: frozenset[str] | None = None) -> Reading:
         """Read a description: ``a woman in a red coat, not in black``.
@@ -119,24 +135,46 @@ class Vocabulary:
         for part in parts:
             sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
             own = list(self._terms(rest))
-            found = found.joined(_excluding(sign, own) if part.negated else _asking(own, head))
+            if part.unclear:
+                found = found.joined(_unjudged([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head))
+            elif part.negated:
+                found = found.joined(_excluding(sign, own))
+            else:
+                found = found.joined(self._alternatives(rest, own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
+
+    def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> Reading:
+        """What a part that may hold ``or`` asks for: of the colours beside it, one.
+
+        Where something else than a colour stands on one side of it, no colour can be required.
+        """
+        parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
+        sides = [(side, own) for side, own in parts if not all(_is_of(term, head) for term in own)]
+        colours = frozenset(term.colour for _, own in sides for term in own if term.colour is not None)
+        if len(sides) < 2 or not colours:
+            return _asking(terms, head)
+        if not all(any(term.colour for term in own) for _, own in sides):
+            return _unjudged([*terms, *_or_in(text)], head)
+        asked = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
+        joined = any(_AND.search(_between_colours(side, own)) for side, own in sides)
+        return asked.joined(_unjudged(_or_in(text), head)) if joined else asked
 
     def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
         head = self._kind_of(phrase)
         if head is None:
             return Reading(kinds=frozenset(), unmatched=(phrase,))
         word, kind, rest = head
-        narrower = _is_narrower(word)
+        narrower = is_narrower(word)
         beside = self.read(rest)
-        named, narrow = kind if narrower else word, [word] if narrower else []
+        named = () if kind == ANY else (kind if narrower else word,)
+        narrow = [word] if narrower else []
         if not is_alone:  # the looks of one kind are not asked of the others
             unmatched = _once([*narrow, *beside.matched, *beside.unmatched])
-            return Reading(kinds=frozenset({kind}), matched=(named,), unmatched=unmatched)
+            return Reading(kinds=frozenset({kind}), matched=named, unmatched=unmatched)
         return replace(
             beside,
             kinds=frozenset({kind}),
-            matched=_once([named, *beside.matched]),
+            matched=_once([*named, *beside.matched]),
             unmatched=_once([*narrow, *beside.unmatched]),
         )
 
@@ -144,14 +182,14 @@ class Vocabulary:
         """The head noun of a phrase, its category, and the rest; None where the head is no category of this vocabulary."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
-            before, _, head = phrase.rpartition("的")
+            before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
             bare = _without_colours(head)
             name = chinese_names().get(bare) or chinese_names().get(_CHINESE_AFFIX.sub("", bare))
             if name is None and before and not _CHINESE_AFFIX.sub("", bare):
                 return self._kind_of(before)
             word = bare if bare in chinese_names() else _CHINESE_AFFIX.sub("", bare)
             rest = before + head.replace(word, "", 1) if word else ""
-            return (word, name, rest) if name in self.categories and name is not None else None
+            return (word, name, rest) if name is not None and name in {ANY, *self.categories} else None
         match = _AFTER_HEAD.search(phrase)
         chunk, after = (phrase, "") if match is None else (phrase[: match.start()], phrase[match.start() :])
         tokens = latin_words(chunk)
@@ -167,7 +205,7 @@ class Vocabulary:
         for form in _singulars(words):
             own = form.replace(" ", "_")
             name = own if own in self.categories else form if form in self.categories else english_names().get(form)
-            if name is not None and name in self.categories:
+            if name is not None and name in {ANY, *self.categories}:
                 return name
         return None
 
@@ -181,17 +219,18 @@ class Vocabulary:
                 (1, None),
             )
             word = " ".join(tokens[place : place + size])
-            if kind is not None or word not in _EMPTY:
+            if kind != ANY and (kind is not None or word not in _EMPTY):
                 yield _Term(word, kind, _colours()[0].get(word))
             place += size
-        yield from self._chinese_terms(" ".join(chinese_runs(text)))
+        yield from self._chinese_terms(" ".join(chinese_runs(_OR.sub(" ", text))))
 
     def _chinese_terms(self, runs: str) -> Iterator[_Term]:
         found: list[tuple[int, _Term]] = []
         for word, colour, name in _chinese_words():
             while (at := runs.find(word)) >= 0:
                 runs = runs.replace(word, " " * len(word), 1)
-                found.append((at, _Term(word, name if name in self.categories else None, colour)))
+                if name != ANY:
+                    found.append((at, _Term(word, name if name in self.categories else None, colour)))
         yield from (term for _, term in sorted(found, key=lambda item: item[0]))
         rest = (word.strip("的了着在是和与穿戴") for word in unseen_words(runs) if chinese_runs(word))
         yield from (_Term(word) for word in rest if word)
@@ -206,12 +245,35 @@ class _Term:
     colour: str | None = None
 
 
+def _is_of(term: _Term, head: str | None) -> bool:
+    return term.kind is not None and term.kind == head
+
+
+def _or_in(text: str) -> list[_Term]:
+    return [_Term(word) for word in _OR.findall(text)]
+
+
+def _between_colours(text: str, terms: Sequence[_Term]) -> str:
+    """What stands between the first and the last colour of a text."""
+    words = [term.word for term in terms if term.colour is not None]
+    return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
+
+
+def _unjudged(terms: Sequence[_Term], head: str | None) -> Reading:
+    """Words of which nothing can be required, in a description of the category ``head``, which is judged."""
+    plain = [term for term in terms if _is_of(term, head) and not is_narrower(term.word)]
+    return Reading(
+        matched=_once(term.word for term in plain),
+        unmatched=_once(term.word for term in terms if term not in plain),
+    )
+
+
 def _asking(terms: Sequence[_Term], head: str | None) -> Reading:
     """What words ask for, in a description of the category ``head``."""
     matched, unmatched = [], []
     for term in terms:
-        is_head = term.kind is not None and term.kind == head
-        narrower = is_head and _is_narrower(term.word)
+        is_head = _is_of(term, head)
+        narrower = is_head and is_narrower(term.word)
         if is_head or term.colour is not None:
             matched.append(str(term.kind) if narrower else term.word)
         if narrower or not (is_head or term.colour is not None):
@@ -229,7 +291,7 @@ def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
     "not the person in black" tells who is meant and turns the colour around; "without a hat" tells nothing that is measured.
     """
     colours = frozenset(term.colour for term in terms if term.colour is not None)
-    unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or _is_narrower(term.word))]
+    unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or is_narrower(term.word))]
     kinds = frozenset(term.kind for term in terms if term.kind is not None)
     excluded = frozenset() if colours or unjudged else kinds
     is_judged = bool(colours or excluded)
@@ -242,7 +304,8 @@ def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
     )
 
 
-def _is_narrower(word: str) -> bool:
+def is_narrower(word: str) -> bool:
+    """Whether a word says more than its category: nothing that is measured tells a man from a woman."""
     return any(form in NARROWER_WORDS or form in NARROWER for form in _singulars(word))
 
 
@@ -277,7 +340,7 @@ def _colours() -> tuple[dict[str, str], dict[str, str]]:
 def _chinese_words() -> tuple[tuple[str, str | None, str | None], ...]:
     """Chinese words that name a colour, a category, or something else that holds such a word; longest first."""
     names, colours = chinese_names(), _colours()[1]
-    words = sorted({*names, *colours, *OTHER_CHINESE}, key=lambda word: (-len(word), word))
+    words = sorted({*names, *colours, *OTHER_CHINESE, *_CHINESE_ORDINALS}, key=lambda word: (-len(word), word))
     return tuple((word, colours.get(word), names.get(word)) for word in words)
 
 

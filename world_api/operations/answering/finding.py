@@ -19,6 +19,7 @@ from world_api.operations.answering.identity import (
     NEAR,
     HintMatch,
     best_match,
+    colours_in_words,
     match_description,
     registered_near,
     tracks_at,
@@ -82,26 +83,29 @@ def find_objects(
     if not candidates and (within is None or within.contains(at)):
         found = _look(session, at, asked)
     found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
+    examined, is_examined = _examined(session, at, asked.kinds, within, looked=not candidates)
     return FoundObjects(
         objects=found,
         asked=asked,
-        examined=within or _around(session, at),
-        not_examined=not _is_examined(session, asked.kinds, within),
+        examined=examined,
+        not_examined=not is_examined,
         hint=_partly(found) if found else _why_nothing(session, category, asked, candidates or near),
     )
 
 
-def _around(session: Session, at: float) -> TimeSpan:
-    """The stretch in which a sighting answers for a moment."""
-    return TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+def _examined(
+    session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
+) -> tuple[TimeSpan, bool]:
+    """The stretch that was asked about, and whether things of these categories were looked for in all of it.
 
-
-def _is_examined(session: Session, kinds: frozenset[str] | None, within: TimeSpan | None) -> bool:
-    """Whether things of these categories were looked for: in stored rows everywhere, by the detector in one frame."""
+    Stored rows tell of every moment; a sighting answers for those near it. The detector tells of the one frame it ``looked`` at.
+    """
     stored = session.view.vocabulary.categories
-    if within is not None:
-        return bool(stored) and (kinds is None or kinds <= stored)
-    return bool(session.vocabulary.categories) and (kinds is None or kinds <= session.vocabulary.categories)
+    is_stored = bool(stored) and (kinds is None or kinds <= stored)
+    by_detector = kinds is not None and kinds <= session.vocabulary.categories
+    if within is None and not is_stored and looked and by_detector:
+        return session.view.frame_at(at), True
+    return within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR)), is_stored
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -145,8 +149,10 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
 
     Raises:
-        OperationFault: ``nothing_matches``.
+        OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
     """
+    if not hint.strip():
+        raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
     asked = session.vocabulary.read(hint)
     if (matched := best_match(tracks, asked)) is not None:
@@ -169,10 +175,11 @@ def identify(session: Session, at: float, hint: str) -> Identified:
         registration = _registration(
             entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
-        return Identified(registration=registration, asked=asked, lacks=_unseen(asked))
+        return Identified(registration=registration, asked=asked, lacks=colours_in_words(asked))
     there = ", ".join(track.hint for track in tracks[:5])
-    if asked.unmatched and not asked.is_judged:
-        why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {', '.join(asked.unmatched[:8])} cannot be judged"
+    if not asked.is_judged:
+        words = ", ".join(asked.unmatched[:8])
+        why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     else:
         why = f"nothing at {at:g} s matches {hint[:80]!r}"
     raise OperationFault(
@@ -213,7 +220,7 @@ def _from_track(
 
 def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
     """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
-    lacks = _unseen(asked)
+    lacks = colours_in_words(asked)
     found = []
     for seen in _detections(session, at, asked.kinds):
         moment = session.view.frame_at(at)
@@ -229,11 +236,6 @@ def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
         )
         found.append(FoundObject(detection=detection, span=moment, source="detector"))
     return found
-
-
-def _unseen(asked: Reading) -> list[str]:
-    """The words that a box without colours cannot be compared with."""
-    return [*sorted(asked.colours), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
 
 
 def _detected(session: Session, at: float, asked: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
@@ -260,7 +262,7 @@ def _why_nothing(session: Session, category: str, asked: Reading, there: Sequenc
     profile = session.view.world.manifest.profile
     if asked.kinds == frozenset():
         known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
-        return f"profile {profile} cannot tell whether a {category[:40]} is there; it knows {known}"
+        return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
     if not there:
         return "nothing of the kind at this moment"
     if asked.kinds is None or there[0].category in asked.kinds:

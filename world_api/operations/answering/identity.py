@@ -58,9 +58,9 @@ class HintMatch:
 def match_description(track: Track, asked: Reading) -> HintMatch:
     """Compare a description with what is known of a track: its category and its colours.
 
-    One neutral colour and nothing else ("in black") speaks of the whole outfit, so it must be the track's main colour;
-    negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a track without
-    colours of any colour.
+    A neutral colour and no other beside it ("in black", "in grey or black") speaks of the whole outfit, so it must be the
+    track's main colour; negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a
+    track without colours of any colour.
     """
     unknown_kind = track.category == "moving_object"
     unjudged: list[str] = []
@@ -68,18 +68,27 @@ def match_description(track: Track, asked: Reading) -> HintMatch:
     if asked.kinds and track.category not in asked.kinds:
         other_kind = not unknown_kind
         unjudged += sorted(asked.kinds) if unknown_kind else []
-    outfit = len(asked.colours) == 1 and asked.colours <= NEUTRALS and not asked.unmatched
-    shown = track.colours[:1] if outfit else track.colours
+    wanted = asked.wanted
+    shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
-        unjudged += sorted(asked.colours) + [f"not {colour}" for colour in sorted(asked.negated_colours)]
+        unjudged += colours_in_words(asked)
     return HintMatch(
-        held=tuple(colour for colour in sorted(asked.colours) if colour in shown),
-        missing=tuple(colour for colour in sorted(asked.colours) if track.colours and colour not in shown),
+        held=tuple(_one_of(colours) for colours in wanted if colours & shown),
+        missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
         unjudged=tuple(unjudged),
         excluded=other_kind
         or track.category in asked.negated_kinds
         or not asked.negated_colours.isdisjoint(track.colours),
     )
+
+
+def colours_in_words(asked: Reading) -> list[str]:
+    """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
+    return [*map(_one_of, asked.wanted), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
+
+
+def _one_of(colours: frozenset[str]) -> str:
+    return " or ".join(sorted(colours))
 
 
 def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
@@ -98,7 +107,7 @@ def best_match(tracks: Sequence[Track], asked: Reading) -> tuple[Track, HintMatc
 
     Where no word can be judged, one track alone is taken, and of several none.
     """
-    if asked.unmatched and not asked.is_judged and len(tracks) != 1:
+    if not asked.is_judged and len(tracks) != 1:
         return None
     matches = [(track, match_description(track, asked)) for track in tracks]
     fitting = [(track, match) for track, match in matches if match.fits]

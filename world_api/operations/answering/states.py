@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from world_api.core.lexicon import fold, unseen_words
+from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
+from world_api.core.vocabulary import is_narrower
 from world_api.operations.answering.citing import shorten
 from world_api.operations.answering.finding import actions_in
 from world_api.operations.answering.identity import NEAR, tracks_at
@@ -22,7 +25,7 @@ Teller = Callable[[Session, Track, float, TimeSpan], str]
 
 
 def state_in_words(
-    session: Session, entity: Track | Registration, at: float, query: str, within: TimeSpan | None
+    session: Session, entity: Track | Registration, at: float, asked: Asked, within: TimeSpan | None
 ) -> tuple[str, TimeSpan, float]:
     """The answer, the stretch it rests on, and how sure (0 to 1)."""
     span = seen_around(session, entity, at, within)
@@ -32,14 +35,12 @@ def state_in_words(
         where = [round(value) for value in entity.box]
         text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         return text, span, ONLY_KNOWN
-    tellers = _asked_for(query)
-    facts = [fact for tell in (tellers or _ALL) if (fact := tell(session, entity, at, span))]
+    facts = [fact for tell in (asked.tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
-    if tellers:
-        return text, span, SPOKEN_TO
-    unknown = ", ".join(unseen_words(query)[:6])
-    profile = session.view.world.manifest.profile
-    return f"{text} Profile {profile} measured nothing about: {unknown or query[:60]}.", span, ONLY_KNOWN
+    if asked.unmatched:
+        profile = session.view.world.manifest.profile
+        text += f" Profile {profile} measured nothing about: {', '.join(asked.unmatched[:6])}."
+    return text, span, SPOKEN_TO if asked.matched else ONLY_KNOWN
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
@@ -56,12 +57,6 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
     if appearance is None:
         return None
     return appearance.clip(within or _moments_around(session, at)) or session.view.frame_at(at)
-
-
-def is_measured(query: str) -> bool:
-    """Whether rows answer all that a question asks for: where, with whom, what is said; nobody has to look for that."""
-    tellers = _asked_for(query)
-    return bool(tellers) and all(tell in _MEASURED for tell in tellers)
 
 
 def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
@@ -128,52 +123,72 @@ def _timed(what: str, span: TimeSpan) -> str:
 
 _ALL: Sequence[Teller] = (_where, _doing, _company)
 _MEASURED: Sequence[Teller] = (_where, _company, _heard)
-_TOPICS: Sequence[tuple[tuple[str, ...], Teller]] = (
-    (("where", "position", "location", "哪里", "哪儿", "位置", "在哪"), _where),
+#: Words of a question, and who tells of what they ask for. ``do`` asks for something at the end of a question or before where
+#: and when ("what does he do at the table"); elsewhere it is an auxiliary.
+_TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
+    (re.compile(r"\b(?:where|position|location)\w*|哪里|哪儿|位置|在哪"), _where),
     (
-        (
-            "doing",
-            "do ",
-            "does",
-            "action",
-            "happen",
-            "activity",
-            "move",
-            "walk",
-            "stand",
-            "做什么",
-            "干什么",
-            "动作",
-            "干嘛",
+        re.compile(
+            r"\b(?:doing|done|action|happen|activit|mov(?:e|ing)|walk|stand)\w*|做什么|干什么|动作|干嘛"
+            r"|\bdo(?=\s*$|\s+(?:at|in|on|with|now|then|next|here|there|while|during|after|before|around|currently|meanwhile)\b)"
         ),
         _doing,
     ),
-    (("wear", "colour", "color", "look like", "cloth", "dress", "穿", "颜色", "长什么样"), _looks),
-    (("with whom", "who else", "alone", "together", "company", "谁在", "一起", "独自"), _company),
-    (("say", "said", "talk", "speak", "speech", "说", "讲"), _heard),
+    (re.compile(r"\b(?:wear|colou?r|cloth|dress)\w*|\blooks? like|穿|颜色|长什么样"), _looks),
+    (re.compile(r"\bwith whom|\bwho else|\b(?:alone|together|company)\b|谁在|一起|独自"), _company),
+    (re.compile(r"\b(?:say|said|talk|speak|speech)\w*|说|讲"), _heard),
 )
-
-
-def _asked_for(query: str) -> list[Teller]:
-    folded = fold(query) + " "
-    return [tell for cues, tell in _TOPICS if any(cue in folded for cue in cues)]
-
-
-#: Words of a question that ask for nothing of an entity's looks.
+#: Where one question ends and the next begins.
+_NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
+#: Words of a question that ask for nothing, beside those that ask for nothing in a description.
 _ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
+_NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
+#: Words that ask for what no row tells of an entity at a moment, though they ask for nothing in a description.
+_UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
 
 
-def words_judged(session: Session, query: str) -> tuple[list[str], list[str]]:
-    """The words of a question that rows answer, and those that nothing measured answers.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """How a question about an entity was read: who tells of it, and its words.
 
-    Of a question about looks each word counts (``hat`` is not measured); of others it is enough that the topic is known.
+    ``matched`` are the words that rows answer, none where its content was not measured; ``unmatched`` those that nothing answers.
     """
-    folded = fold(query) + " "
-    cues = [cue.strip() for cues, _ in _TOPICS for cue in cues if cue in folded]
-    if not cues:
-        return [], unseen_words(query) or [query[:60]]
-    if _looks not in _asked_for(query):
-        return cues, []
-    asked = session.vocabulary.read(query)
-    rest = [word for word in asked.unmatched if word not in _ASIDE and not any(cue in word for cue in cues)]
-    return list(dict.fromkeys([*cues, *asked.matched])), rest
+
+    tellers: list[Teller]
+    matched: list[str]
+    unmatched: list[str]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether rows answer all that is asked for: where, with whom, what is said; nobody has to look for that."""
+        return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
+
+
+def read_question(session: Session, query: str) -> Asked:
+    """Read a question part by part.
+
+    A part is answered where nothing it asks for is beyond what was measured, or where it asks for a colour of clothes. A word for a
+    narrower kind (``man``) only says who is meant, so it leaves its part answered.
+    """
+    tellers: list[Teller] = []
+    matched: list[str] = []
+    unmatched: list[str] = []
+    for part in filter(str.strip, _NEXT_QUESTION.split(fold(query))):
+        cues = [(match.group().strip(), tell) for words, tell in _TOPICS for match in words.finditer(part)]
+        own = [tell for _, tell in cues]
+        rest = part
+        for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
+            rest = words.sub(" ", rest)
+        asked = session.vocabulary.read(rest)
+        colours = bool(asked.wanted or asked.negated_colours)
+        beyond = [word for word in (*_UNANSWERED.findall(part), *asked.unmatched) if word not in _ASIDE]
+        is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
+        if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
+            matched += [*(word for word, _ in cues), *asked.matched]
+        tellers += [*own, *([_looks] if colours else [])]
+        unmatched += beyond
+    return Asked(
+        tellers=list(dict.fromkeys(tellers)),
+        matched=list(dict.fromkeys(matched)),
+        unmatched=list(dict.fromkeys(unmatched)) or ([] if matched else [query[:60]]),
+    )
