@@ -85,8 +85,8 @@ def run_episode(
     finally:
         turns.close()
     answer = ending.answer
-    given = [] if opening.digest is None else [(DIGEST, opening.digest)]
-    results = [*given, *((call.id, call.result) for call in turns.calls if call.ran)]
+    given = [] if opening.digest is None else [(DIGEST, opening.digest, None)]
+    results = [*given, *((call.id, call.result, call.arguments) for call in turns.calls if call.ran)]
     seconds = round(clock.monotonic() - began, 6)
     return Episode(
         task=task,

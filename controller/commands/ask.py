@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from controller.budgets import Budget
 from controller.commands import options as given
@@ -90,6 +89,7 @@ def ask(
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
     from world_api.profiles import ensure_world, open_session
+    from world_api.world.sessions.commits import forget_reserved, reserve_session
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
@@ -125,20 +125,23 @@ def ask(
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
-    session_name = f"ask-{uuid4().hex[:12]}" if session is None and commit else session
-    opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=eyes)
-    opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
-    journal = Journal(record) if record is not None else None
+    fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
+    session_name = session if fresh is None else fresh
     try:
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=eyes)
+        opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
+        journal = Journal(record) if record is not None else None
         answered = answer(
             asked, opened, system=name, context=context, journal=journal, when_broken_off=_tell_broken_off
         )
         _refuse_failed(answered)
     except BaseException:
-        if session is None:
-            opened.overlay.drop()
+        if fresh is not None:
+            forget_reserved(store, video_id, fresh)
         raise
     committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
+    if fresh is not None:
+        forget_reserved(store, video_id, fresh)
     _tell(answered, committed, as_json=as_json)
 
 

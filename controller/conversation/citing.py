@@ -16,8 +16,14 @@ DIGEST = "digest"
 #: The last word of names under which moments stand (``frame_time``, ``told_until``), and words that name the ends of a stretch.
 _MOMENT = frozenset({"time", "timestamp", "times", "timestamps", "moment", "at", "start", "end", "from", "until"})
 _ENDS = {"start": "end", "first": "last", "from": "until"}
-#: Texts that a tool writes, in which times in seconds stand: ``36.5 to 49.5 s``. All others quote the video or the model.
+#: Names of texts that code writes, in which times in seconds stand: ``36.5 to 49.5 s``. All others repeat the video or a model.
+#: What these quote is left out, and so are texts in a record that a model's look at frames is evidence of. What a tool's
+#: ``summary`` and ``outputs`` repeat without quotes cannot be told from the tool's own words.
 _TOLD = frozenset({"answer", "path_repr", "summary", "hint"})
+_QUOTED = re.compile(r"""\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|(?<!\w)'(?:\\.|[^'\\])*(?:'|\Z)""")
+_LOOK = "look"  #: the source of evidence by a model that looked at frames
+_NUMBER = re.compile(r"(?<![\w.])\d{1,8}(?:\.\d+)?", re.ASCII)
+_PRINTED = 0.06  #: seconds by which a time differs at most from the text it is printed as
 _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{1,8}(?:\.\d{1,3})?))? ?s\b", re.ASCII)
 
 
@@ -33,11 +39,14 @@ class CitedSpan:
     returned_by: list[str]
 
 
-def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any]]) -> list[CitedSpan]:
-    """Match the cited spans against what calls returned, given as (call id, result)."""
+def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> list[CitedSpan]:
+    """Match the cited spans against what calls returned, given as (call id, result, arguments).
+
+    A stretch in a text whose two ends the arguments hold only says what was asked.
+    """
     if not spans:
         return []
-    returned = [(call_id, span) for call_id, result in results for span in spans_in(result)]
+    returned = [(call_id, span) for call_id, result, asked in results for span in spans_in(result, asked=asked)]
     cited = []
     for span in spans:
         calls = dict.fromkeys(call_id for call_id, other in returned if _same(span, other))
@@ -47,24 +56,61 @@ def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any]]) -> list[
     return cited
 
 
-def spans_in(value: Any, under: str = "") -> Iterator[TimeSpan]:
-    """Every stretch and every moment that a result holds, at any depth, also as text that a tool wrote.
+def spans_in(result: Any, *, asked: Any = None) -> Iterator[TimeSpan]:
+    """Every stretch and every moment that a result holds, at any depth, also in texts beside what the arguments ``asked``.
 
     A stretch is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or ``from``
-    and ``until``. ``under``: the name the value stands under; texts inside the ``outputs`` of a tool are its own.
+    and ``until``. Texts right inside the ``outputs`` of a tool are its own.
     """
+    numbers = list(_numbers_in(asked))
+    for span, is_told in _spans_in(result, "", told=True):
+        if not (is_told and _is_among(span.start, numbers) and _is_among(span.end, numbers)):
+            yield span
+
+
+def _spans_in(value: Any, under: str, *, told: bool) -> Iterator[tuple[TimeSpan, bool]]:
+    """The spans of a value that stands under a name, each with whether a text told it; texts are read if ``told``."""
     if isinstance(value, Mapping):
-        yield from _pairs(value)
+        told = told and not _was_looked_at(value)
+        for span in _pairs(value):
+            yield span, False
         for key, item in value.items():
-            yield from spans_in(item, under if under == "outputs" and isinstance(item, str) else str(key))
+            name = under if under == "outputs" and isinstance(item, str) else str(key)
+            yield from _spans_in(item, name, told=told)
     elif isinstance(value, list):
         for item in value:
-            yield from spans_in(item, under)
+            yield from _spans_in(item, under, told=told)
     elif isinstance(value, str):
-        if under == "outputs" or under in _TOLD:
-            yield from _spans_told(value)
+        if told and (under == "outputs" or under in _TOLD):
+            for span in _spans_told(value):
+                yield span, True
     elif _is_time(value) and under.rpartition("_")[2] in _MOMENT:
-        yield TimeSpan(start=float(value), end=float(value))
+        yield TimeSpan(start=float(value), end=float(value)), False
+
+
+def _was_looked_at(record: Mapping[str, Any]) -> bool:
+    """Whether a model that looked at frames is among the evidence of a record."""
+    evidence = record.get("evidence")
+    items = evidence if isinstance(evidence, list) else []
+    return any(isinstance(item, Mapping) and item.get("source") == _LOOK for item in items)
+
+
+def _numbers_in(value: Any) -> Iterator[float]:
+    """The numbers in the arguments of a call, also those written in their texts."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _numbers_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _numbers_in(item)
+    elif isinstance(value, str):
+        yield from map(float, _NUMBER.findall(value))
+    elif _is_time(value):
+        yield float(value)
+
+
+def _is_among(time: float, numbers: Sequence[float]) -> bool:
+    return any(abs(time - number) <= _PRINTED for number in numbers)
 
 
 def _pairs(record: Mapping[str, Any]) -> Iterator[TimeSpan]:
@@ -78,7 +124,7 @@ def _pairs(record: Mapping[str, Any]) -> Iterator[TimeSpan]:
 
 
 def _spans_told(text: str) -> Iterator[TimeSpan]:
-    for start, end in _SECONDS.findall(text):
+    for start, end in _SECONDS.findall(_QUOTED.sub('""', text)):
         if float(start) <= float(end or start):
             yield TimeSpan(start=float(start), end=float(end or start))
 

@@ -20,19 +20,20 @@ from world_api.core.faults import EpisodeFault
 _LABEL = 10
 _FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
 _ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that stand on another line
+_BEGINNING = 400  #: characters of given material, where not all is shown
 _HASH = 12  #: characters of a hash that people compare
 
 
 def episode_page(entry: Entry, *, only: int | None = None, full: bool = False) -> str:
-    """The whole episode, or one of its rounds (0: what was done before the first).
+    """The whole episode, or one of its rounds (0: what was given and done before the first).
 
     Raises:
         EpisodeFault: ``unknown_round``.
     """
     episode = entry.episode
-    numbers = sorted({call.round for call in episode.calls if call.round == 0}) + [
-        item.number for item in episode.rounds
-    ]
+    numbers = [item.number for item in episode.rounds]
+    if any(call.round == 0 for call in episode.calls) or (only is not None and any(_given(episode.messages))):
+        numbers.insert(0, 0)
     if only is not None and only not in numbers:
         raise EpisodeFault(
             "unknown_round",
@@ -42,6 +43,8 @@ def episode_page(entry: Entry, *, only: int | None = None, full: bool = False) -
     lines = list(_head(episode, entry.name, entry.conditions)) if only is None else []
     for number in numbers if only is None else [only]:
         lines += ["", *round_lines(episode, number, full=full)]
+        if only == 0:
+            lines += _material(episode.messages, full=full)
     if only is None:
         lines += ["", *_ending(episode), "", *cost_lines(accounts_of(episode))]
     return "\n".join(lines).lstrip("\n")
@@ -88,15 +91,29 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
 
 def _told_at_the_start(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the first message gives the model beside the question, by name and size."""
+    for name, text in _given(messages):
+        yield f"{name} ({len(text):,} characters)" if text else name
+
+
+def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What the first message gives the model beside the question, each with its name and text; pictures have none."""
     first = next((message for message in messages if message.get("role") == "user"), {})
     for line in text_of(first).splitlines():
         named = _FOUND_BY.match(line)
         if named:
-            yield f"{one_line(named[1])} ({len(line):,} characters)"
+            yield one_line(named[1]), line
     content = first.get("content")
     pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
     if pictures:
-        yield plural(pictures, "picture")
+        yield plural(pictures, "picture"), ""
+
+
+def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
+    """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
+    for (_, text), told in zip(_given(messages), _told_at_the_start(messages), strict=True):
+        yield from _field("told", told)
+        if text:
+            yield from _field("", one_line(text) if full else cut(one_line(text), _BEGINNING))
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+
+from world_api.backends.chat.wires import text_calls
 
 
 @pytest.mark.parametrize(
@@ -44,3 +47,23 @@ def test_a_call_that_the_server_left_in_the_text_is_no_answer(hold: Any, replies
 )
 def test_prose_that_only_looks_like_a_call_is_an_answer(hold: Any, replies: Any, text: str) -> None:
     assert hold(replies.says(text)).episode.answer == text
+
+
+@pytest.mark.parametrize("text", ['{"a":1 ' * 5000, '{"a":' * 5000], ids=["broken", "nested"])
+def test_text_that_often_begins_like_an_object_is_read_a_bounded_number_of_times(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    decoder, starts = json.JSONDecoder(), []
+
+    class Counting:
+        def raw_decode(self, text: str, start: int) -> Any:
+            starts.append(start)
+            return decoder.raw_decode(text, start)
+
+    monkeypatch.setattr(text_calls, "_DECODER", Counting())
+    assert list(text_calls.json_objects(text)) == []
+    assert 0 < len(starts) <= text_calls.MOST_FAILURES
+
+
+def test_any_number_of_whole_objects_is_read() -> None:
+    assert len(list(text_calls.json_objects('{"a": 1} ' * 5000))) == 5000

@@ -19,11 +19,12 @@ from controller.summary import tell
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
+from world_api.profiles import open_session
 
 
 def given_by(result: Any, start: float, end: float) -> bool:
     """Whether a result gave a stretch."""
-    [cited] = cite([TimeSpan(start=start, end=end)], [("c1", result)])
+    [cited] = cite([TimeSpan(start=start, end=end)], [("c1", result, {})])
     return cited.returned_by == ["c1"]
 
 
@@ -115,3 +116,46 @@ def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
     assert body["data_from_video"]["evidence"] == pieces[:8]
     assert body["data_from_video"]["entities"] == entities
     assert body["cut"] == {"of": {"evidence": "8/28"}}
+
+
+SAID = 'At 5 s, ent_1 (person): said meanwhile (by whom is not known): "wait 40 to 50 s" (3.0-6.0 s).'
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"answer": SAID},
+        {"answer": "Registered as 'see 40 to 50 s' at 3 s, box [0, 0, 9, 9]; it was not tracked."},
+        {"summary": 'found: "wait 40 to 50 s'},
+        {"answer": "They walk, 40 to 50 s.", "evidence": [{"source": "look", "frame_time": 4.0}]},
+        {"outputs": {"told": "They walk, 40 to 50 s."}, "evidence": [{"source": "look", "frame_time": 4.0}]},
+    ],
+)
+def test_what_a_text_quotes_and_what_a_vision_model_says_is_no_stretch_that_was_given(result: dict[str, Any]) -> None:
+    assert not given_by(result, 40.0, 50.0)
+
+
+def test_what_a_text_says_of_its_quotes_is_given() -> None:
+    assert given_by({"answer": SAID}, 3.0, 6.0)
+
+
+def test_words_with_a_quote_in_them_stay_quoted(make_world: Any, minute_rows: Any) -> None:
+    minute_rows["speech"][0] |= {"start": 22.0, "end": 26.0, "text": 'a 5" step, wait 61 to 63 s'}
+    make_world(minute_rows)
+    asked = {"video_id": "made", "entity_id": "ent_t0000_01", "time": 24.0, "query": "what is said?"}
+    said = run(open_session(make_world.store, "made", name=None), "query_entity_state", asked)
+    assert "wait 61 to 63 s" in said["answer"]
+    assert not given_by(said, 61.0, 63.0)
+    assert given_by({"answer": said["answer"]}, 22.0, 26.0)
+
+
+def test_an_answer_that_only_repeats_the_arguments_gives_nothing(open_made: Any) -> None:
+    asked = {
+        "video_id": "made", "entity_id": "ent_t0000_01", "time": 50.0, "query": "where?",
+        "time_range": {"start_time": 52.0, "end_time": 55.0},
+    }  # fmt: skip
+    answer = run(open_made(), "query_entity_state", asked)["answer"]
+    assert "not seen at 50 s inside 52 to 55 s" in answer
+    for start, end, returned in ((50.0, 50.0, []), (52.0, 55.0, []), (22.0, 28.0, ["c1"])):
+        [cited] = cite([TimeSpan(start=start, end=end)], [("c1", {"answer": answer}, asked)])
+        assert cited.returned_by == returned

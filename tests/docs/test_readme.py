@@ -201,3 +201,8 @@ def test_the_printed_session_on_the_sample_runs_and_says_what_is_printed(shell: 
     [block] = [block for block in _BLOCK.findall(text) if "$ videoworld ask sample" in block]
     answer = " ".join(block[block.index("[rule-based]") : block.index("\n\nevidence")].split())
     assert told[-1].startswith(answer)
+
+
+def test_the_readme_prints_no_hash_that_depends_on_the_versions_of_libraries() -> None:
+    for page in ("README.md", "README.zh-CN.md"):
+        assert not re.search(r"world [0-9a-f]{12,}", (ROOT / page).read_text(encoding="utf-8"))

@@ -102,3 +102,11 @@ def test_a_folder_that_broke_under_a_session_is_a_tool_error(make_world: Any) ->
     error = data_of(conversation(make_world.store, call(1, "read_memory", level="event"))[1])["error"]
     assert set(error) == {"code", "message", "hint"}
     assert error["code"] != 0
+
+
+def test_a_request_with_an_id_of_no_use_is_answered_without_a_number(make_world: Any) -> None:
+    make_world()
+    for number in (15.5, True, None, {}):
+        error = conversation(make_world.store, request(number, "ping", {}))[None]["error"]
+        assert error["code"] == -32600
+        assert "id" in error["message"]

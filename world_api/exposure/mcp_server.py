@@ -92,11 +92,24 @@ async def _pass_on(
     """Pass messages on. A line that is none is mended or answered: the SDK drops it, and its sender would wait."""
     async with passed_on:
         async for item in incoming:
-            message = _mended(item) if isinstance(item, ValidationError) else item
+            message = _mended(item) if isinstance(item, ValidationError) else _with_usable_id(item)
             if isinstance(message, types.JSONRPCError):
                 await answer(SessionMessage(message))
             elif message is not None:
                 await passed_on.send(message)
+
+
+def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Exception | types.JSONRPCError:
+    """A message as it is; for a request without a usable id an error about it, which carries null as its id.
+
+    The SDK takes a request whose id is neither a text nor a whole number for a notification. Notifications of the protocol
+    have names of their own.
+    """
+    message = item.message if isinstance(item, SessionMessage) else None
+    if not isinstance(message, types.JSONRPCNotification) or message.method.startswith("notifications/"):
+        return item
+    said = "the id of a request is a text or a whole number"
+    return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=types.INVALID_REQUEST, message=said))
 
 
 def _mended(error: ValidationError) -> SessionMessage | types.JSONRPCError | None:

@@ -35,7 +35,9 @@ from world_api.core.ports import Clock
 from world_api.profiles import text_embedder, world_of_file
 from world_api.world.disk.files import write_atomically
 from world_api.world.disk.locking import world_lock
-from world_api.world.disk.stored import World
+from world_api.world.disk.manifest import Manifest, read_manifest, write_manifest
+from world_api.world.disk.stored import World, world_hash
+from world_api.world.disk.tables import SESSION_TABLES
 from world_api.world.search.prepare import prepare
 from world_api.world.sessions.commits import SESSIONS
 
@@ -103,7 +105,8 @@ def compare_own(
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
     """Copy the store's world of this very file, if it has one, to where the run looks for it.
 
-    A copy stays what the run was begun with when a session is committed to the other. A world that cannot be copied is built.
+    A copy stays what the run was begun with when a session is committed to the other. What sessions committed before is left
+    out, so that no arm reads an earlier answer. A world that cannot be copied is built.
     """
     place = store_for(wanted.store, wanted.world)
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
@@ -114,14 +117,33 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
         shutil.rmtree(part, ignore_errors=True)
         try:
             shutil.copytree(world.folder, part, symlinks=True, ignore=shutil.ignore_patterns(SESSIONS))
-            World(part, world.manifest).verify()
+            left_out = _leave_out_committed(part, world.manifest)
+            World(part, read_manifest(part)).verify()
             part.rename(place / wanted.video_id)
             prepare(place, wanted.video_id, text_embedder())
         except (OSError, StoreFault) as error:
             shutil.rmtree(part, ignore_errors=True)
             building.say(f"the world {wanted.video_id} of {wanted.store} cannot be copied, so it is built: {error}")
         else:
-            building.say(f"taking the world {wanted.video_id} of {wanted.store}")
+            without = ", without what sessions committed to it" if left_out else ""
+            building.say(f"taking the world {wanted.video_id} of {wanted.store}{without}")
+
+
+def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
+    """Make a copied world what it was before sessions were committed to it; whether any was.
+
+    Raises:
+        OSError, StoreFault: a file cannot be removed, read or written.
+    """
+    files = [entry for entry in manifest.files if entry.table not in SESSION_TABLES]
+    if len(files) == len(manifest.files):
+        return False
+    digest = world_hash(folder, manifest.video, files)
+    write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
+    for table in SESSION_TABLES:
+        for entry in manifest.files_of(table):
+            (folder / entry.path).unlink()
+    return True
 
 
 def _must_be_a_video(path: Path) -> None:

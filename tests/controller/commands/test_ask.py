@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -348,3 +349,25 @@ def test_how_much_is_told_of_the_world_can_be_chosen(ask: Ask, chat_server: Any,
         assert ask("made", QUESTION, *given, OPENAI_BASE_URL=chat_server.url, OPENAI_API_KEY="k").status == 0
         told.append("data_from_video" in str(chat_server.received[-1].body["messages"][1]))
     assert told == [False, True]
+
+
+def test_the_same_commits_to_the_same_world_leave_the_same_bytes(cli: Cli, tmp_path: Path) -> None:
+    store, first = tmp_path / "worlds", tmp_path / "first"
+    shutil.copytree(store, first)
+    told = []
+    for place in (first, store):
+        for question in (QUESTION, "When does the person in black first appear?"):
+            told.append(cli("ask", "made", question, "--commit", "--json", store=place).json["committed"])
+        assert not list((place / "made" / "sessions").iterdir())
+    assert told[:2] == told[2:]
+    assert [item["session"] for item in told] == ["ask-1", "ask-2"] * 2
+    assert [item["memories"] for item in told] == [1] * 4
+    names = [sorted(path.name for path in (place / "made").rglob("*.arrow")) for place in (first, store)]
+    assert names[0] == names[1]
+
+
+def test_a_session_of_somebody_else_keeps_its_name(ask: Ask, cli: Cli) -> None:
+    memory = ("level=event", 'time_range={"start_time": 0, "end_time": 5}', "content=noted")
+    assert cli("call", "write_memory", "--video", "made", "--session", "ask-1", *memory).status == 0
+    assert ask("made", QUESTION, "--commit", "--json").json["committed"]["session"] == "ask-2"
+    assert cli("session", "list", "made", "--json").json["sessions"][0]["name"] == "ask-1"

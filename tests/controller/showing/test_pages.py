@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
+from controller.conversation.opening import Opening
 from controller.episode import Episode
 from controller.questions import Question
 from controller.records.conditions import Conditions
@@ -172,3 +173,15 @@ def test_a_result_of_any_shape_has_a_gist_on_one_line(result: dict[str, Any]) ->
 def test_lines_are_no_wider_than_they_may_be(text: str, width: int) -> None:
     assert columns(cut(one_line(text), width)) <= width
     assert all(columns(line) <= width for line in wrapped(text, width))
+
+
+def test_round_0_is_what_was_given_before_the_first(hold: Any, replies: Any) -> None:
+    given = Opening(digest={"scenes": [{"start_time": 0.0, "end_time": 9.0, "brief_caption": "a garden " * 99}]})
+    episode = hold(replies.submits(), opening=given).episode
+    told, whole = page(episode, only=0), page(episode, only=0, full=True)
+    assert told.startswith("before the first round\ntold")
+    assert "digest (" in told
+    assert "a garden" in told
+    assert len(told) < len(whole)
+    assert whole.count("garden") == 99
+    assert all(columns(line) <= WIDTH for line in whole.splitlines())

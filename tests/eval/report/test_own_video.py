@@ -20,6 +20,7 @@ from world_api import open_session, run
 from world_api.core.faults import EvalFault
 from world_api.world.disk.hashing import hash_file
 from world_api.world.disk.manifest import read_manifest, write_manifest
+from world_api.world.disk.stored import check_world, open_world
 from world_api.world.sessions.commits import commit_session, list_sessions
 
 LINES: tuple[dict[str, Any], ...] = (
@@ -193,3 +194,20 @@ def test_questions_about_other_videos_are_left_out(tmp_path: Path) -> None:
     with pytest.raises(EvalFault) as caught:
         own_questions(path, "third")
     assert caught.value.code == "bad_dataset"
+
+
+def test_what_was_committed_before_reaches_no_arm(
+    store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    video, store = store_with_a_world
+    before = read_manifest(store / "mine").world_hash
+    commit_session(store, "mine", "default")
+    questions = str(write(tmp_path / "q.jsonl", *LINES))
+    succeed("compare", str(video), questions, "--store", str(store), "--out", str(tmp_path / "out"), "--json")
+    assert "without what sessions committed" in capsys.readouterr().err
+    taken = store / "classical"
+    assert read_manifest(taken / "mine").world_hash == before
+    read = {"video_id": "mine", "level": "event", "query": "noted", "top_k": 5}
+    assert run(open_session(taken, "mine", name=None), "read_memory", read)["memories"] == []
+    assert check_world(open_world(taken, "mine")) == []
+    assert len(run(open_session(store, "mine", name=None), "read_memory", read)["memories"]) == 1

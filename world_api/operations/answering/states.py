@@ -112,7 +112,9 @@ def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
     lines = session.view.speech.during(span)
-    quoted = " ".join(_timed(f'"{shorten(line.text, 120)}"', line.span) for line in lines[:4])
+    # A quote inside the quoted words would end them for whoever reads only what stands around them.
+    words = [shorten(line.text, 120).replace('"', "'") for line in lines[:4]]
+    quoted = " ".join(_timed(f'"{said}"', line.span) for said, line in zip(words, lines, strict=False))
     return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_session_name, is_name
+from world_api.world.disk.files import not_writable
 from world_api.world.disk.locking import world_lock
 from world_api.world.disk.manifest import FileEntry, read_manifest, write_manifest
 from world_api.world.disk.storage import rows_from_records, write_rows
 from world_api.world.disk.stored import World, world_folder, world_hash
+from world_api.world.disk.tables import SESSION_TABLES
 from world_api.world.sessions.overlay import EntityRegistered, Event, MemoryWritten, Overlay
 
 SESSIONS = "sessions"
@@ -56,6 +60,47 @@ def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
     return [(name, len(open_overlay(store, video_id, name).events())) for name in names]
 
 
+def reserve_session(store: Path, video_id: str, prefix: str) -> str:
+    """Make the empty log of a new session and return its name: the first ``PREFIX-N`` that no session of the world ever had.
+
+    Whoever makes the log has the name. A commit tells the world the name before its log goes, so the world is read last.
+
+    Raises:
+        StoreFault: ``no_such_world``, ``world_damaged``, ``bad_session_name``, ``store_not_writable``, ``disk_full``.
+    """
+    folder = world_folder(store, video_id)
+    read_manifest(folder)
+    for number in count(1):
+        name = f"{prefix}-{number}"
+        path = folder / SESSIONS / f"{check_session_name(name)}.jsonl"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise not_writable(path, error) from error
+        if _producer(name) not in _producers(folder):
+            return name
+        path.unlink(missing_ok=True)
+    raise AssertionError  # the numbers do not end
+
+
+def forget_reserved(store: Path, video_id: str, name: str) -> None:
+    """Remove what is left of a session that ``reserve_session`` named: its log, and its lock.
+
+    Only here the lock goes, too: nobody was told the name, so nobody waits on it. Locks of other sessions stay.
+
+    Raises:
+        StoreFault: ``store_not_writable``.
+    """
+    overlay = open_overlay(store, video_id, name)
+    overlay.drop()
+    if overlay.path is not None:
+        with suppress(OSError):
+            overlay.path.with_suffix(".lock").unlink(missing_ok=True)
+
+
 def drop_session(store: Path, video_id: str, name: str) -> int:
     """Forget a session; how many events it had.
 
@@ -65,11 +110,11 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
     overlay = _existing(store, video_id, name)
     with overlay.locked():
         try:
-            count = len(overlay.events())
+            number = len(overlay.events())
         except StoreFault:
-            count = 0
+            number = 0
         overlay.drop()
-    return count
+    return number
 
 
 def commit_session(store: Path, video_id: str, name: str) -> Committed:
@@ -147,8 +192,18 @@ def _store(folder: Path, table: str, clip: int, records: list[dict[str, Any]]) -
     return write_rows(folder, table=table, clip=clip, key=key, rows=rows_from_records(table, records))
 
 
+def _producers(folder: Path) -> set[str]:
+    """The producers of all rows that sessions committed to a world."""
+    world = World(folder, read_manifest(folder))
+    return {producer for table in SESSION_TABLES for producer in world.rows(table).column("producer").to_pylist()}
+
+
+def _producer(name: str) -> str:
+    return f"session/{name}"
+
+
 def _row(event: Event, name: str, number: int) -> dict[str, Any]:
     record = event.model_dump(exclude={"event", "schema_version", "box"})
     if isinstance(event, EntityRegistered):
         record |= dict(zip(("x1", "y1", "x2", "y2"), event.box, strict=True))
-    return {**record, "number": number, "producer": f"session/{name}"}
+    return {**record, "number": number, "producer": _producer(name)}

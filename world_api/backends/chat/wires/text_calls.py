@@ -11,13 +11,15 @@ from world_api.core.canonical import parse_json
 
 #: How families of open models mark a call. In the middle of a sentence a mark alone is no call, with a tool's name it is.
 _MARK = re.compile(
-    r"^\s*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)"
+    r"^[^\S\n]*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)"
     r"|(?:<tool_call>|<function=|\[TOOL_CALLS\])\s*(?P<tool>[\w-]+)",
     re.MULTILINE,
 )
 _FENCE = re.compile(r"```\w*\s*\Z")
 _OBJECT = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder()
+#: Texts that begin like an object and are none are read this often; each time the text so far may be counted through.
+MOST_FAILURES = 200
 
 
 def call_position(text: str, tools: Set[str]) -> int | None:
@@ -41,18 +43,22 @@ def call_position(text: str, tools: Set[str]) -> int | None:
 
 
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects that stand in a text, each with its position; none inside another. Takes linear time."""
-    match = _OBJECT.search(text)
-    while match is not None:
+    """The JSON objects that stand in a text, each with its position; none inside another.
+
+    After ``MOST_FAILURES`` beginnings that are no object, what follows is not read: a failure costs as much as the text is
+    long, so that hostile text would take quadratic time.
+    """
+    match, failures = _OBJECT.search(text), 0
+    while match is not None and failures < MOST_FAILURES:
         start = match.start()
         end = start + 1
         try:
             _, end = _DECODER.raw_decode(text, start)
             yield start, parse_json(text[start:end])
         except json.JSONDecodeError as error:
-            end = max(start + 1, error.pos)
+            end, failures = max(start + 1, error.pos), failures + 1
         except (ValueError, RecursionError):  # JSON, but not strictly: NaN, a number beyond a float, runaway nesting
-            pass
+            failures += 1
         match = _OBJECT.search(text, end)
 
 
