@@ -38,12 +38,12 @@ SORT = aggregate("sort_by", "made", key="start_time", descending=True)
 RISING = aggregate("sort_by", "made", key="start_time", descending=False)
 RISING_ALONE = aggregate("sort_by", "made", key="start_time")
 SPOKEN = [
-    search("found_all"),
-    {"type": "filter", "inputs": "found_all", "where": "{{ item.source == 'speech' }}", "save_as": "found"},
+    search("found_rest"),
+    {"type": "filter", "inputs": "found_rest", "where": "{{ item.source == 'speech' }}", "save_as": "found"},
 ]
 WITHIN = [
-    search("found_all"),
-    aggregate("filter_in_interval", "found", interval={"start_time": 100, "end_time": 700}) | {"inputs": "found_all"},
+    search("found_rest"),
+    aggregate("filter_in_interval", "found", interval={"start_time": 100, "end_time": 700}) | {"inputs": "found_rest"},
 ]
 LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
 EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
@@ -172,15 +172,42 @@ def tool(steps: list[Json]) -> Json:
     }
 
 
+#: names that suggestions like to give to new steps, taken before a fault and after it
+NAMINGS: list[tuple[list[str], list[str]]] = [
+    ([], []),
+    (["found_all", "best"], ["known", "value", "part"]),
+    (["known", "value", "part"], ["found_all", "best"]),
+]
+
+
+def placed(steps: list[Json], place: str) -> list[Json]:
+    """Steps as they are, or in a branch, or in a loop; what comes of them is saved as ``made``."""
+    if place == "loop":
+        return [
+            {"type": "loop", "loop_over": "hits", "as": "each", "max_items": 2, "do": steps, "save_as": "made_each"}
+        ]
+    if place == "steps":
+        return steps
+    other = [{"type": "set", "value": None, "save_as": step["save_as"]} for step in steps]
+    then, otherwise = (steps, other) if place == "then" else (other, steps)
+    return [{"type": "if", "condition": "{{ query != 'rain' }}", "then": then, "else": otherwise}]
+
+
 @st.composite
 def planted_documents(draw: Any) -> tuple[list[Json], list[Json]]:
-    """A sound document, and the same with one fault in its last tool."""
+    """A sound document, and the same with one fault in its last tool: anywhere in it, and whatever its names are."""
     sound = draw(documents(most_tools=2, most_steps=3))
     steps, plant = PLANTS[draw(st.sampled_from(sorted(PLANTS)))]
     place = draw(st.integers(1, len(sound[-1]["steps"])))
-    sound[-1]["outputs"]["made"] = {"type": "any?", "from": "{{ made }}"}
+    block = draw(st.sampled_from(["steps", "then", "else", "loop"]))
+    sound[-1]["outputs"]["made"] = {"type": "any?", "from": "{{ made_each }}" if block == "loop" else "{{ made }}"}
+    before, after = (
+        [{"type": "set", "value": 1, "save_as": name} for name in names] for names in draw(st.sampled_from(NAMINGS))
+    )
+    sound[-1]["steps"] = [*before, *sound[-1]["steps"], *after]
+    place += len(before)
     planted, broken = copy.deepcopy(steps), copy.deepcopy(sound)
     plant(planted)
-    sound[-1]["steps"][place:place] = copy.deepcopy(steps)
-    broken[-1]["steps"][place:place] = planted
+    sound[-1]["steps"][place:place] = placed(copy.deepcopy(steps), block)
+    broken[-1]["steps"][place:place] = placed(planted, block)
     return sound, broken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 
 from tool_induction.aggregates import AggregateSpec
@@ -26,9 +27,9 @@ from tool_induction.language.diagnostics import (
     write,
     write_value,
 )
-from tool_induction.language.model import Aggregate, Call
+from tool_induction.language.model import Aggregate, Call, free_name
 from tool_induction.language.schemas import operation_types
-from tool_induction.language.syntax import Const, Expr, Field, JsonList, JsonRecord, Name, Text, to_json, to_text
+from tool_induction.language.syntax import Const, Expr, Field, JsonList, JsonRecord, Name, Text, names, to_json, to_text
 from tool_induction.language.types import BOOL, EnumType, RecordType, Type, is_text, plain
 from world_api.operations import EVERY_OPERATION
 
@@ -120,10 +121,13 @@ def field_name(value: Expr, path: Path) -> str | Suggestion:
     return "write the name of a field of the items, without braces; no value can name it"
 
 
-def filter_afterwards(step: Call, name: str, value: Expr, *, is_read_by_field: bool) -> str | Suggestion:
+def filter_afterwards(
+    step: Call, name: str, value: Expr, *, is_read_by_field: bool, taken: Collection[str]
+) -> str | Suggestion:
     """How to keep some results of an operation by a field they have, where it takes no parameter of that name.
 
-    Where a later step reads a field of the result (``hits.candidates``), a list cannot take its name.
+    Where a later step reads a field of the result (``hits.candidates``), a list cannot take its name; in a branch, every
+    other branch must bind a new name too.
     """
     if step.kind != "api" or step.target not in EVERY_OPERATION:
         return ""
@@ -133,23 +137,29 @@ def filter_afterwards(step: Call, name: str, value: Expr, *, is_read_by_field: b
     item = plain(joined[1].item) if joined is not None else None
     if not isinstance(item, RecordType):
         return ""
-    rest = f"{step.save_as}_all"[:64]
+    rest = free_name(f"{step.save_as}_all", taken)
     after: dict[str, object] | None = None
     if name == "time_range" and item.get("start_time") is not None:
         interval = {"interval": to_json(value)}
         after = {"type": "aggregate", "operation": "filter_in_interval", "inputs": rest, "params": interval}
     elif (known := item.get(name)) is not None:
         where = _equals(name, plain(known), value)
-        if where is None:
+        if where is None or "item" in names(value):  # in a filter, that is an item of the list
             return f'leave it out; its results have a field {name!r}: keep those that are wanted with a step of type "filter"'
         after = {"type": "filter", "inputs": rest, "where": where}
     if after is None:
         return ""
+    if step.loop is not None and step.loop.variable in names(value):
+        return f'leave it out; it is another {name!r} for each item: search in a step of type "loop", and keep there what is wanted'
     if not is_free:
         after["inputs"] = step.save_as
         shown = json.dumps(after, ensure_ascii=False)
         return f"leave it out, and take after this step what is kept of {step.save_as!r} (under a name of its own): {shown}"
-    return _followed_by(step, name, rest, after | {"save_as": step.save_as})
+    made = _followed_by(step, name, rest, after | {"save_as": step.save_as})
+    if step.path[-2] not in ("then", "else"):
+        return made
+    empty = json.dumps({"type": "set", "value": None, "save_as": rest}, ensure_ascii=False)
+    return f"{made.text}; begin the other branch with {empty}, since both bind the same names"
 
 
 def _equals(name: str, known: Type, value: Expr) -> str | None:

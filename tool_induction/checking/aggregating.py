@@ -9,7 +9,7 @@ from tool_induction.checking.expressions.inference import Inference
 from tool_induction.checking.expressions.scores import is_score, refuse_handing_on, refuse_mixture, refuse_score
 from tool_induction.checking.expressions.typed import Typed
 from tool_induction.checking.expressions.unwrapping import list_field
-from tool_induction.checking.known.constant import Instead, whole_condition
+from tool_induction.checking.known.constant import Instead, is_result, whole_condition
 from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import DISTINCT, KEPT, Environment, Fact
 from tool_induction.checking.parameters import SHARE, check_labels, check_limits, check_place
@@ -232,7 +232,7 @@ def _need_times(inputs: Expr, rows: ListType, spec: AggregateSpec, at: Inference
         f"{spec.name} needs items with times; these are {show(item)}",
         found=show(item),
         expected="items with start_time and end_time",
-        suggestion=own_lists(inputs, item, at.environment.types)
+        suggestion=own_lists(inputs, item, at.environment.taken)
         or "keep start_time and end_time when you project, or loop over the segments they came from",
     )
 
@@ -252,7 +252,7 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))
                 refuse_handing_on(at, written, parameter.type, name)
-                is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE
+                is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE and is_result(item)
                 check_limits(at, name, written, SHARE if is_share else parameter)
                 if spec.takes == "slots" and name == "labels":
                     check_labels(at, written, step.inputs)
@@ -292,7 +292,7 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
             f"the items ({show(inner)}) have no field {key!r}",
             found=key,
             expected=", ".join(inner.keys),
-            suggestion=own_lists(rows, inner, at.environment.types, having=(key.split(".")[0],))
+            suggestion=own_lists(rows, inner, at.environment.taken, having=(key.split(".")[0],))
             or did_you_mean(key, inner.keys),
         )
         return

@@ -16,6 +16,7 @@ from tool_induction.checking.known.ranges import (
     from_the_start,
     may_be_empty,
     may_be_negative,
+    signed_type,
     within_range,
 )
 from tool_induction.checking.known.stretches import check_stretch, is_shifted
@@ -46,6 +47,7 @@ from tool_induction.language.model import (
     Step,
     Tool,
     binds,
+    taken_names,
 )
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_json, to_text
@@ -90,7 +92,7 @@ class StepChecker:
         """The steps of a tool, written out, and what is known after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
-        return self.block(tool.steps, Environment(types=inputs), outermost=True)
+        return self.block(tool.steps, Environment(types=inputs, taken=taken_names(tool)), outermost=True)
 
     def block(
         self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
@@ -282,7 +284,7 @@ class StepChecker:
                     typed = Typed(from_the_start(inside, typed.expr), typed.type)
             fields.append((key, typed.expr))
             made.pop(key, None)
-            made[key] = STRING if isinstance(typed.type, EnumType) else typed.type
+            made[key] = STRING if isinstance(typed.type, EnumType) else signed_type(inside, typed.expr, typed.type)
         with inside.at("fields"):
             check_stretch(inside, {key: Field(Name("item"), key) for key in made} | dict(fields), moments=True)
         record = RecordType(fields=tuple(made.items()))
@@ -296,7 +298,7 @@ class StepChecker:
             check_value(at, typed)
         counts = isinstance(typed.expr, Filtered) and typed.expr.name == "length"
         meaning = typed.expr if typed.type == BOOL or counts or is_shifted(at, typed.expr) else None
-        type_ = STRING if isinstance(typed.type, EnumType) else typed.type
+        type_ = STRING if isinstance(typed.type, EnumType) else signed_type(at, typed.expr, typed.type)
         after = environment.bind(step.save_as, type_, meaning=meaning)
         if isinstance(typed.expr, JsonList | Items):
             after = after.assume(after.reached(Name(step.save_as), len(typed.expr.items)))

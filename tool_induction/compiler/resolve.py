@@ -17,7 +17,7 @@ from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.suggestions import INSTEAD
 from tool_induction.language.allowed import RESERVED_TOOL_NAMES
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, closest, write
-from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool, values, walk_steps
+from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool, binds, taken_names, values, walk_steps
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Broken, Const, Expr, Field, JsonList, JsonRecord, Name, to_text, walk
 from world_api.operations import EVERY_OPERATION, OPERATIONS
@@ -47,7 +47,7 @@ def resolve(
     if tool.name in RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
         findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
-    return replace(tool, steps=_Resolver(tools, findings, groups, _read_by_field(tool)).block(tool.steps))
+    return replace(tool, steps=_Resolver(tool, tools, findings, groups).block(tool.steps))
 
 
 def _read_by_field(tool: Tool) -> frozenset[str]:
@@ -55,7 +55,11 @@ def _read_by_field(tool: Tool) -> frozenset[str]:
     read = [value for step in walk_steps(tool.steps) for _, value in values(step)]
     read += [output.source for output in tool.outputs if output.source is not None]
     nodes = (node for value in read for node in walk(value))
-    return frozenset(node.base.name for node in nodes if isinstance(node, Field) and isinstance(node.base, Name))
+    named = frozenset(node.base.name for node in nodes if isinstance(node, Field) and isinstance(node.base, Name))
+    saved = [name for step in tool.steps for name in binds(step)]
+    # an output that nothing is bound to is read from the last step's result
+    is_open = any(output.source is None and output.name not in saved for output in tool.outputs)
+    return named | frozenset(saved[-1:] if is_open else ())
 
 
 class _Resolver:
@@ -63,13 +67,14 @@ class _Resolver:
 
     def __init__(
         self,
+        tool: Tool,
         tools: Mapping[str, ToolParameters],
         findings: Findings,
         groups: Collection[str],
-        read_by_field: frozenset[str],
     ) -> None:
         self._tools = tools
-        self._read_by_field = read_by_field
+        self._read_by_field = _read_by_field(tool)
+        self._taken = taken_names(tool)
         self._findings = findings
         self._groups = groups
 
@@ -144,6 +149,7 @@ class _Resolver:
         for name, value in step.params:
             if name not in known:
                 meant = closest(name, missing) if missing else None
+                by_field = step.save_as in self._read_by_field
                 findings.add(
                     "E_UNKNOWN_PARAM",
                     (*step.path, "params", name),
@@ -151,7 +157,7 @@ class _Resolver:
                     found=name,
                     expected=", ".join(known),
                     suggestion=findings.near(name, missing)
-                    or filter_afterwards(step, name, value, is_read_by_field=step.save_as in self._read_by_field)
+                    or filter_afterwards(step, name, value, is_read_by_field=by_field, taken=self._taken)
                     or findings.near(name, known),
                 )
                 missing = [name for name in missing if name != meant]  # misspelt, not missing

@@ -86,6 +86,7 @@ def _record(schema: Schema, root: Schema) -> Type:
         fields=tuple((key, type_from_schema(value, root)) for key, value in properties.items()),
         name=str(schema.get("x-type", "")),
         is_open=not properties,
+        is_result=bool(properties),
     )
 
 

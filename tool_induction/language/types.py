@@ -57,11 +57,15 @@ class ListType:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordType:
-    """A record. ``is_open`` records may hold keys nobody described."""
+    """A record. ``is_open`` records may hold keys nobody described.
+
+    ``is_result`` records are made by operations, and not by a tool: a confidence or a duration in them is what it says.
+    """
 
     fields: tuple[tuple[str, Type], ...]
     name: str = ""
     is_open: bool = False
+    is_result: bool = False
 
     def get(self, key: str) -> Type | None:
         """The type under a key; None where there is no such key."""
@@ -85,7 +89,9 @@ ANY = AnyType()
 BOX = ListType(item=FLOAT, bound=4, typical=4, stated=True, filled=True, name="Box")
 INTERVAL = RecordType(fields=(("start_time", TIME), ("end_time", TIME)), name="Interval")
 LONG_INTERVAL = RecordType(
-    fields=(("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("duration", FLOAT)), name="Interval"
+    fields=(("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("duration", FLOAT)),
+    name="Interval",
+    is_result=True,
 )
 NUMERIC = ("int", "float", "number", "Time", "Score")
 #: fields in which an operation tells how it judged the words it was asked with
@@ -301,4 +307,5 @@ def _join_records(left: RecordType, right: RecordType) -> RecordType:
         fields=tuple(shared),
         name=left.name if left.name == right.name else "",
         is_open=left.is_open or right.is_open,
+        is_result=left.is_result and right.is_result,
     )

@@ -142,6 +142,54 @@ def test_a_condition_that_depends_on_the_video_is_not_told(document: Any, steps:
     assert found(document(*steps, inputs=inputs), "W_CONSTANT_CONDITION") == []
 
 
+MADE = {
+    "type": "project",
+    "inputs": "hits",
+    "fields": {
+        "duration": "{{ item.start_time - 100 }}",
+        "confidence": "{{ item.end_time }}",
+        "early": "{{ item.start_time - 5 }}",
+    },
+    "save_as": "rows",
+}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        only("{{ item.duration < 0 }}"),
+        only("{{ item.confidence > 50 }}"),
+        only("{{ item.early < 0 }}"),
+        aggregate("filter_by_score", "rows", min_score=50),
+    ],
+    ids=["duration", "confidence", "time", "filter_by_score"],
+)
+def test_a_field_that_a_tool_made_itself_has_no_bounds_by_its_name(document: Any, step: Any) -> None:
+    assert found(document(MADE, step | {"inputs": "rows"}), "W_CONSTANT_CONDITION") == []
+
+
+def test_a_time_less_some_seconds_may_lie_below_0_in_the_list_of_a_loop_and_in_a_record(document: Any) -> None:
+    body = [setting("{{ item.start_time - 5 }}", "early")]
+    loop = {"type": "loop", "loop_over": "hits", "do": body, "save_as": "times"}
+    some = require("{{ made.early < 0 }}")
+    kept = only("{{ item < 0 }}") | {"inputs": "times"}
+    record = [EARLIEST, THERE, setting({"early": "{{ first.start_time - 5 }}"}, "made"), some]
+
+    assert found(document(loop, kept), "W_CONSTANT_CONDITION") == []
+    assert found(document(*record), "W_CONSTANT_CONDITION") == []
+
+
+@pytest.mark.parametrize("field", ["confidence", "duration"])
+def test_a_field_of_a_result_without_a_name_has_its_bounds(document: Any, field: str) -> None:
+    params = {"video_id": "{{video_id}}", "start_time": 5, "end_time": 9}
+    api = {"confidence": "inspect_segment", "duration": "get_segment"}[field]
+    params |= {"question": "is it dark?"} if api == "inspect_segment" else {}
+    looked = {"type": "call_world_api", "api": api, "params": params, "save_as": "seen"}
+    said = compile_document(document(looked, require(f"{{{{ seen.{field} | default(0) <= -1 }}}}"))).diagnostics
+
+    assert "W_CONSTANT_CONDITION" in {item.code for item in said}
+
+
 TURNED: dict[str, tuple[str, list[Any]]] = {
     "then": ("steps[2].then[0].value", [EARLIEST, branch("{{ first is none }}", "{{ first.start_time }}", None)]),
     "else": ("steps[2].else[0].value", [EARLIEST, branch("{{ first is not none }}", None, "{{ first.start_time }}")]),

@@ -149,3 +149,95 @@ def test_who_does_as_the_suggestion_says_has_a_tool_that_compiles(document: Any,
         # nobody calibrated these hits: they pass a lower bound, and no upper one
         kept = 3 if mended["type"] == "aggregate" or operator in (">", ">=") else 0
         assert (record["status"], record["outputs"]["n"]) == ("ok", kept)
+
+
+ROWS = "{{ hits.candidates }}"
+EACH = {"type": "loop", "loop_over": "hits", "do": [setting("{{ item.score }}", "one")], "save_as": "scores"}
+HIDDEN: dict[str, tuple[str, Any, str, list[Any]]] = {
+    "rows": ("list<record>", ROWS, "rows", []),
+    "rows of anything": ("list<any>", ROWS, "rows", []),
+    "a list": ("list", ROWS, "rows", []),
+    "anything": ("any", ROWS, "rows", []),
+    "the whole result": ("record", "{{ hits }}", "rows", []),
+    "one row": ("record", "{{ best }}", "rows", [BEST, THERE]),
+    "rows in a record": ("record", {"found": ROWS}, "rows.found", []),
+    "one row in a list": ("list", ["x", "{{ best }}"], "rows[1]", [BEST, THERE]),
+    "renamed": ("list<record>", "{{ rows }}", "rows", [RENAMED]),
+    "scores": ("list<number>", "{{ scores }}", "rows", [EACH]),
+    "one score in a list": ("list<number>", [1, "{{ best.score }}"], "rows[1]", [BEST, THERE]),
+    "one score": ("any", "{{ best.score }}", "rows", [BEST, THERE]),
+    "grouped": ("list<record>", "{{ made }}", "rows", [aggregate("group_by", "hits", key="source")]),
+}
+
+
+def faults(document: Any) -> list[Any]:
+    return [item for item in compile_document(document).diagnostics if item.severity == "error"]
+
+
+def handed(document: Any, type_: str, value: Any, steps: list[Any]) -> Any:
+    inner = document(inputs={"rows": type_}, outputs={"n": {"type": "string", "from": "{{ rows }}"}}, name="inner")
+    params = {"video_id": "{{video_id}}", "query": "{{query}}", "rows": value}
+    asked = {"type": "call_tool", "tool": "inner", "params": params, "save_as": "got"}
+    return [inner, document(*steps, asked, name="outer")]
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_rank_scores_are_not_handed_to_a_tool_whose_input_does_not_declare_them(document: Any, case: str) -> None:
+    type_, value, place, steps = HIDDEN[case]
+
+    errors = faults(handed(document, type_, value, steps))
+
+    assert [(item.code, item.json_path) for item in errors] == [
+        ("E_SCORE", f"$[1].steps[{len(steps) + 1}].params.{place}")
+    ]
+    assert errors[0].suggestion
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("list<Segment>", ROWS),
+        ("list<Interval>", ROWS),
+        ("list<record>", "{{ rows }}"),
+        ("any", "{{ rows }}"),
+        ("list<string>", ["{{ query }}"]),
+        ("int", "{{ hits | length }}"),
+    ],
+)
+def test_rows_that_declare_their_scores_or_hold_none_are_handed_on(document: Any, type_: str, value: Any) -> None:
+    told = {"type": "project", "inputs": "hits", "fields": {"said": "{{ item.snippet }}"}, "save_as": "rows"}
+
+    assert not faults(handed(document, type_, value, [told]))
+
+
+def test_rows_are_declared_or_handed_on_without_their_scores_as_the_suggestion_says(document: Any) -> None:
+    (error,) = faults(handed(document, "list", ROWS, []))
+    declared = re.search("declare 'rows' in the called tool as \"(.*?)\"", error.suggestion)
+    step = json.loads(error.suggestion[error.suggestion.index("{") :])
+
+    assert declared is not None
+    assert not faults(handed(document, declared[1], ROWS, []))
+    assert not faults(handed(document, "list", f"{{{{ {step['save_as']} }}}}", [step]))
+
+
+@pytest.mark.parametrize("type_", ["any", "list<any>", "record"])
+def test_a_rank_score_stays_one_in_an_output_of_any_type(document: Any, type_: str) -> None:
+    source = {"any": "{{ best.score }}", "list<any>": ROWS, "record": "{{ best }}"}[type_]
+    read = {"any": "got.made", "list<any>": "got.made[0].score", "record": "got.made.score"}[type_]
+    inner = document(BEST, THERE, outputs={"made": {"type": type_, "from": source}}, name="inner")
+    params = {"video_id": "{{video_id}}", "query": "{{query}}"}
+    asked = {"type": "call_tool", "tool": "inner", "params": params, "save_as": "got"}
+    condition = require(f"{{{{ {read} | default(0) > 0.5 }}}}")
+
+    errors = faults([inner, document(asked, condition, name="outer")])
+
+    assert [(item.code, item.tool) for item in errors] == [("E_SCORE", "outer")]
+
+
+def test_the_step_that_is_suggested_takes_no_name_that_the_tool_uses_later(document: Any) -> None:
+    described = call("describe_segment", **DESCRIBED, until="{{ item.score < 0.2 }}")
+    (error,) = faults(document(described, BEST))
+    step = json.loads(error.suggestion[error.suggestion.index('{"type"') :])
+    described = call("describe_segment", **DESCRIBED) | {"loop_over": step["save_as"]}
+
+    assert not faults(document(step, described, BEST))

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from tests.support.damaged_documents import damaged
 from tests.support.obeying import INSTRUCTION, mended, obeyed
-from tests.support.planted_faults import PLANTS, SORT, VIDEO, aggregate, planted_documents, search, tool
+from tests.support.planted_faults import PLANTS, SORT, VIDEO, aggregate, placed, planted_documents, search, tool
 from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.runtime.running import run_tool
@@ -45,10 +45,56 @@ def test_a_planted_fault_is_mended_to_what_was_meant_by_doing_what_is_suggested(
     assert answers(mended(broken)) == answers(sound)
 
 
+@pytest.mark.parametrize("place", ["steps", "then", "else", "loop"])
+@pytest.mark.parametrize("name", [name for name in PLANTS if PLANTS[name][0][0]["save_as"] == "found_rest"])
+def test_a_step_that_is_suggested_takes_a_free_name_and_compiles_in_branches_and_loops(name: str, place: str) -> None:
+    steps, plant = PLANTS[name]
+    planted = copy.deepcopy(steps)
+    plant(planted)
+    first, later = search("hits"), {"type": "set", "value": 1, "save_as": "found_all"}
+    outputs = {"made": {"type": "any?", "from": "{{ made_each }}" if place == "loop" else "{{ made }}"}}
+    broken, sound = (
+        tool([first, *placed(copy.deepcopy(inside), place), later]) | {"outputs": outputs}
+        for inside in (planted, steps)
+    )
+
+    assert answers(mended(broken)) == answers(sound)
+
+
+def test_a_new_name_is_as_short_as_a_name_may_be() -> None:
+    long = "f" * 64
+    document = tool([search(long, source="speech"), SORT | {"inputs": long}])
+
+    assert not faults(mended(document))
+
+
+def test_no_list_takes_the_name_of_a_result_whose_field_an_output_is() -> None:
+    document = tool([search("found", source="speech")]) | {"outputs": {"candidates": "list"}}
+    item = faults(document)[0]
+
+    assert not item.edits
+    assert "under a name of its own" in item.suggestion
+
+
+def test_what_differs_for_each_item_of_a_loop_is_no_condition_after_it() -> None:
+    each = search("found", time_range="{{ item.time_range }}") | {"loop_over": "seen", "max_items": 2}
+    memory = {
+        "type": "call_world_api",
+        "api": "read_memory",
+        "params": {**VIDEO, "level": "event", "query": "{{query}}", "top_k": 5},
+        "save_as": "seen",
+    }
+    item = faults(tool([memory, each, SORT]))[0]
+
+    assert not item.edits
+    assert "for each item" in item.suggestion
+
+
 @settings(max_examples=25, suppress_health_check=CALM)
 @given(both=planted_documents())
 def test_a_fault_planted_anywhere_in_a_tool_is_mended_to_what_was_meant(both: tuple[list[Json], list[Json]]) -> None:
     sound, broken = both
+    assume(not faults(sound))  # a condition of a document drawn may say that what it reads is not there
 
     assert answers(mended(broken)) == answers(sound)
 

@@ -13,6 +13,7 @@ from tool_induction.checking.expressions.unwrapping import is_list, list_field
 from tool_induction.checking.known.constant import whole_condition
 from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
+from tool_induction.checking.known.ranges import signed_type
 from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.language.allowed import OTHER_FILTERS
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
@@ -199,7 +200,7 @@ class Inference:
                 + (f'; or loop_over: "{base}" with {{{{ item.{expr.key} }}}}' if self.in_call and not walked else "")
             )
             if walked is not None:
-                joined = own_lists(walked, inner, self.environment.types, having=(expr.key,))
+                joined = own_lists(walked, inner, self.environment.taken, having=(expr.key,))
                 suggestion = f"{suggestion}; or {joined}" if joined else suggestion
         elif is_list(inner) and OTHER_FILTERS.get(expr.key, expr.key) == "length":
             suggestion = f"for how many there are write {base} | length"
@@ -276,7 +277,7 @@ class Inference:
             with self.at(key):
                 part = self.infer(value)
             written.append((key, part.expr))
-            fields.append((key, STRING if isinstance(part.type, EnumType) else part.type))
+            fields.append((key, STRING if isinstance(part.type, EnumType) else signed_type(self, part.expr, part.type)))
         check_stretch(self, dict(written), moments=True)
         return Typed(JsonRecord(tuple(written)), RecordType(fields=tuple(fields)))
 

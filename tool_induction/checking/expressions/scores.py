@@ -7,16 +7,33 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.expressions.typed import Typed
-from tool_induction.language.syntax import Compare, Const, Expr, Field, Filtered, Items, JsonList, Name, to_text
+from tool_induction.language.model import free_name
+from tool_induction.language.syntax import (
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Items,
+    JsonList,
+    JsonRecord,
+    Name,
+    to_text,
+)
+from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
+    ANY,
     SCORE,
+    AnyType,
     ListType,
     OptionalType,
     RecordType,
     ScalarType,
     Type,
+    fit,
     is_numeric,
     plain,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +43,9 @@ _RANK = (
     "rank instead, with the aggregate top_k, sort_by or pick_best; "
     "whether anything was found is asked with 'length' or 'is not none'"
 )
+
+#: what a projection keeps by itself
+_KEPT = ("start_time", "end_time", "center_time", "evidence")
 
 
 def is_score(type_: Type) -> bool:
@@ -69,9 +89,79 @@ def refuse_mixture(at: Inference, rows: Expr) -> None:
 
 
 def refuse_handing_on(at: Inference, value: Expr, wanted: Type, name: str) -> None:
-    """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount."""
-    if is_other_number(wanted) and is_score(at.knowing(()).infer(value).type):
+    """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount.
+
+    Of a list or a record, its rank scores: where nothing declares them, whoever is given them takes them for such numbers.
+    """
+    inner = plain(wanted)
+    if isinstance(value, JsonList | Items) and isinstance(inner, ListType | AnyType):
+        for place, item in enumerate(value.items):
+            with at.at(place):
+                refuse_handing_on(at, item, inner.item if isinstance(inner, ListType) else inner, f"{name}[{place}]")
+        return
+    if isinstance(value, JsonRecord) and isinstance(inner, RecordType | AnyType):
+        for key, item in value.entries:
+            with at.at(key):
+                refuse_handing_on(
+                    at, item, (inner.get(key) or ANY) if isinstance(inner, RecordType) else inner, f"{name}.{key}"
+                )
+        return
+    found = at.knowing(()).infer(value).type
+    if not _hides_score(found, wanted):
+        return
+    if is_score(found):
         refuse_score(at, value, f"it cannot be {name}")
+        return
+    at.note(
+        "E_SCORE",
+        f"{to_text(value)} holds rank scores, and {name}, declared {show(wanted)}, says nothing of them: they only order the "
+        "hits of one search, and would be taken for other numbers",
+        found=show(found),
+        expected="no rank scores, or items whose type declares them",
+        suggestion=_declared_or_left_out(at, value, found, name),
+    )
+
+
+def _hides_score(found: Type, wanted: Type) -> bool:
+    """Whether a value holds a rank score that nothing in the type of its place declares."""
+    have, inner = plain(found), plain(wanted)
+    if have == SCORE:
+        return isinstance(inner, AnyType) or is_other_number(inner)
+    if isinstance(have, ListType) and isinstance(inner, ListType | AnyType):
+        return _hides_score(have.item, inner.item if isinstance(inner, ListType) else inner)
+    if isinstance(have, RecordType) and isinstance(inner, RecordType | AnyType):
+        # a field that a closed record does not declare cannot be read there
+        taken = [(type_, inner.get(key) if isinstance(inner, RecordType) else inner) for key, type_ in have.fields]
+        return any(other is not None and _hides_score(type_, other) for type_, other in taken)
+    return False
+
+
+def _declared_or_left_out(at: Inference, value: Expr, found: Type, name: str) -> str:
+    """How to hand on what holds rank scores: declared, where a type name does that, or without them."""
+    inner = plain(found)
+    item = plain(inner.item) if isinstance(inner, ListType) else inner
+    if not isinstance(item, RecordType):
+        return _RANK
+    declares = world_types().get(item.name)
+    is_declared = (
+        declares is not None
+        and name.isidentifier()
+        and fit(item, declares).how == "yes"
+        and not _hides_score(item, declares)
+    )
+    type_name = f"list<{item.name}>" if inner is not item else item.name
+    declared = f'declare {name!r} in the called tool as "{type_name}"; or ' if is_declared else ""
+    kept = [key for key, type_ in item.fields if not _hides_score(type_, ANY)]
+    if inner is item:
+        fields = {key: f"{{{{ {to_text(Field(value, key))} }}}}" for key in kept}
+        return f"{declared}hand on its other fields: {json.dumps(fields, ensure_ascii=False)}"
+    step = {
+        "type": "project",
+        "inputs": f"{{{{ {to_text(value)} }}}}",
+        "fields": {key: f"{{{{ item.{key} }}}}" for key in kept if key not in _KEPT},
+        "save_as": free_name("rows", at.environment.taken),
+    }
+    return f"{declared}leave the scores out before, and hand on that list: {json.dumps(step, ensure_ascii=False)}"
 
 
 def refuse_score(at: Inference, score: Expr, why: str, comparison: Compare | None = None, *, instead: str = "") -> None:
@@ -125,7 +215,7 @@ def _top(at: Inference, score: Expr) -> str:
         "operation": "top_k",
         "inputs": f"{{{{ {to_text(rows)} }}}}",
         "params": {"k": 3, "key": score.key},
-        "save_as": at.binds[0] if replaces else "best",
+        "save_as": at.binds[0] if replaces else free_name("best", at.environment.taken),
     }
     return f"keep the best {'instead' if replaces else 'before'}: {json.dumps(step, ensure_ascii=False)}"
 
@@ -136,6 +226,9 @@ def with_scores(found: Type, declared: Type) -> Type:
         inner = with_scores(plain(found), declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)
     have = plain(found)
+    is_vague = isinstance(declared, AnyType) or (isinstance(declared, RecordType) and declared.is_open)
+    if is_vague and _hides_score(have, declared):
+        return found if isinstance(declared, AnyType) else have
     if isinstance(declared, ListType) and isinstance(have, ListType):
         inner = with_scores(have.item, declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)

@@ -27,18 +27,35 @@ from tool_induction.language.syntax import (
     Not,
     to_text,
 )
-from tool_induction.language.types import BOOL, FLOAT, INT, NULL, AnyType, OptionalType, is_numeric, plain
+from tool_induction.language.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NULL,
+    AnyType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    plain,
+)
 
 if TYPE_CHECKING:
     from tool_induction.checking.expressions.inference import Inference
 
-#: fields of results whose values lie within bounds that their types do not say
+#: fields of operations' results whose values lie within bounds that their types do not say
 _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 #: the comparison that was probably meant, where one never depends on anything at the edge of a range
 _NEAREST: dict[Comparator, Comparator] = {">=": ">", "<=": "<", "<": "<=", ">": ">="}
 _TURNED: dict[Comparator, Comparator] = {"<": ">", ">": "<"}
 #: what to write in place of a condition that is always true, or never: it depends on the step it stands in
 Instead: TypeAlias = Mapping[bool, str | Suggestion]
+
+
+def is_result(type_: Type) -> bool:
+    """Whether it is a record that an operation made; what a field of any other holds is for its tool to say."""
+    record = plain(type_)
+    return isinstance(record, RecordType) and record.is_result
 
 
 def whole_condition(at: Inference, expr: Expr, instead: Instead | None = None, *, is_required: bool = False) -> Expr:
@@ -133,7 +150,7 @@ def _compared(at: Inference, condition: Compare) -> bool | None:
 
 def _range(at: Inference, expr: Expr) -> Range:
     match expr:
-        case Field(_, key) if key in _BOUNDS:
+        case Field(base, key) if key in _BOUNDS and is_result(at.infer(base).type):
             return _BOUNDS[key]
         case Filtered(value, "default", (instead,)):
             return _range(at, value).join(_range(at, instead))

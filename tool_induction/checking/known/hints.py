@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tool_induction.checking.known.lengths import PLACES
+from tool_induction.language.model import free_name
 from tool_induction.language.syntax import (
     Compare,
     Const,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
     """What to write where ``value`` may be null; ``root`` is the part of it that is asked for, if it is a path."""
     if root is None or (isinstance(root, Field) and root.key == "confidence"):
-        return _default(at, value) or _saved_first(value)
+        return _default(at, value) or _saved_first(at, value)
     return ask_for(at, there(at, root), value)
 
 
@@ -70,7 +71,7 @@ def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
     if walked:
         variable = walked[0]
         if _tells_of_items(condition):
-            return _filter(environment.walked[variable], renamed(condition, variable), environment.types)
+            return _filter(environment.walked[variable], renamed(condition, variable), environment.taken)
         return _default(at, value) or _around(at, condition)
     if inside:
         other = _default(at, value)
@@ -95,7 +96,7 @@ def _around(at: Inference, condition: Expr) -> str:
 
 
 def _filter(rows: Expr, condition: Expr, taken: Collection[str]) -> str:
-    name = _free("known", taken)
+    name = free_name("known", taken)
     step: dict[str, object] = {"type": "filter", "inputs": _braced(rows), "where": _braced(condition), "save_as": name}
     return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
 
@@ -121,11 +122,10 @@ def _of_type(type_: Type) -> Expr | None:
     return Const("unknown") if is_text(type_) else None
 
 
-def _saved_first(value: Expr) -> str:
-    step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": "value"}
-    return (
-        f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name('value'), negated=True))}"
-    )
+def _saved_first(at: Inference, value: Expr) -> str:
+    name = free_name("value", at.environment.taken)
+    step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": name}
+    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name(name), negated=True))}"
 
 
 def own_lists(
@@ -138,17 +138,11 @@ def own_lists(
         inner = plain(type_)
         held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
         if isinstance(held, RecordType) and any(held.get(wanted) is not None for wanted in having):
-            name = _free(f"every_{key}"[:60], taken)
-            taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": _free("part", taken)}
+            name = free_name(f"every_{key}", taken)
+            taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": free_name("part", taken)}
             step: dict[str, object] = {"type": "loop", "loop_over": _braced(rows), "do": [taken_out], "save_as": name}
             return f"each item holds a list {key!r}; join those before, and take {name!r} instead: {_step(step)}"
     return ""
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _tells_of_items(condition: Expr) -> bool:

@@ -32,7 +32,7 @@ from tool_induction.language.syntax import (
     names,
     to_text,
 )
-from tool_induction.language.types import TIME, ListType, OptionalType, plain
+from tool_induction.language.types import FLOAT, TIME, ListType, OptionalType, Type, optional, plain
 
 if TYPE_CHECKING:
     from tool_induction.checking.expressions.inference import Inference
@@ -213,6 +213,13 @@ def may_be_negative(at: Inference, value: Expr) -> bool:
     if isinstance(value, Name):
         return value.name in at.environment.signed
     return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
+
+
+def signed_type(at: Inference, value: Expr, type_: Type) -> Type:
+    """The type of a value under a name of its own: a time that may lie before the video's start is any number."""
+    if plain(type_) != TIME or not may_be_negative(at, value):
+        return type_
+    return optional(FLOAT) if isinstance(type_, OptionalType) else FLOAT
 
 
 def from_the_start(at: Inference, value: Expr) -> Expr:
