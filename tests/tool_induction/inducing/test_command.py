@@ -284,7 +284,8 @@ class TestRefusals:
     def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(self, induce: Induce, chat_server: Any) -> None:
         outcome = induce("--json", "--timeout", "1", replies=[chat_server.hanging()])
         assert self.refusal(outcome) == "endpoint_unreachable"
-        assert "no whole answer" in outcome.json["error"]["message"]
+        message = outcome.json["error"]["message"]
+        assert "no whole answer" in message or "timed out" in message  # the second where the server was slow to begin
 
     def test_a_fault_of_the_server_is_told_as_it_is(self, induce: Induce, chat_server: Any) -> None:
         assert (
