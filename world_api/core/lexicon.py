@@ -127,16 +127,6 @@ def concepts(text: str) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def colours_in(text: str) -> frozenset[str]:
-    """Canonical colours that a text names."""
-    return frozenset(concept for concept in concepts(text) if concept in COLOURS)
-
-
-def categories_in(text: str) -> frozenset[str]:
-    """Canonical categories that a text names."""
-    return frozenset(concept for concept in concepts(text) if concept in CATEGORIES)
-
-
 def unseen_words(text: str) -> list[str]:
     """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
     folded = fold(text)
