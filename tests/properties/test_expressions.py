@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.converting import ExpressionFault
 from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import parse_value
+from tool_induction.language.parsing import ExpressionFault, parse_value
 from tool_induction.language.syntax import Const, to_json
 from world_api.core.faults import ToolFault
 

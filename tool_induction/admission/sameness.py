@@ -12,7 +12,6 @@ from tool_induction.admission.film import WORDS
 from tool_induction.admission.trials import schema_trials, tried, words_of
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.frozen import frozen_form
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import show
 from world_api.core.canonical import canonical, content_hash
@@ -24,7 +23,7 @@ _TELLING = 3  #: different answers that two tools must have in common before the
 
 def plan_hash(tool: Tool) -> str:
     """The hash of what a tool does and gives, without its name and its words for people."""
-    plan = frozen_form(replace(tool, name="tool", description=""))
+    plan = replace(tool, name="tool", description="").document()
     plan["outputs"] = {name: _bound(output) for name, output in plan["outputs"].items()}
     plan["inputs"] = {name: _wordless(given) for name, given in plan["inputs"].items()}
     return content_hash(plan)

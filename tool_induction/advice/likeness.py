@@ -9,8 +9,8 @@ from typing import Any
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Aggregate, Call, Require, Set, Tool, walk_steps
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, JsonRecord, Name
+from tool_induction.language.types import operation_types
 from world_api.core.canonical import canonical
 
 #: what a step has besides what it does

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
+from tool_induction.language.model import STEP_MODELS
 
 #: characters of allowed words that a message lists
 _LISTED = 200
@@ -51,7 +51,7 @@ def other_key(key: str, known: Mapping[str, Any]) -> str:
 def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
     """A parameter that stands beside ``params``, put into them."""
     from tool_induction.aggregates import AGGREGATES, ALIASES
-    from tool_induction.language.schemas import operation_types
+    from tool_induction.language.types import operation_types
     from world_api.operations import EVERY_OPERATION
 
     kind, given = step.get("type"), step.get("params", {})

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from tool_induction.aggregates import AggregateSpec
-from tool_induction.aggregates.suggestions import (
+from tool_induction.aggregates.spellings import (
     ALWAYS,
     DIRECTIONS,
     ENDS,
@@ -28,9 +28,8 @@ from tool_induction.language.diagnostics import (
     write_value,
 )
 from tool_induction.language.model import Aggregate, Call, free_name
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, JsonList, JsonRecord, Name, Text, names, to_json, to_text
-from tool_induction.language.types import BOOL, EnumType, RecordType, Type, is_text, plain
+from tool_induction.language.types import BOOL, EnumType, RecordType, Type, is_text, operation_types, plain
 from world_api.operations import EVERY_OPERATION
 
 

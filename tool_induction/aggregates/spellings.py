@@ -1,6 +1,7 @@
-"""Other spellings that are exactly an aggregate, or a parameter of one, of this language; each use is reported as W_ALIAS.
+"""Other spellings of aggregates and their parameters, and what to write instead of those that do not exist.
 
-What is only like one of ours is no spelling of it: it stays a fault and gets a suggestion.
+A spelling that is exactly ours is read as ours, and reported as W_ALIAS. What is only like one of ours stays a fault and gets
+a suggestion.
 """
 
 from __future__ import annotations
@@ -34,3 +35,133 @@ ORDERS: dict[str, bool] = {"asc": False, "ascending": False, "desc": True, "desc
 LIST_KEYS: dict[str, tuple[str, ...]] = {"list": ("items", "list"), "lists": ("lists",)}
 #: how an aggregate ``filter`` (which is a step of its own) calls its condition
 CONDITION_KEYS = ("where", "condition")
+
+
+#: names that other languages have
+_KNOWN_ELSEWHERE = {
+    "map": 'use a step of type "project"',
+    "project": 'use a step of type "project"',
+    "min_by": "sort_by with a key, then first",
+    "most_common": "mode with a key",
+    "limit": "top_k",
+    "reverse": 'what is the list to be sorted by? sort_by with that "key" and "descending": true',
+    "distinct": "dedupe_by with a key",
+    "union": "concat_lists, then dedupe_by where each may count once only",
+    "intersection": "intersect_by with a key",
+    "difference": "difference_by with a key",
+    "pick_first_detection": "first for the first of the list, pick_earliest for the first in time",
+    "pick_last_detection": "nth with -1 for the last of the list, pick_latest for the last in time",
+}
+
+_WITHOUT_REPEATS = (
+    "concat_lists, then dedupe_by for what has the same value under a key, or dedupe_overlaps for what overlaps in time"
+)
+
+#: names that occur in recorded answers of a model. Suggestions only inform: nothing is compiled differently for them.
+#: But a model that is shown its faults sees these sentences, so a yield that is measured on those same recordings
+#: says nothing about any other document and is void.
+_SEEN_IN_RECORDINGS = {
+    "filter": 'use a step of type "filter" with "where"',
+    "filter_non_empty": "nothing empty is left in a list that a loop joined; of records keep those that hold something, "
+    'with a step of type "filter"',
+    "get_field": 'use a step of type "set" with "{{ name.field }}"',
+    "compute": 'use a step of type "set"',
+    "compare": "no aggregate judges; return both sides, or use concat_text",
+    "summarize": "no aggregate writes prose; concat_text joins the texts in order",
+    "infer": "no aggregate judges; return the material in order",
+    "flatten": "concat_lists joins lists; of records take the list out of each first, with a step of type "
+    '"loop" over them whose "do" sets it',
+    "zip": "what a loop makes already carries the item it was made from: read it as item.parent; "
+    "join_nearest_in_time pairs two other lists",
+    "max_by": "pick_best with a key",
+    "argmax": "pick_best with a key",
+    "select_top": "top_k with a key",
+    "unique": "dedupe_by with a key",
+    "filter_by_time_range": "filter_in_interval with an interval",
+    "merge_and_sort_by_time": 'concat_lists, then sort_by with "key": "start_time"',
+    "merge_timeline": 'concat_lists, then sort_by with "key": "start_time"',
+    "merge_and_deduplicate": _WITHOUT_REPEATS,
+    "union_dedup": _WITHOUT_REPEATS,
+    "compare_times": "order_check on a list of the two items",
+    "most_common_pattern": "mode with a key",
+    "mean_score": "avg with a key",
+    "take_first_of_each": 'a loop with a "do" block that ends in first',
+    "extract_similarities": "no aggregate judges; return both sides",
+    "extract_differences": "no aggregate judges; return both sides",
+}
+
+INSTEAD: dict[str, str] = {**_KNOWN_ELSEWHERE, **_SEEN_IN_RECORDINGS}
+
+#: parameters that no aggregate has -> how to say what they say with ``key``
+PARAMETERS_INSTEAD: dict[str, str] = {
+    "expression": 'make the value a field first, with a step of type "project", and name that field as "key"',
+    "by": "did you mean 'key'?",
+    "attribute": "did you mean 'key'?",
+    "text": "did you mean 'key'?",
+}
+#: names of an order, true or false -> what ``descending`` is where they are true
+DIRECTIONS: dict[str, bool] = {
+    "reverse": True,
+    "reversed": True,
+    "desc": True,
+    "descending": True,
+    "decreasing": True,
+    "asc": False,
+    "ascending": False,
+    "increasing": False,
+}
+#: names of an order that is said in a word, which is one of ``DIRECTIONS`` in any case of its letters
+ORDER_NAMES = ("order", "direction", "sort_order")
+_LOWEST = 'for the lowest sort_by with its "key" and "descending": false, then first; for the one that starts first pick_earliest'
+#: aggregates that always choose one end -> how to have that, and the other
+ENDS: dict[str, str] = {
+    "pick_best": f"pick_best takes the highest: leave it out for that; {_LOWEST}",
+    "top_k": 'with a key top_k takes the highest: leave it out for that; for the lowest sort_by with its "key" and '
+    '"descending": false, then top_k without a key',
+    "pick_earliest": "pick_earliest takes the item that starts first: leave it out for that; for the one that ends last pick_latest",
+    "pick_latest": "pick_latest takes the item that ends last: leave it out for that; for the one that starts first pick_earliest",
+    "pick_longest": "pick_longest takes the item that lasts longest: leave it out for that; for the shortest make "
+    '"duration" a field with a step of type "project", then sort_by with that key, then first',
+    "next_after": "next_after takes the first that starts after the time: leave it out for that; for the last one before it "
+    "previous_before",
+    "previous_before": "previous_before takes the last that is over before the time: leave it out for that; for the first "
+    "one after it next_after",
+    "min": "min gives the lowest: leave it out for that; for the highest max",
+    "max": "max gives the highest: leave it out for that; for the lowest min",
+    "order_check": 'leave it out, and name the items under "inputs" in the order that is asked about',
+    "ordered_pair": 'leave it out; what is to come first stands under "a", and what follows it under "b"',
+    "concat_lists": "leave it out; to take what is joined in another order put sort_by after it",
+    "sample_times": "leave it out; for the moments in another order sort_by after it",
+}
+#: (aggregate, parameter it has not) -> the value under which it may be left out, since that is what the aggregate does
+IMPLIED: dict[tuple[str, str], str] = {
+    ("pick_latest", "key"): "end_time",
+    ("pick_earliest", "key"): "start_time",
+    ("pick_longest", "key"): "duration",
+}
+#: parameters of any aggregate that always have one value
+ALWAYS: dict[str, str] = {"start_key": "start_time", "end_key": "end_time"}
+#: parameters that one aggregate has not -> what has them
+PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
+    ("pick_latest", "key"): "pick_latest takes the item that ends last; for the highest of another field "
+    "pick_best with that key",
+    ("pick_earliest", "key"): "pick_earliest takes the item that starts first; for the lowest of another field sort_by "
+    "with that key, then first",
+    ("pick_longest", "key"): "pick_longest takes the item that lasts longest; for the highest of another field "
+    "pick_best with that key",
+    (
+        "first",
+        "key",
+    ): "first takes the list as it stands; for the lowest of a field sort_by with that key before it, for the "
+    "highest pick_best with that key",
+    ("count", "where"): 'put a step of type "filter" with this "where" before, and count what it keeps',
+    ("count", "key"): "to count different values use count_distinct with that key; count counts all items",
+    ("merge_intervals", "key"): "it joins all stretches that touch; group_by first, where those of different "
+    "things must not be joined",
+    (
+        "",
+        "start_key",
+    ): "a stretch is always start_time to end_time; to take other times for these make them so first, with a step "
+    'of type "project"',
+}
+PARAMETERS_ELSEWHERE["", "end_key"] = PARAMETERS_ELSEWHERE["", "start_key"]

@@ -1,17 +1,181 @@
-"""The closed table of aggregates: what each takes, what it gives, and what runs it."""
+"""The closed table of aggregates: what each takes and gives, how the type of its result follows, and what runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
-from tool_induction.aggregates import choosing, lists, rules, spans
-from tool_induction.aggregates.rules import Given, Lists
-from tool_induction.aggregates.sayings import SAYINGS
+from tool_induction.aggregates import functions
 from tool_induction.language import limits
 from tool_induction.language.evaluation import Json
-from tool_induction.language.types import BOOL, FLOAT, INT, INTERVAL, STRING, TIME, ListType, Type
+from tool_induction.language.syntax import Scalar
+from tool_induction.language.types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    INTERVAL,
+    LONG_INTERVAL,
+    SCORE,
+    STRING,
+    TIME,
+    ListType,
+    RecordType,
+    ScalarType,
+    Type,
+    is_numeric,
+    join,
+    optional,
+    plain,
+    with_field,
+    world_types,
+)
+
+#: the constant parameters a result's type may depend on
+Given: TypeAlias = Mapping[str, Scalar]
+Lists: TypeAlias = Sequence[ListType]
+
+
+def picked(given: Lists, _: Given) -> Type:
+    """One of the items; surely there where the list is never empty."""
+    return given[0].item if given[0].filled else optional(given[0].item)
+
+
+def found(given: Lists, _: Given) -> Type:
+    """One of the items, or nothing."""
+    return optional(given[0].item)
+
+
+def same_length(given: Lists, _: Given) -> Type:
+    """The same items in another order."""
+    return replace(given[0], name="")
+
+
+def thinned(given: Lists, _: Given) -> Type:
+    """Some of the items; where there are any, one stays."""
+    typical = given[0].typical
+    return replace(given[0], name="", typical=None if typical is None else max(1, (typical + 1) // 2))
+
+
+def some(given: Lists, constants: Given) -> Type:
+    """Some of the items, maybe none."""
+    fewer = thinned(given, constants)
+    return replace(fewer, filled=False) if isinstance(fewer, ListType) else fewer
+
+
+def top(given: Lists, constants: Given) -> Type:
+    """At most ``k`` of the items."""
+    k, one = constants.get("k"), given[0]
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        return replace(one, name="", filled=False)
+    typical = k if one.typical is None else min(k, one.typical)
+    return replace(one, name="", bound=k if one.bound is None else min(k, one.bound), typical=typical, stated=True)
+
+
+def concatenated(given: Lists, _: Given) -> Type:
+    """The items of all lists."""
+    item: Type | None = given[0].item if given else ANY
+    for one in given[1:]:
+        item = None if item is None else join(item, one.item)
+    bounds, typicals = [one.bound for one in given], [one.typical for one in given]
+    return ListType(
+        item=ANY if item is None else item,
+        bound=None if None in bounds else sum(value or 0 for value in bounds),
+        typical=None if None in typicals else sum(value or 0 for value in typicals),
+        stated=all(one.stated for one in given),
+        filled=any(one.filled for one in given),
+    )
+
+
+def field_type(item: Type, key: Scalar) -> Type:
+    """The type under a key of the items; ``any`` where it cannot be told."""
+    type_ = plain(item)
+    for part in str(key).split(".") if key is not None else ():
+        type_ = plain(type_)
+        type_ = (type_.get(part) or ANY) if isinstance(type_, RecordType) else ANY
+    return type_
+
+
+def total(given: Lists, constants: Given) -> Type:
+    """A sum; of whole numbers it is one, and of rank scores it is as little a number."""
+    summed = plain(field_type(given[0].item, constants.get("key")))
+    return summed if summed in (INT, SCORE) else FLOAT
+
+
+def mean(given: Lists, constants: Given) -> Type:
+    """A mean; none of nothing."""
+    return optional(SCORE if total(given, constants) == SCORE else FLOAT)
+
+
+def at_key(given: Lists, constants: Given) -> Type:
+    """A value under the key."""
+    if constants.get("key") is None and isinstance(plain(given[0].item), RecordType):
+        return ANY  # records need a key, which has been asked for
+    return optional(plain(field_type(given[0].item, constants.get("key"))))
+
+
+def evidence_list() -> ListType:
+    """Pieces of evidence."""
+    return ListType(item=world_types()["Evidence"], bound=100, typical=5)
+
+
+def intervals(given: Lists, _: Given) -> Type:
+    """Joined stretches with their evidence; none of items that stand for no stretch."""
+    item = with_field(LONG_INTERVAL, "evidence", evidence_list())
+    return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
+
+
+def surely_timed(item: Type) -> bool:
+    """Whether every item of this type stands for a stretch of video, or for a moment."""
+    if isinstance(item, RecordType) and not item.is_open:
+        return any(isinstance(item.get(key), ScalarType) for key in ("start_time", "timestamp"))
+    return isinstance(item, ScalarType) and is_numeric(item)
+
+
+def thin(one: ListType) -> ListType:
+    """Fewer items, as a rule."""
+    return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
+
+
+def groups(given: Lists, constants: Given) -> Type:
+    """Groups of items."""
+    one = given[0]
+    members = replace(one, name="", filled=True)
+    item = RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
+    return replace(thin(one), item=item)
+
+
+def joined(given: Lists, _: Given) -> Type:
+    """Pairs of items, over the times of the first."""
+    pair = (("a", given[0].item), ("b", given[1].item), ("dt", FLOAT))
+    times = (("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("evidence", evidence_list()))
+    return replace(given[0], name="", item=RecordType(fields=(*pair, *times)), filled=False)
+
+
+def order(_: Lists, __: Given) -> Type:
+    """The verdict of an order check."""
+    missing = ListType(item=STRING, bound=20, typical=1)
+    return RecordType(fields=(("ordered", optional(BOOL)), ("missing", missing)))
+
+
+def pair(given: Lists, _: Given) -> Type:
+    """A pair of items, or nothing."""
+    fields = (("a", given[0].item), ("b", given[1].item), ("evidence", evidence_list()))
+    return optional(RecordType(fields=fields))
+
+
+def sampled(_: Lists, constants: Given) -> Type:
+    """Moments."""
+    most = constants.get("max_items")
+    bound = most if isinstance(most, int) and not isinstance(most, bool) else None
+    return ListType(item=TIME, bound=bound, typical=bound, stated=bound is not None)
+
+
+def always(type_: Type) -> Callable[[Lists, Given], Type]:
+    """A rule that gives the same type whatever the inputs are."""
+    return lambda _, __: type_
+
 
 Takes = Literal["list", "lists", "pair", "mix", "slots", "nothing"]
 Role = Literal["value", "key", "number_key", "text_key", "condition"]
@@ -42,227 +206,204 @@ class AggregateSpec:
     takes: Takes
     result: Callable[[Lists, Given], Type]
     run: Callable[..., Json]
-    params: Mapping[str, Parameter] = field(default_factory=dict)
-    times: bool = False
-    order_free: bool = False
-
-    @property
-    def says(self) -> str:
-        """What it gives, in one line."""
-        return SAYINGS[self.name]
+    says: str  #: what it gives, in one line: for the reference page and for prompts
+    params: Mapping[str, Parameter]
+    times: bool
+    order_free: bool
 
 
-def _key(role: Role = "key", *, required: bool = False) -> Parameter:
-    return Parameter(role=role, required=required)
+def _spec(
+    run: Callable[..., Json], takes: Takes, result: Callable[[Lists, Given], Type], says: str, /, **params: Parameter
+) -> AggregateSpec:
+    name = run.__name__.rstrip("_")
+    return AggregateSpec(
+        name=name,
+        takes=takes,
+        result=result,
+        run=run,
+        says=says,
+        params=params,
+        times=name in _TIMED,
+        order_free=name in _ORDER_FREE,
+    )
 
 
-def _value(
-    type_: Type,
-    *,
-    required: bool = False,
-    above: float | None = None,
-    least: float | None = None,
-    most: float | None = None,
-) -> Parameter:
-    return Parameter(type=type_, required=required, above=above, least=least, most=most)
-
-
+#: aggregates whose items must stand for stretches of video
+_TIMED = frozenset(
+    "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "
+    "merge_intervals total_duration clamp join_nearest_in_time order_check ordered_pair".split()
+)
+#: aggregates whose result does not depend on the order of the items
+_ORDER_FREE = frozenset("count count_distinct any all merge_intervals total_duration sum avg min max".split())
 _CONDITION = Parameter(type=BOOL, role="condition")
-_INTERVAL = _value(INTERVAL, required=True)
+_INTERVAL = Parameter(type=INTERVAL, required=True)
 
 _SPECS = (
-    AggregateSpec(name="pick_earliest", takes="list", result=rules.picked, run=choosing.pick_earliest, times=True),
-    AggregateSpec(name="pick_latest", takes="list", result=rules.picked, run=choosing.pick_latest, times=True),
-    AggregateSpec(name="pick_longest", takes="list", result=rules.picked, run=choosing.pick_longest, times=True),
-    AggregateSpec(
-        name="pick_best", takes="list", result=rules.picked, run=choosing.pick_best, params={"key": _key("number_key")}
+    _spec(functions.pick_earliest, "list", picked, "the item that starts first, or null of none"),
+    _spec(functions.pick_latest, "list", picked, "the item that ends last, or null of none"),
+    _spec(functions.pick_longest, "list", picked, "the item that lasts longest, or null of none"),
+    _spec(
+        functions.pick_best,
+        "list",
+        picked,
+        "the item with the highest value under key (left out: confidence, else score), or null of none",
+        key=Parameter(role="number_key"),
     ),
-    AggregateSpec(name="first", takes="list", result=rules.picked, run=choosing.first),
-    AggregateSpec(
-        name="nth", takes="list", result=rules.found, run=choosing.nth, params={"n": _value(INT, required=True)}
+    _spec(functions.first, "list", picked, "the first item, or null of none"),
+    _spec(
+        functions.nth,
+        "list",
+        found,
+        "the item at n, from 0 or from the end where negative, or null",
+        n=Parameter(type=INT, required=True),
     ),
-    AggregateSpec(
-        name="next_after",
-        takes="list",
-        result=rules.found,
-        run=choosing.next_after,
-        params={"time": _value(TIME, required=True, least=0)},
-        times=True,
+    _spec(
+        functions.next_after,
+        "list",
+        found,
+        "the first item that starts after a time, or null",
+        time=Parameter(type=TIME, required=True, least=0),
     ),
-    AggregateSpec(
-        name="previous_before",
-        takes="list",
-        result=rules.found,
-        run=choosing.previous_before,
-        params={"time": _value(TIME, required=True, least=0)},
-        times=True,
+    _spec(
+        functions.previous_before,
+        "list",
+        found,
+        "the last item that started before a time and is over, or null",
+        time=Parameter(type=TIME, required=True, least=0),
     ),
-    AggregateSpec(name="count", takes="list", result=rules.always(INT), run=lists.count, order_free=True),
-    AggregateSpec(
-        name="count_distinct",
-        takes="list",
-        result=rules.always(INT),
-        run=lists.count_distinct,
-        params={"key": _key()},
-        order_free=True,
+    _spec(functions.count, "list", always(INT), "how many items there are"),
+    _spec(
+        functions.count_distinct,
+        "list",
+        always(INT),
+        "how many different values there are, under key or of the items themselves",
+        key=Parameter(role="key"),
     ),
-    AggregateSpec(
-        name="any",
-        takes="list",
-        result=rules.always(BOOL),
-        run=lists.any_,
-        params={"where": _CONDITION},
-        order_free=True,
+    _spec(
+        functions.any_,
+        "list",
+        always(BOOL),
+        "whether the condition holds for one item (left out: whether there is one)",
+        where=_CONDITION,
     ),
-    AggregateSpec(
-        name="all",
-        takes="list",
-        result=rules.always(BOOL),
-        run=lists.all_,
-        params={"where": replace(_CONDITION, required=True)},
-        order_free=True,
+    _spec(
+        functions.all_,
+        "list",
+        always(BOOL),
+        "whether the condition holds for every item; true of none",
+        where=replace(_CONDITION, required=True),
     ),
-    AggregateSpec(name="concat_lists", takes="lists", result=rules.concatenated, run=lists.concat_lists),
-    AggregateSpec(
-        name="sort_by",
-        takes="list",
-        result=rules.same_length,
-        run=choosing.sort_by,
-        params={"key": _key(), "descending": _value(BOOL)},
+    _spec(functions.concat_lists, "lists", concatenated, "the items of all lists, list after list"),
+    _spec(
+        functions.sort_by,
+        "list",
+        same_length,
+        "the items in the order of key",
+        key=Parameter(role="key"),
+        descending=Parameter(type=BOOL),
     ),
-    AggregateSpec(
-        name="top_k",
-        takes="list",
-        result=rules.top,
-        run=choosing.top_k,
-        params={"k": _value(INT, required=True, least=1), "key": _key()},
+    _spec(
+        functions.top_k,
+        "list",
+        top,
+        "the first k items; with key, the k highest",
+        k=Parameter(type=INT, required=True, least=1),
+        key=Parameter(role="key"),
     ),
-    AggregateSpec(
-        name="filter_by_score",
-        takes="list",
-        result=rules.some,
-        run=choosing.filter_by_score,
-        params={"min_score": _value(FLOAT, required=True), "key": _key("number_key"), "keep_null": _value(BOOL)},
+    _spec(
+        functions.filter_by_score,
+        "list",
+        some,
+        "the items whose confidence is at least min_score; null passes unless keep_null is false",
+        min_score=Parameter(type=FLOAT, required=True),
+        key=Parameter(role="number_key"),
+        keep_null=Parameter(type=BOOL),
     ),
-    AggregateSpec(
-        name="filter_in_interval",
-        takes="list",
-        result=rules.some,
-        run=spans.filter_in_interval,
-        params={"interval": _INTERVAL},
-        times=True,
+    _spec(
+        functions.filter_in_interval,
+        "list",
+        some,
+        "the items that share a stretch with the interval",
+        interval=_INTERVAL,
     ),
-    AggregateSpec(name="dedupe_by", takes="list", result=rules.thinned, run=lists.dedupe_by, params={"key": _key()}),
-    AggregateSpec(name="intersect_by", takes="pair", result=rules.some, run=lists.intersect_by, params={"key": _key()}),
-    AggregateSpec(
-        name="difference_by", takes="pair", result=rules.some, run=lists.difference_by, params={"key": _key()}
+    _spec(functions.dedupe_by, "list", thinned, "the first item of each value", key=Parameter(role="key")),
+    _spec(functions.intersect_by, "pair", some, "the items of a whose value occurs in b", key=Parameter(role="key")),
+    _spec(
+        functions.difference_by,
+        "pair",
+        some,
+        "the items of a whose value does not occur in b",
+        key=Parameter(role="key"),
     ),
-    AggregateSpec(
-        name="dedupe_overlaps",
-        takes="list",
-        result=rules.thinned,
-        run=spans.dedupe_overlaps,
-        params={"iou": _value(FLOAT, least=0, most=1)},
-        times=True,
+    _spec(
+        functions.dedupe_overlaps,
+        "list",
+        thinned,
+        "of items that overlap by iou (left out: 0.5) or more, the better one",
+        iou=Parameter(type=FLOAT, least=0, most=1),
     ),
-    AggregateSpec(
-        name="merge_intervals",
-        takes="list",
-        result=rules.intervals,
-        run=spans.merge_intervals,
-        params={"gap": _value(FLOAT, least=0)},
-        times=True,
-        order_free=True,
+    _spec(
+        functions.merge_intervals,
+        "list",
+        intervals,
+        "stretches with no more than gap seconds between them joined, with their evidence",
+        gap=Parameter(type=FLOAT, least=0),
     ),
-    AggregateSpec(
-        name="total_duration",
-        takes="list",
-        result=rules.always(FLOAT),
-        run=spans.total_duration,
-        times=True,
-        order_free=True,
+    _spec(functions.total_duration, "list", always(FLOAT), "the seconds covered, overlaps counted once"),
+    _spec(
+        functions.clamp, "list", some, "the items that share a stretch with the interval, cut to it", interval=_INTERVAL
     ),
-    AggregateSpec(
-        name="clamp", takes="list", result=rules.some, run=spans.clamp, params={"interval": _INTERVAL}, times=True
+    _spec(
+        functions.sample_times,
+        "nothing",
+        sampled,
+        "moments every step seconds of the interval, at most max_items and 2000",
+        interval=_INTERVAL,
+        step=Parameter(type=FLOAT, required=True, above=0),
+        max_items=Parameter(type=INT, required=True, above=0, most=limits.MAX_SAMPLES),
     ),
-    AggregateSpec(
-        name="sample_times",
-        takes="nothing",
-        result=rules.sampled,
-        run=spans.sample_times,
-        params={
-            "interval": _INTERVAL,
-            "step": _value(FLOAT, required=True, above=0),
-            "max_items": _value(INT, required=True, above=0, most=limits.MAX_SAMPLES),
-        },
+    _spec(
+        functions.group_by,
+        "list",
+        groups,
+        "a record {key, items} for each value, in order of first occurrence",
+        key=Parameter(role="key", required=True),
     ),
-    AggregateSpec(
-        name="group_by", takes="list", result=rules.groups, run=lists.group_by, params={"key": _key(required=True)}
+    _spec(
+        functions.join_nearest_in_time,
+        "pair",
+        joined,
+        "{a, b, dt} for each a that has a b within max_gap seconds",
+        max_gap=Parameter(type=FLOAT, least=0),
     ),
-    AggregateSpec(
-        name="join_nearest_in_time",
-        takes="pair",
-        result=rules.joined,
-        run=spans.join_nearest_in_time,
-        params={"max_gap": _value(FLOAT, least=0)},
-        times=True,
+    _spec(
+        functions.order_check,
+        "slots",
+        order,
+        "{ordered, missing} of a list of items; ordered is null while one is missing; labels name the places",
+        labels=Parameter(type=ListType(item=STRING)),
     ),
-    AggregateSpec(
-        name="order_check",
-        takes="slots",
-        result=rules.order,
-        run=spans.order_check,
-        params={"labels": _value(ListType(item=STRING))},
-        times=True,
+    _spec(functions.ordered_pair, "pair", pair, "{a, b}: the last a before the first b that follows one, or null"),
+    _spec(functions.sum_, "list", total, "the sum of the values; 0 of none", key=Parameter(role="number_key")),
+    _spec(functions.avg, "list", mean, "the mean of the values, or null of none", key=Parameter(role="number_key")),
+    _spec(functions.min_, "list", at_key, "the smallest value, or null of none", key=Parameter(role="number_key")),
+    _spec(functions.max_, "list", at_key, "the largest value, or null of none", key=Parameter(role="number_key")),
+    _spec(functions.mode, "list", at_key, "the most frequent value, or null of none", key=Parameter(role="key")),
+    _spec(
+        functions.concat_text,
+        "list",
+        always(STRING),
+        "the texts joined by sep, at most max_chars; what does not fit is counted; with_times puts times before them",
+        key=Parameter(role="text_key"),
+        sep=Parameter(type=STRING),
+        max_chars=Parameter(type=INT, least=1),
+        with_times=Parameter(type=BOOL),
     ),
-    AggregateSpec(name="ordered_pair", takes="pair", result=rules.pair, run=spans.ordered_pair, times=True),
-    AggregateSpec(
-        name="sum",
-        takes="list",
-        result=rules.total,
-        run=lists.sum_,
-        params={"key": _key("number_key")},
-        order_free=True,
-    ),
-    AggregateSpec(
-        name="avg",
-        takes="list",
-        result=rules.mean,
-        run=lists.avg,
-        params={"key": _key("number_key")},
-        order_free=True,
-    ),
-    AggregateSpec(
-        name="min",
-        takes="list",
-        result=rules.at_key,
-        run=lists.min_,
-        params={"key": _key("number_key")},
-        order_free=True,
-    ),
-    AggregateSpec(
-        name="max",
-        takes="list",
-        result=rules.at_key,
-        run=lists.max_,
-        params={"key": _key("number_key")},
-        order_free=True,
-    ),
-    AggregateSpec(name="mode", takes="list", result=rules.at_key, run=lists.mode, params={"key": _key()}),
-    AggregateSpec(
-        name="concat_text",
-        takes="list",
-        result=rules.always(STRING),
-        run=spans.concat_text,
-        params={
-            "key": _key("text_key"),
-            "sep": _value(STRING),
-            "max_chars": _value(INT, least=1),
-            "with_times": _value(BOOL),
-        },
-    ),
-    AggregateSpec(
-        name="collect_evidence", takes="mix", result=lambda _, __: rules.evidence_list(), run=lists.collect_evidence
+    _spec(
+        functions.collect_evidence,
+        "mix",
+        lambda _, __: evidence_list(),
+        "the evidence of any mix of items, each piece once",
     ),
 )
 

@@ -10,9 +10,7 @@ from tool_induction.checking.expressions.unwrapping import joined_field, list_fi
 from tool_induction.checking.known.narrowing import Fact
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr
-from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
     ANY,
     NULL,
@@ -25,9 +23,11 @@ from tool_induction.language.types import (
     RecordType,
     Type,
     is_numeric,
+    operation_types,
     optional,
     plain,
     with_field,
+    world_types,
 )
 
 TIMES = ("start_time", "end_time", "center_time")

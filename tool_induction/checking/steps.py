@@ -49,7 +49,6 @@ from tool_induction.language.model import (
     binds,
     taken_names,
 )
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_json, to_text
 from tool_induction.language.types import (
     ANY,
@@ -61,6 +60,7 @@ from tool_induction.language.types import (
     RecordType,
     Type,
     join,
+    operation_types,
     optional,
     plain,
     show,

@@ -14,7 +14,6 @@ from tool_induction.checking.expressions.unwrapping import list_field, value_fie
 from tool_induction.checking.known.ranges import from_the_start
 from tool_induction.checking.known.stretches import check_stretch
 from tool_induction.language.diagnostics import Suggestion, did_you_mean, shorten, write_value
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
 from tool_induction.language.types import (
     BOOL,
@@ -31,6 +30,7 @@ from tool_induction.language.types import (
     Type,
     fit,
     is_numeric,
+    operation_types,
     plain,
     show,
 )

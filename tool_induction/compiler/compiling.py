@@ -14,20 +14,16 @@ from typing import Any
 from tool_induction.advice.entities import lint_entities
 from tool_induction.advice.likeness import lint_library
 from tool_induction.advice.lint import lint
+from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.checking.outputs import bind_outputs, check_answers
 from tool_induction.checking.steps import Signature, StepChecker
-from tool_induction.compiler.decode import decode
-from tool_induction.compiler.frozen import frozen_form
-from tool_induction.compiler.graph import calls_of, compile_order
+from tool_induction.compiler.decode import check_visible, decode
 from tool_induction.compiler.price import Price, price_of
-from tool_induction.compiler.reading import read_tool
-from tool_induction.compiler.resolve import ToolParameters, resolve
-from tool_induction.compiler.scope import check_scope
-from tool_induction.compiler.shape import check_shape, name_of, split_document
-from tool_induction.compiler.spellings import canonical_spelling
-from tool_induction.documents.invisible import check_visible
-from tool_induction.language.diagnostics import Diagnostic, Findings, by_relevance
-from tool_induction.language.model import Tool, values, walk_steps
+from tool_induction.compiler.resolve import ToolParameters, check_scope, resolve
+from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
+from tool_induction.language import limits
+from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
+from tool_induction.language.model import Call, Tool, read_tool, values, walk_steps
 from tool_induction.language.parsing import within_bounds
 from tool_induction.language.syntax import located
 from world_api.core.canonical import content_hash
@@ -49,7 +45,7 @@ class CompiledTool:
     @cached_property
     def frozen(self) -> dict[str, Any]:
         """The document with everything implicit written out."""
-        return frozen_form(self.tool)
+        return self.tool.document()
 
     @cached_property
     def hash(self) -> str:
@@ -109,7 +105,7 @@ def compile_document(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Compilation:
-    """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``) and compile its tools.
+    """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``; or a ``Tool``) and compile its tools.
 
     Never raises for what the document holds: every fault is a diagnostic.
 
@@ -120,7 +116,7 @@ def compile_document(
         groups: the optional groups of operations that tools may call beside the sixteen.
     """
     about_file = Findings()
-    document = decode(source, about_file)
+    document = decode(source.document() if isinstance(source, Tool) else source, about_file)
     if about_file.errors:
         return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
     return _Compiler(about_file, entities=entities, allow_judge=allow_judge, groups=groups).compile(document)
@@ -169,7 +165,7 @@ class _Compiler:
             for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):
                 one.add("E_NAME", where, f"two tools are called {name!r}", found=name)
             return
-        self._models[name] = read_tool(raw, path, findings)
+        self._models[name] = read_tool(raw, path, findings, AGGREGATES.keys() | ALIASES.keys())
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
@@ -229,3 +225,60 @@ def _check_written_sizes(tool: Tool, findings: Findings) -> None:
                         "with everything implicit written out the expression is too large",
                         suggestion="split it over several 'set' steps",
                     )
+
+
+def calls_of(tool: Tool) -> dict[str, Path]:
+    """The tools a tool calls, each with the place of its first call."""
+    found: dict[str, Path] = {}
+    for step in walk_steps(tool.steps):
+        if isinstance(step, Call) and step.kind == "tool":
+            found.setdefault(step.target, (*step.path, "tool"))
+    return found
+
+
+def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> list[str]:
+    """Names, callees first. Tools on a cycle, or too deep, are noted and come all the same."""
+    edges = {name: [target for target in calls_of(tool) if target in tools] for name, tool in tools.items()}
+    order: list[str] = []
+    depths: dict[str, int] = {}
+    for name in tools:
+        _visit(name, edges, order, [], tools, findings)
+    for name in order:
+        depths[name] = 1 + max((depths.get(target, 0) for target in edges[name]), default=0)
+        if depths[name] > limits.MAX_TOOL_DEPTH:
+            deepest = max(edges[name], key=lambda target: depths.get(target, 0))
+            findings[name].add(
+                "E_DEPTH",
+                calls_of(tools[name])[deepest],
+                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
+                found=deepest,
+                suggestion="call the operations directly",
+            )
+    return order
+
+
+def _visit(
+    name: str,
+    edges: Mapping[str, list[str]],
+    order: list[str],
+    above: list[str],
+    tools: Mapping[str, Tool],
+    findings: Mapping[str, Findings],
+) -> None:
+    if name in order:
+        return
+    for target in edges[name]:
+        if target in above or target == name:
+            circle = [*above[above.index(target) :], name] if target in above else [name]
+            for place, member in enumerate(circle):  # each of them may be the one to change
+                following = circle[(place + 1) % len(circle)]
+                findings[member].add(
+                    "E_CYCLE",
+                    calls_of(tools[member])[following],
+                    "tools call each other in a circle: " + " -> ".join([*circle[place:], *circle[:place], member]),
+                    found=following,
+                    suggestion="a tool may not call itself, directly or through others",
+                )
+        else:
+            _visit(target, edges, order, [*above, name], tools, findings)
+    order.append(name)

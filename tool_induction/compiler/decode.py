@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+import re
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path
+from world_api.core.canonical import JsonObject, parse_json
+from world_api.core.printable import printable
 
 _MISSING = object()
-
-
-class _Pairs(dict[str, Any]):
-    """A JSON object that remembers which keys stood there twice."""
-
-    repeated: tuple[str, ...] = ()
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def decode(source: str | bytes | object, findings: Findings) -> Any:
@@ -57,7 +56,7 @@ def _from_text(text: str, findings: Findings) -> Any:
         findings.add("E_SIZE", (), f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
         return _MISSING
     try:
-        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
+        return parse_json(text, repeated="note", finite=False)
     except json.JSONDecodeError as error:
         findings.add(
             "E_JSON",
@@ -72,36 +71,8 @@ def _from_text(text: str, findings: Findings) -> Any:
 
 def _depth(text: str) -> int:
     """How deep brackets nest outside strings; cheap, so that the parser never has to recurse."""
-    depth = deepest = 0
-    inside = escaped = False
-    for character in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                inside = False
-        elif character == '"':
-            inside = True
-        elif character in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "]}":
-            depth -= 1
-    return deepest
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
-    result = _Pairs(pairs)
-    if len(result) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        result.repeated = tuple(sorted(key for key, count in counts.items() if count > 1))
-    return result
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
+    brackets = _STRING.sub("", text)
+    return max(accumulate((letter in "[{") - (letter in "]}") for letter in brackets), default=0)
 
 
 class _Walk:
@@ -128,12 +99,13 @@ class _Walk:
             _check_scalar(value, path, self._findings)
 
     def _members(self, value: dict[Any, Any], path: Path, depth: int) -> None:
-        for key in (key for key in getattr(value, "repeated", ()) if not holds_secret(key)):
+        repeated = value.repeated if isinstance(value, JsonObject) else ()
+        for key in (key for key in repeated if not holds_secret(key)):
             self._findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
             if not isinstance(key, str):
                 self._findings.add("E_JSON", path, f"a key is not a string: {key!r}")
-            elif not _is_unicode(key):
+            elif printable(key) != key:
                 self._findings.add("E_JSON", path, "a key is not valid Unicode")
             elif holds_secret(key):
                 _secret(path, self._findings)
@@ -143,7 +115,7 @@ class _Walk:
 
 def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
     if isinstance(value, str):
-        if not _is_unicode(value):
+        if printable(value) != value:
             findings.add("E_JSON", path, "the text is not valid Unicode")
         elif holds_secret(value):
             _secret(path, findings)
@@ -164,5 +136,32 @@ def _secret(path: Path, findings: Findings) -> None:
     )
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+#: controls (tabs and line ends aside), and embeddings, overrides and isolates of bidirectional text
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def check_visible(tool: Any, path: Path, findings: Findings) -> None:
+    """Note each text of a tool that holds such a character."""
+    for where, text in _texts(tool, path):
+        found = _INVISIBLE.search(text)
+        if found is not None:
+            findings.add(
+                "E_SHAPE",
+                where,
+                f"the text holds a character that is not seen: U+{ord(found[0]):04X}, at {found.start()}",
+                found=ascii(text[max(0, found.start() - 20) : found.end() + 20])[1:-1],
+                suggestion="leave it out",
+            )
+
+
+def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """All texts of a value with their places; a key stands at the place of the object it is in."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _texts(item, (*path, place))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, (*path, key))

@@ -9,7 +9,6 @@ from typing import Any
 from tool_induction.checking.results import STATUSES, evidence_list
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
-from tool_induction.language.schemas import type_to_schema
 from tool_induction.language.types import (
     INTERVAL,
     STRING,
@@ -20,6 +19,7 @@ from tool_induction.language.types import (
     optional,
     plain,
     show,
+    type_to_schema,
 )
 from world_api.exposure.schemas import mcp_tool, openai_tool
 from world_api.operations import EVERY_OPERATION

@@ -1,32 +1,48 @@
-"""The JSON Schema (2020-12) of the language, made from the models.
+"""The language as JSON Schema (2020-12), made from the document model, and as a schema for structured outputs.
 
 Steps are dispatched on ``type`` with ``if`` / ``then``: a fault is then reported against the step that was meant, where
 ``oneOf`` would report it against every other kind of step as well.
+
+What a model may be made to write has two forms. ``loose`` is the language itself in the keywords that constrained decoders
+know (``anyOf`` and ``$ref`` in place of ``if`` / ``then``). ``strict`` keeps to the rules of OpenAI's strict mode, which has
+no maps with free keys: there, what is a map in a document is a list of ``{name, value}``, and ``document_from_emission``
+makes the document of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.documents.parts import Part
-from tool_induction.documents.steps import STEP_MODELS
-from tool_induction.documents.tools import InputDeclaration, OutputDeclaration, ToolDocument, ToolFile
+from tool_induction.aggregates import AGGREGATES
 from tool_induction.language import limits
-from tool_induction.language.typenames import known_types
+from tool_induction.language.model import (
+    LOOP_KEYS,
+    LOOPING,
+    STEP_MODELS,
+    Block,
+    BoundKey,
+    Input,
+    Loop,
+    Output,
+    Part,
+    Tool,
+    keys_of,
+)
+from tool_induction.language.types import known_types
+from world_api.exposure.schemas import strict_schema
+from world_api.operations import OPERATIONS, operations_for
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-LOOP_KEYS = ("loop_over", "as", "max_items", "until")
-#: steps that may carry loop keys
-LOOPING = ("call_world_api", "call_tool", "loop")
 
 
 @lru_cache(maxsize=1)
 def tool_schema() -> Schema:
     """JSON Schema of one tool."""
-    return {"$schema": DIALECT, "title": "tool", **_plain(ToolDocument), "$defs": _definitions()}
+    return {"$schema": DIALECT, "title": "tool", **_part_schema(Tool), "$defs": _definitions()}
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +56,7 @@ def language_schema() -> Schema:
         "items": {"$ref": "#/$defs/tool"},
     }
     file = {
-        "description": (ToolFile.__doc__ or "").replace("``", "'"),
+        "description": "Several tools of one file. Other keys beside 'tools' are not looked at.",
         "type": "object",
         "required": ["tools"],
         "properties": {"tools": {"$ref": "#/$defs/tools"}},
@@ -57,21 +73,23 @@ def language_schema() -> Schema:
             "then": {"$ref": "#/$defs/file"},
             "else": {"$ref": "#/$defs/tool"},
         },
-        "$defs": {"tool": _plain(ToolDocument), "tools": tools, "file": file, **_definitions()},
+        "$defs": {"tool": _part_schema(Tool), "tools": tools, "file": file, **_definitions()},
     }
 
 
 def step_keys(kind: str) -> dict[str, bool]:
     """The keys of a step of one type, those of a loop left out, and whether each is needed."""
-    schema = _step_schema(kind)
-    own = [key for key in schema["properties"] if key != "type" and (key not in LOOP_KEYS or kind not in LOOPING)]
-    if kind == "loop":
-        own = [*own, "loop_over"]
-    return {key: key in schema["required"] for key in own}
+    return {one.name: one.needed for one in keys_of(STEP_MODELS[kind])} | (
+        {"loop_over": True} if kind == "loop" else {}
+    )
+
+
+def described(model: type[Part]) -> str:
+    """What a part is, in a sentence."""
+    return " ".join((model.__doc__ or "").split("\n\n")[0].split())
 
 
 def _definitions() -> Schema:
-    steps = {f"{kind}_step": _step_schema(kind) for kind in STEP_MODELS}
     return {
         "block": {
             "description": "Steps, in order.",
@@ -81,9 +99,13 @@ def _definitions() -> Schema:
             "items": {"$ref": "#/$defs/step"},
         },
         "step": _dispatch(),
-        "input": _declaration(InputDeclaration),
-        "output": _declaration(OutputDeclaration),
-        **steps,
+        "input": _declaration_schema(Input)
+        | {
+            "if": {"properties": {"type": {"const": "enum"}}, "required": ["type"]},
+            "then": {"required": ["enum"]},
+        },
+        "output": _declaration_schema(Output),
+        **{f"{kind}_step": _step_schema(kind) for kind in STEP_MODELS},
     }
 
 
@@ -93,17 +115,12 @@ def _dispatch() -> Schema:
         {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": _of(kind)}
         for kind in STEP_MODELS
     ]
-    with_do = {"required": ["do"], "properties": {"type": {"enum": list(LOOPING)}}}
     return {
         "description": "One step; its type says which keys it has.",
         "type": "object",
-        "if": with_do,
+        "if": {"required": ["do"], "properties": {"type": {"enum": list(LOOPING)}}},
         "then": _of("loop"),
-        "else": {
-            "required": ["type"],
-            "properties": {"type": {"enum": list(STEP_MODELS)}},
-            "allOf": kinds,
-        },
+        "else": {"required": ["type"], "properties": {"type": {"enum": list(STEP_MODELS)}}, "allOf": kinds},
     }
 
 
@@ -111,95 +128,268 @@ def _of(kind: str) -> Schema:
     return {"$ref": f"#/$defs/{kind}_step"}
 
 
-@lru_cache(maxsize=32)
 def _step_schema(kind: str) -> Schema:
-    schema = _plain(STEP_MODELS[kind])
-    properties = schema["properties"]
-    last = LOOP_KEYS if kind in LOOPING else ()
-    ordered = ["type", *(key for key in properties if key != "type" and key not in last), *last]
-    words = list(LOOPING) if kind == "loop" else [kind]
-    head = {"type": {"description": properties["type"]["description"], "enum": words}}
-    schema["properties"] = {key: properties[key] for key in ordered} | head
-    for key, words in _examples().items():
-        if key in schema["properties"]:
-            schema["properties"][key] = schema["properties"][key] | {"examples": words}
-    if last:
-        schema["dependentRequired"] = {key: ["loop_over"] for key in last[1:]}
+    model = STEP_MODELS[kind]
+    schema = _part_schema(model)
+    words = list(LOOPING) if model is Block else [kind]
+    schema["properties"] = {"type": {"description": model.says, "enum": words}} | schema["properties"]
+    if kind in LOOPING:
+        schema["required"] = [*(LOOP_KEYS[:1] if model is Block else ()), *schema["required"]]
+        schema["properties"] |= {one.name: _key_schema(one) for one in keys_of(Loop)}
+        schema["dependentRequired"] = {key: [LOOP_KEYS[0]] for key in LOOP_KEYS[1:]}
     return schema
 
 
-@lru_cache(maxsize=1)
-def _examples() -> dict[str, list[str]]:
-    """Words that an editor may offer; that there are no others is for the compiler to say, with a suggestion."""
-    from tool_induction.aggregates import AGGREGATES
-    from world_api.operations import OPERATIONS
-
-    return {"api": list(OPERATIONS), "operation": list(AGGREGATES)}
-
-
-def _declaration(model: type[Part]) -> Schema:
+def _declaration_schema(model: type[Part]) -> Schema:
     """A type's name, or a record that holds it: one schema that says what each of the two may be."""
-    schema = _plain(model)
-    schema["properties"]["type"] = schema["properties"]["type"] | {"examples": known_types()}
-    described = {"description": f"{schema.pop('description')} Or just the name of a type."}
-    return (
-        described | {"type": ["string", "object"], "maxLength": 80} | {k: v for k, v in schema.items() if k != "type"}
-    )
+    schema = _part_schema(model)
+    schema["properties"]["type"] |= {"examples": known_types()}
+    return schema | {
+        "description": f"{schema['description']} Or just the name of a type.",
+        "type": ["string", "object"],
+        "maxLength": 80,
+    }
 
 
-def _plain(model: type[Part]) -> Schema:
-    """A model's schema in few words: no titles, no null for what is left out, parts by reference."""
-    made = model.model_json_schema(by_alias=True)
-    definitions = made.pop("$defs", {})
-    whole: Schema = _tidy(made, definitions)
-    whole["description"] = (model.__doc__ or "").split("\n\n")[0].replace("``", "'").replace("\n    ", " ").strip()
-    kept = ("description", "type", "required", "additionalProperties", "properties", "if", "then")
-    return {key: whole[key] for key in kept if key in whole}
+def _part_schema(model: type[Part]) -> Schema:
+    return {
+        "description": described(model).replace("``", "'"),
+        "type": "object",
+        "required": [one.name for one in keys_of(model) if one.needed],
+        "additionalProperties": False,
+        "properties": {one.name: _key_schema(one) for one in keys_of(model)},
+    }
 
 
-_REFERENCES = {"InputDeclaration": "input", "OutputDeclaration": "output"}
+def _key_schema(key: BoundKey) -> Schema:
+    # words that an editor may offer; that there are no others is for the compiler to say, with a suggestion
+    words = {"api": list(OPERATIONS), "operation": list(AGGREGATES)}.get(key.name)
+    return {"description": key.says, **key.kind.schema} | ({"examples": words} if words else {})
 
 
-def _tidy(node: Any, definitions: Mapping[str, Any]) -> Any:
+# --- structured outputs
+
+
+#: what the strict form cannot say, for the page and for who reads a log
+STRICT_CANNOT_SAY = (
+    "Maps with free keys: inputs, outputs, params and fields are lists of entries with a name.",
+    "Which key goes with which other: loop keys may stand on a step without loop_over; the compiler says so.",
+    "Blocks inside blocks: the steps of do, then and else are plain steps.",
+    "Values inside values: a record or a list among params is written with dotted names (time_range.start_time, labels.0).",
+    "A default of null: null stands for a key that is left out.",
+    "Records and lists as the value of a set or of an output: an expression has to give them.",
+    "Inputs of an aggregate that are records of other names than a and b.",
+    "Lengths of texts and what a name may be called: told in descriptions, checked by the compiler.",
+)
+
+_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+_BLOCKS = ("do", "then", "else")
+#: maps of a document that are lists of entries in the strict form
+_ENTRY_KEYS = ("params", "fields")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """What may stand in a tool beside what always may: operations by name, and which types of steps."""
+
+    operations: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@lru_cache(maxsize=8)
+def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
+    """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
+
+    ``groups`` are the optional groups of operations that tools may call.
+
+    Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out where it is not
+    allowed.
+    """
+    kinds = tuple(kind for kind in STEP_MODELS if allow_judge or kind != "judge")
+    allowed = Allowed(operations=tuple(operations_for(groups)), kinds=kinds)
+    made: Schema = _typed(strict_schema(_entries_form(allowed)) if strict else _loose_form(allowed))
+    return made
+
+
+def document_from_emission(emission: Any) -> Any:
+    """The document that an emission in the strict form stands for; any other value comes back as it is."""
+    if not isinstance(emission, Mapping) or not isinstance(emission.get("tools"), Sequence):
+        return emission
+    return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
+
+
+def _loose_form(allowed: Allowed) -> Schema:
+    whole = language_schema()["$defs"]
+    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind, allowed) for kind in allowed.kinds}
+    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
+    parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in allowed.kinds]}
+    file = {
+        "type": "object",
+        "required": ["tools"],
+        "additionalProperties": False,
+        "properties": {"tools": whole["tools"]},
+    }
+    made: Schema = _decodable({**file, "$defs": {**parts, **steps}})
+    return made
+
+
+def _named(step: Schema, kind: str, allowed: Allowed) -> Schema:
+    """A step that says its type, and calls only what there is."""
+    properties = dict(step["properties"])
+    properties["type"] = {"description": properties["type"]["description"], "enum": [kind]}
+    for key, words in (("api", list(allowed.operations)), ("operation", list(AGGREGATES))):
+        if key in properties:
+            properties[key] = {"description": properties[key]["description"], "enum": words}
+    return {**step, "required": ["type", *step["required"]], "properties": properties}
+
+
+def _decodable(node: Any) -> Any:
+    """Without what constrained decoders do not know; the compiler checks it all the same."""
     if isinstance(node, list):
-        return [_tidy(item, definitions) for item in node]
+        return [_decodable(item) for item in node]
     if not isinstance(node, dict):
         return node
-    if node.get("x-part") == "step":
-        return {"$ref": "#/$defs/step"}
-    name = str(node.get("$ref", "")).rsplit("/", 1)[-1]
-    if name:
-        rest = _tidy({key: value for key, value in node.items() if key != "$ref"}, definitions)
-        return rest | ({"$ref": f"#/$defs/{_REFERENCES[name]}"} if name in _REFERENCES else {})
     kept: Schema = {}
     for key, value in node.items():
-        if key == "properties":
-            kept[key] = {inner: _tidy(part, definitions) for inner, part in value.items()}
-        elif key not in ("title", "default", "anyOf", "patternProperties"):
-            kept[key] = _tidy(value, definitions) if key not in ("enum", "const", "required") else value
-    if "patternProperties" in node:
-        ((pattern, values),) = node["patternProperties"].items()
-        kept["propertyNames"] = {"pattern": pattern, **kept.get("propertyNames", {})}
-        kept["additionalProperties"] = _tidy(values, definitions)
-    if "anyOf" in node:
-        kept = _merged([_tidy(part, definitions) for part in node["anyOf"]]) | kept
-    if "enum" in kept:
-        kept.pop("type", None)  # the words say it; a second fault about the same value helps nobody
-    if kept.get("type") == "array" and kept.get("items") == {"$ref": "#/$defs/step"}:
-        return {key: value for key, value in kept.items() if key == "description"} | {"$ref": "#/$defs/block"}
+        if key in ("properties", "$defs"):
+            kept[key] = {name: _decodable(part) for name, part in value.items()}
+        elif key == "pattern":
+            kept[key] = value.replace(r"(?!\n)", "")
+        elif key not in ("not", "if", "then", "dependentRequired", "propertyNames", "examples"):
+            kept[key] = _decodable(value)
     return kept
 
 
-def _merged(parts: list[Schema]) -> Schema:
-    """Alternatives of different JSON types as one schema: what each keyword says concerns only its own type."""
-    parts = [part for part in parts if part != {"type": "null"}]
-    reference = next((part for part in parts if "$ref" in part), None)
-    if reference is not None:  # a declaration says itself that a string will do
-        return {"$ref": reference["$ref"]}
-    together: Schema = {}
-    for part in parts:
-        together |= {key: value for key, value in part.items() if key != "type"}
-    kinds = [part["type"] for part in parts if "type" in part]
-    if kinds:
-        together["type"] = kinds[0] if len(kinds) == 1 else kinds
-    return together
+def _typed(node: Any) -> Any:
+    """With a type on every list of words: some servers take no part of a schema without one."""
+    if isinstance(node, list):
+        return [_typed(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    typed = {key: _typed(value) for key, value in node.items()}
+    words = node.get("enum")
+    is_bare = isinstance(words, list) and "type" not in node and all(isinstance(word, str) for word in words)
+    return {"type": "string", **typed} if is_bare else typed
+
+
+def _entries_form(allowed: Allowed) -> Schema:
+    tool = tool_schema()
+    plain = [_closed(kind, tool["$defs"], allowed, inner=None) for kind in allowed.kinds if kind not in ("loop", "if")]
+    inner = {"type": "array", "items": {"anyOf": plain}}
+    every = [_closed(kind, tool["$defs"], allowed, inner=inner) for kind in allowed.kinds]
+    words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
+    properties = words | {
+        "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
+        "outputs": _declared(tool["$defs"]["output"], tool["properties"]["outputs"]["description"]),
+        "steps": {"type": "array", "items": {"anyOf": every}},
+    }
+    return _record({"tools": {"type": "array", "items": _record(properties)}})
+
+
+def _record(properties: Schema, required: Sequence[str] | None = None) -> Schema:
+    needed = list(properties) if required is None else list(required)
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def _declared(declaration: Schema, description: str) -> Schema:
+    properties: Schema = {"name": {"type": "string", "description": "Its name."}}
+    for key, part in declaration["properties"].items():
+        properties[key] = _decodable(part) if "type" in part else {**part, **_SCALAR}
+    return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
+
+
+def _closed(kind: str, definitions: Schema, allowed: Allowed, *, inner: Schema | None) -> Schema:
+    step = _named(definitions[f"{kind}_step"], kind, allowed)
+    properties: Schema = {}
+    for key, part in step["properties"].items():
+        described = {"description": part["description"]} if "description" in part else {}
+        if key in _BLOCKS:
+            properties[key] = {**described, **(inner or {})}
+        elif key in _ENTRY_KEYS:
+            entry = _record({"name": {"type": "string"}, "value": _SCALAR})
+            properties[key] = {**described, "type": "array", "items": entry}
+        elif kind == "aggregate" and key == "inputs":
+            pair = _record({"a": {"type": "string"}, "b": {"type": "string"}})
+            names = {"type": "array", "items": {"type": "string"}}
+            properties[key] = {**described, "anyOf": [{"type": "string"}, names, pair]}
+        elif "enum" in part or part.get("type") in ("integer", "array"):
+            properties[key] = _decodable(part)
+        else:
+            properties[key] = {**described, **(_SCALAR if key == "value" else {"type": "string"})}
+    needed = [*step["required"], *(("loop_over",) if kind == "loop" else ())]
+    return _record(properties, [key for key in properties if key in needed])
+
+
+def _tool(tool: Any) -> Any:
+    if not isinstance(tool, Mapping):
+        return tool
+    whole = dict(tool)
+    for key in ("inputs", "outputs"):
+        if isinstance(whole.get(key), list):
+            whole[key] = _by_name(whole[key])
+    if isinstance(whole.get("steps"), list):
+        whole["steps"] = [_step(step) for step in whole["steps"]]
+    return whole
+
+
+def _by_name(entries: list[Any]) -> Any:
+    """Declarations by name; entries that are none, or share a name, stay a list for the compiler to refuse."""
+    named = {
+        entry["name"]: entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
+    }
+    if len(named) < len(entries):
+        return entries
+    return {
+        name: {key: value for key, value in entry.items() if key != "name" and value is not None}
+        for name, entry in named.items()
+    }
+
+
+def _step(step: Any) -> Any:
+    if not isinstance(step, Mapping):
+        return step
+    whole = {key: value for key, value in step.items() if value is not None or key == "value"}
+    for key in _BLOCKS:
+        if isinstance(whole.get(key), list):
+            whole[key] = [_step(inner) for inner in whole[key]]
+    if isinstance(whole.get("params"), list):
+        whole["params"] = _nested(whole["params"])
+    if isinstance(whole.get("fields"), list):
+        whole["fields"] = _flat(whole["fields"])
+    if whole.get("type") in LOOPING and "loop_over" not in whole:
+        whole.pop("as", None)  # strict mode makes a model say it; without a loop it says nothing
+    return whole
+
+
+def _flat(entries: list[Any]) -> Any:
+    pairs = [(entry["name"], entry["value"]) for entry in entries if _is_entry(entry)]
+    return dict(pairs) if len(dict(pairs)) == len(entries) else entries
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and "value" in entry
+
+
+def _nested(entries: list[Any]) -> Any:
+    """Parameters with dotted names as records and lists."""
+    flat = _flat(entries)
+    if not isinstance(flat, dict):
+        return entries
+    made: Schema = {}
+    for name, value in flat.items():
+        holder, parts = made, name.split(".")
+        for part in parts[:-1]:
+            inner = holder.setdefault(part, {})
+            if not isinstance(inner, dict):
+                return flat  # one name is a value and holds values: the compiler will not know it
+            holder = inner
+        holder[parts[-1]] = value
+    return {name: _lists(value) for name, value in made.items()}
+
+
+def _lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    whole = {key: _lists(inner) for key, inner in value.items()}
+    is_list = bool(whole) and list(whole) == [str(place) for place in range(len(whole))]
+    return list(whole.values()) if is_list else whole

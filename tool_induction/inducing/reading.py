@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from tool_induction.compiler.decode import decode
-from tool_induction.documents.emission import document_from_emission
+from tool_induction.documents.schema import document_from_emission
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from world_api.core.canonical import canonical

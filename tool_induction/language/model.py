@@ -1,30 +1,83 @@
-"""A tool document as the compiler handles it: parsed values in place of strings, and where each part stood."""
+"""The document model: a tool, its declarations and its ten types of steps.
+
+One set of frozen dataclasses that the writer of a tool, the compiler, the checker and the runtime share. Values are parsed
+(``Expr``), and each part knows where it stood in the document. ``Key`` annotations say how a part looks as JSON: the JSON
+Schema (``documents/schema.py``), ``accepts``, ``read_tool`` and ``document_of`` are all made from them.
+
+In Python, texts may be given for values: ``Filter(inputs="hits", where="item.score > 0.5", save_as="good")``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
-from tool_induction.language.diagnostics import Path
-from tool_induction.language.limits import MAX_NAME
+from tool_induction.language import keys, limits
+from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.keys import Key, Kind, Reading
 from tool_induction.language.syntax import Const, Expr
-from tool_induction.language.types import Type
+from tool_induction.language.types import (
+    ANY,
+    STRING,
+    TIME,
+    EnumType,
+    Type,
+    UnknownType,
+    constant_type,
+    fit,
+    known_types,
+    parse_type,
+    show,
+)
 
 OnError = Literal["fail", "skip", "null"]
 StopStatus = Literal["ok", "empty", "ambiguous", "partial", "error"]
+Entries: TypeAlias = tuple[tuple[str, Expr], ...]
+
+_NO_VALUE, _NO_TEXT = Const(None), Const("")
+_SAVE_AS = Key(keys.NAME, "The name that what this step gives is bound to, once in a tool.")
+_INPUTS = Key(keys.SOURCE, "What it works on: a saved name, an expression, a list of names, a record of names.")
+_ON_ERROR = Key(
+    keys.words(get_args(OnError)),
+    "What a fault of the call does: fail ends the tool; skip leaves the item out; null puts null there.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input:
-    """An input of a tool. ``default`` is None where it has none; then the input is required."""
+class Part:
+    """A part of a document. ``path`` says where it stood."""
 
-    name: str
-    type: Type
-    type_name: str
-    description: str = ""
-    default: Const | None = None
+    step_type: ClassVar[str] = ""
+    says: ClassVar[str] = ""
     path: Path = ()
+
+    def __post_init__(self) -> None:
+        """Read what was given as in a document; faults in it are told when the tool is compiled."""
+        for one in keys_of(type(self)):
+            value = getattr(self, one.attribute)
+            if not one.kind.is_read(value):
+                made = one.kind.read(value, (), Reading(findings=Findings()))
+                object.__setattr__(self, one.attribute, made)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input(Part):
+    """An input with more than a type."""
+
+    name: str = ""
+    type_name: Annotated[
+        str,
+        Key(keys.TYPE_NAME, "The type: string, number, int, bool, Time, Interval, enum, list<T>, ...", "type"),
+    ]
+    description: Annotated[str, Key(keys.DESCRIPTION, "What to give, with the unit.")] = ""
+    #: None where there is none; then the input is required
+    default: Annotated[
+        Const | None, Key(keys.CONSTANT, "The value where none is given; without it the input is required.")
+    ] = None
+    enum: Annotated[tuple[str, ...], Key(keys.ENUM, "The strings that may be given.")] = ()
+    type: Type = ANY  #: what the compiler reads the name of the type as
 
     @property
     def required(self) -> bool:
@@ -33,148 +86,483 @@ class Input:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output:
-    """An output of a tool: its declared type and the value it is bound to (None until the compiler binds it)."""
+class Output(Part):
+    """An output with more than a type."""
 
-    name: str
-    type: Type
-    type_name: str
-    description: str = ""
-    source: Expr | None = None
-    path: Path = ()
+    name: str = ""
+    type_name: Annotated[str, Key(keys.TYPE_NAME, "The type; with '?' it may be missing.", "type")]
+    description: Annotated[str, Key(keys.DESCRIPTION, "What it tells, with the unit.")] = ""
+    #: None until the compiler binds it
+    source: Annotated[
+        Expr | None, Key(keys.OUTPUT_VALUE, 'The value, for instance "{{ first_hit.start_time }}".', "from")
+    ] = None
+    type: Type = ANY  #: what the compiler reads the name of the type as
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop:
-    """How a call or a block is repeated.
+class Loop(Part):
+    """How a call or a block is repeated. Its keys stand beside those of the step.
 
     The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
     (``least``), and writes ``max_items`` out where nothing else bounds the loop.
     """
 
-    over: Expr
-    variable: str = "item"
-    max_items: int | None = None
-    until: Expr | None = None
+    over: Annotated[
+        Expr,
+        Key(keys.LOOP_SOURCE, "The list to go through: a saved name, an expression, or a list of values.", "loop_over"),
+    ]
+    variable: Annotated[str, Key(keys.LOOP_NAME, "What the present item is called; 'item' where left out.", "as")] = (
+        "item"
+    )
+    max_items: Annotated[
+        int | None,
+        Key(
+            keys.whole_number(limits.MAX_LOOP_ITEMS),
+            "The most items that are looked at; needed where nothing else bounds the list.",
+        ),
+    ] = None
+    until: Annotated[
+        Expr | None,
+        Key(
+            keys.CONDITION,
+            "Stops the loop once it holds; looked at after each item, in order. The loop's own name is the list so far.",
+        ),
+    ] = None
     bound: int = 0
     typical: int = 0
     least: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class Call(Part):
     """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
 
-    kind: Literal["api", "tool"]
-    target: str
-    params: tuple[tuple[str, Expr], ...]
+    kind: ClassVar[Literal["api", "tool"]]
     loop: Loop | None = None
-    on_error: OnError = "fail"
-    save_as: str
-    path: Path = ()
+    params: Annotated[Entries, Key(keys.VALUES, "", always=True)] = ()
+    on_error: Annotated[OnError, _ON_ERROR] = "fail"
+    save_as: Annotated[str, _SAVE_AS]
     flattens: str | None = None  #: in a loop, the list field whose items are collected; the compiler decides
+
+    @property
+    def target(self) -> str:
+        """The name of the operation or the tool."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
-    """Steps done for each item of a list; an iteration's value is that of its last binding step."""
+class CallWorldApi(Call):
+    """One atomic operation on the world, once or for each item of a list."""
 
-    body: tuple[Step, ...]
+    step_type: ClassVar[str] = "call_world_api"
+    says: ClassVar[str] = "An operation of the world."
+    kind: ClassVar[Literal["api", "tool"]] = "api"
+    api: Annotated[str, Key(keys.TEXT, "The operation's name.")]
+    params: Annotated[
+        Entries, Key(keys.VALUES, "Its parameters: constants, or texts with {{ expressions }}.", always=True)
+    ] = ()
+
+    @property
+    def target(self) -> str:
+        """The name of the operation."""
+        return self.api
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallTool(Call):
+    """Another tool of the same library, once or for each item of a list."""
+
+    step_type: ClassVar[str] = "call_tool"
+    says: ClassVar[str] = "Another tool of the same file."
+    kind: ClassVar[Literal["api", "tool"]] = "tool"
+    tool: Annotated[str, Key(keys.TEXT, "The tool's name; tools call each other at most three deep, in no circle.")]
+    params: Annotated[
+        Entries, Key(keys.VALUES, "Its inputs: constants, or texts with {{ expressions }}.", always=True)
+    ] = ()
+
+    @property
+    def target(self) -> str:
+        """The name of the tool."""
+        return self.tool
+
+
+def _is_tuple(value: Any) -> bool:
+    return isinstance(value, tuple)
+
+
+#: steps; the model of a step is found by its type
+BLOCK = Kind(
+    schema={"$ref": "#/$defs/block"},
+    accepts=lambda value: isinstance(value, list) and 1 <= len(value) <= limits.MAX_STEPS and all(map(_is_step, value)),
+    read=lambda raw, path, reading: _read_steps(raw, path, reading),  # noqa: PLW0108 - defined below
+    write=lambda steps: [document_of(step) for step in steps],
+    is_read=_is_tuple,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block(Part):
+    """A block of steps done for each item of a list; an item's value is that of the block's last binding step."""
+
+    step_type: ClassVar[str] = "loop"
+    says: ClassVar[str] = "A block of steps for each item of a list."
     loop: Loop
-    on_error: OnError = "fail"
-    save_as: str
-    path: Path = ()
+    body: Annotated[tuple[Step, ...], Key(BLOCK, "The steps for one item.", "do")]
+    on_error: Annotated[OnError, _ON_ERROR] = "fail"
+    save_as: Annotated[str, _SAVE_AS]
     flattens: str | None = None  #: as in Call; "" where an iteration's value is itself a list
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """Keep the items for which ``where`` holds."""
+class Filter(Part):
+    """Keeps the items for which an expression holds."""
 
-    inputs: Expr
-    where: Expr
-    save_as: str
-    path: Path = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Project:
-    """Map items to records."""
-
-    inputs: Expr
-    fields: tuple[tuple[str, Expr], ...]
-    save_as: str
-    path: Path = ()
+    step_type: ClassVar[str] = "filter"
+    says: ClassVar[str] = "Keeps some items of a list."
+    inputs: Annotated[Expr, _INPUTS]
+    where: Annotated[Expr, Key(keys.CONDITION, "The condition on 'item'.")]
+    save_as: Annotated[str, _SAVE_AS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregate:
+class Project(Part):
+    """Maps items to records; an item's times and evidence stay unless a field overwrites them."""
+
+    step_type: ClassVar[str] = "project"
+    says: ClassVar[str] = "Maps items to records."
+    inputs: Annotated[Expr, _INPUTS]
+    fields: Annotated[Entries, Key(keys.FIELDS, "Field name to value; 'item' is the present item.")]
+    save_as: Annotated[str, _SAVE_AS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate(Part):
     """One aggregate of the closed table."""
 
-    operation: str
-    inputs: Expr
-    params: tuple[tuple[str, Expr], ...]
-    save_as: str
-    path: Path = ()
+    step_type: ClassVar[str] = "aggregate"
+    says: ClassVar[str] = "A function of lists."
+    operation: Annotated[str, Key(keys.TEXT, "The aggregate's name.")]
+    inputs: Annotated[
+        Expr,
+        Key(
+            keys.SOURCE,
+            "What it works on: a saved name, a list of names, a record of names ({a, b}) or an expression.",
+        ),
+    ] = _NO_VALUE
+    params: Annotated[Entries, Key(keys.CONDITIONED_VALUES, "The aggregate's parameters.")] = ()
+    save_as: Annotated[str, _SAVE_AS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Set:
-    """Bind a value."""
+class Set(Part):
+    """Binds a value."""
 
-    value: Expr
-    save_as: str
-    path: Path = ()
+    step_type: ClassVar[str] = "set"
+    says: ClassVar[str] = "Binds a value."
+    value: Annotated[Expr, Key(keys.VALUE, "A constant, a text with {{ expressions }}, a record or a list of values.")]
+    save_as: Annotated[str, _SAVE_AS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeStep:
-    """A closed question about each item, put to a fixed model. The compiler finds out about how many items (``bound``)."""
+class If(Part):
+    """One of two blocks; both bind the same names with the same types."""
 
-    inputs: Expr
-    question: Expr
-    answers: tuple[str, ...]
-    max_items: int | None = None
+    step_type: ClassVar[str] = "if"
+    says: ClassVar[str] = "One of two blocks of steps."
+    condition: Annotated[Expr, Key(keys.CONDITION, "Chooses the block.")]
+    then: Annotated[tuple[Step, ...], Key(BLOCK, "The steps where it holds.")]
+    otherwise: Annotated[tuple[Step, ...], Key(BLOCK, "The steps where it does not.", "else")] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeStep(Part):
+    """A closed question about each item, put to a fixed model. Behind a switch.
+
+    The compiler finds out about how many items (``bound``).
+    """
+
+    step_type: ClassVar[str] = "judge"
+    says: ClassVar[str] = "Asks a model; only where judging is switched on."
+    inputs: Annotated[Expr, _INPUTS]
+    question: Annotated[Expr, Key(keys.TEMPLATE, "What is asked about each item.")]
+    answers: Annotated[tuple[str, ...], Key(keys.ANSWERS, "The closed list of answers.")]
+    max_items: Annotated[
+        int | None, Key(keys.whole_number(limits.MAX_JUDGED_ITEMS), "The most items that are asked about.")
+    ] = None
+    save_as: Annotated[str, _SAVE_AS]
     bound: int = 0
     typical: int = 0
     least: int = 0
-    save_as: str
-    path: Path = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class If:
-    """One of two blocks, which bind the same names."""
+class Require(Part):
+    """Ends the tool here, with a status and a reason, unless a condition holds."""
 
-    condition: Expr
-    then: tuple[Step, ...]
-    otherwise: tuple[Step, ...]
-    path: Path = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Require:
-    """Stop here, with a status and a reason, unless the condition holds."""
-
-    condition: Expr
-    status: StopStatus = "empty"
-    reason: Expr
-    path: Path = ()
+    step_type: ClassVar[str] = "require"
+    says: ClassVar[str] = "Ends the tool unless a condition holds."
+    condition: Annotated[Expr, Key(keys.CONDITION, "What must hold for the tool to go on.")]
+    status: Annotated[
+        StopStatus,
+        Key(keys.words(get_args(StopStatus)), "What the tool ends as; 'empty' where left out.", always=True),
+    ] = "empty"
+    reason: Annotated[Expr, Key(keys.TEMPLATE, "Why, in a sentence for the caller.", always=True)] = _NO_TEXT
 
 
 Step: TypeAlias = Call | Block | Filter | Project | Aggregate | Set | JudgeStep | If | Require
+#: type of a step -> its model
+STEP_MODELS: dict[str, type[Step]] = {
+    model.step_type: model
+    for model in (CallWorldApi, CallTool, Block, Filter, Project, Aggregate, Set, If, JudgeStep, Require)
+}
+#: steps that may carry loop keys
+LOOPING = ("call_world_api", "call_tool", "loop")
+
+
+def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
+    """Inputs or outputs: name to type, or to a declaration."""
+
+    def accepts_one(name: str, raw: Any) -> bool:
+        if not keys.NAME.accepts(name):
+            return False
+        if isinstance(raw, str):
+            return keys.TYPE_NAME.accepts(raw)
+        return _accepts_keys(raw, keys_of(model)) and (model is Output or raw["type"] != "enum" or "enum" in raw)
+
+    return Kind(
+        schema={
+            "maxProperties": most,
+            **({"minProperties": least} if least else {}),
+            "propertyNames": {key: keys.NAME.schema[key] for key in ("pattern", "not")},
+            "type": "object",
+            "additionalProperties": {"$ref": f"#/$defs/{model.__name__.lower()}"},
+        },
+        accepts=lambda value: (
+            isinstance(value, dict)
+            and least <= len(value) <= most
+            and all(accepts_one(name, raw) for name, raw in value.items())
+        ),
+        read=lambda raw, path, reading: tuple(
+            _read_declaration(model, name, one, (*path, name), reading) for name, one in raw.items()
+        ),
+        write=lambda declared: {one.name: document_of(one) for one in declared},
+        is_read=_is_tuple,
+    )
+
+
+INPUTS = _declarations(Input, least=0, most=limits.MAX_INPUTS)
+OUTPUTS = _declarations(Output, least=1, most=limits.MAX_OUTPUTS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool:
-    """One tool."""
+class Tool(Part):
+    """A high-level tool: what it takes, what it gives, and the steps in between."""
 
+    name: Annotated[str, Key(keys.TOOL_NAME, "verb_object, lower case, at most 64 characters.", "tool_name")]
+    description: Annotated[str, Key(keys.TOOL_DESCRIPTION, "What the tool is for, when to use it and when not.")]
+    inputs: Annotated[
+        tuple[Input, ...],
+        Key(INPUTS, "Name to type, or to a declaration.", always=True),
+    ]
+    outputs: Annotated[
+        tuple[Output, ...],
+        Key(OUTPUTS, "Name to type, or to a declaration."),
+    ]
+    steps: Annotated[tuple[Step, ...], Key(BLOCK, "What is done, in order.")]
+
+    def document(self) -> dict[str, Any]:
+        """The tool as a JSON document, with everything written out that the compiler found out."""
+        made: dict[str, Any] = document_of(self)
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundKey:
+    """A key of a model: the attribute that holds its value, its name in a document, and whether it is needed there."""
+
+    attribute: str
     name: str
-    description: str
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    steps: tuple[Step, ...]
-    path: Path = ()
+    kind: Kind
+    says: str
+    needed: bool
+    default: Any
+    always: bool
+
+
+_KEYS: dict[type[Part], tuple[BoundKey, ...]] = {}
+
+
+def keys_of(model: type[Part]) -> tuple[BoundKey, ...]:
+    """The keys of a part, those of its loop left out; an attribute of its own comes before those of its base."""
+    if model not in _KEYS:
+        _KEYS[model] = tuple(_keys_of(model))
+    return _KEYS[model]
+
+
+def _keys_of(model: type[Part]) -> Iterator[BoundKey]:
+    hints = get_type_hints(model, include_extras=True)
+    defaults = {one.name: one.default for one in fields(model)}
+    own = [name for base in model.__mro__ for name in vars(base).get("__annotations__", ())]
+    for attribute in dict.fromkeys(own):
+        key = next((one for one in getattr(hints[attribute], "__metadata__", ()) if isinstance(one, Key)), None)
+        if key is not None:
+            yield BoundKey(
+                attribute=attribute,
+                name=key.name or attribute,
+                kind=key.kind,
+                says=key.says,
+                needed=defaults[attribute] is MISSING,
+                default=defaults[attribute],
+                always=key.always,
+            )
+
+
+LOOP_KEYS = tuple(one.name for one in keys_of(Loop))
+
+
+def accepts(raw: Any) -> bool:
+    """Whether a JSON value is a tool's document: says what the JSON Schema says, only faster."""
+    return _accepts_keys(raw, keys_of(Tool))
+
+
+def _accepts_keys(raw: Any, known: tuple[BoundKey, ...], *, beside: Collection[str] = ()) -> bool:
+    """Whether a record has all needed keys and no others than the known ones, each with an accepted value."""
+    if not isinstance(raw, dict):
+        return False
+    present = 0
+    for one in known:
+        if one.name in raw:
+            present += 1
+            if not one.kind.accepts(raw[one.name]):
+                return False
+        elif one.needed:
+            return False
+    return present + sum(key in raw for key in beside) == len(raw)
+
+
+def _is_step(raw: Any) -> bool:
+    model = STEP_MODELS.get(step_type_of(raw))
+    if model is None:
+        return False
+    if model.step_type not in LOOPING:
+        return _accepts_keys(raw, keys_of(model), beside=("type",))
+    loops = model is Block or "loop_over" in raw
+    return _accepts_keys(raw, (*keys_of(model), *(keys_of(Loop) if loops else ())), beside=("type",))
+
+
+def step_type_of(raw: Any) -> str:
+    """The type of a step of a document: a call with ``do`` is a loop whatever it says. Empty if it says none."""
+    if not isinstance(raw, dict):
+        return ""
+    said = raw.get("type", "loop" if "do" in raw else "")
+    if "do" in raw and said in LOOPING:
+        return "loop"
+    return said if isinstance(said, str) else ""
+
+
+def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings, aggregates: Collection[str] = ()) -> Tool:
+    """The model of a document that was accepted; parts that cannot be read are noted and stand as ``Broken`` or ``any``.
+
+    The inputs of aggregates that are not among the known ``aggregates`` are not looked at: what they would mean cannot be told.
+    """
+    return Tool(**_values(Tool, raw, path, Reading(findings=findings, aggregates=aggregates)), path=path)
+
+
+def _read_steps(raw: Sequence[Any], path: Path, reading: Reading) -> tuple[Any, ...]:
+    return tuple(
+        step if isinstance(step, Part) else _read_step(step, (*path, place), reading) for place, step in enumerate(raw)
+    )
+
+
+def _read_step(raw: Mapping[str, Any], path: Path, reading: Reading) -> Part:
+    model: type[Any] = STEP_MODELS[step_type_of(raw)]
+    values = _values(model, raw, path, reading)
+    if model.step_type in LOOPING:
+        values["loop"] = Loop(**_values(Loop, raw, path, reading), path=path) if "loop_over" in raw else None
+    if model is Aggregate and raw["operation"] not in reading.aggregates and "inputs" in raw:
+        # what the inputs of an unknown aggregate would mean cannot be told; that it is unknown is the fault
+        values["inputs"] = keys.read_expression(raw["inputs"], path, replace(reading, findings=Findings()))
+    step: Part = model(**values, path=path)
+    return step
+
+
+def _values(model: type[Part], raw: Mapping[str, Any], path: Path, reading: Reading) -> dict[str, Any]:
+    known = keys_of(model)
+    if model is Aggregate:  # its parameters say what its inputs are for, so their faults come first
+        is_known = raw["operation"] in reading.aggregates
+        known = tuple(sorted(known, key=lambda one: one.name == "inputs"))[: len(known) - (not is_known)]
+    return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), reading) for one in known if one.name in raw}
+
+
+def _read_declaration(
+    model: type[Input] | type[Output], name: str, raw: Any, path: Path, reading: Reading
+) -> Input | Output:
+    if isinstance(raw, Input | Output):  # written in Python
+        return replace(raw, name=name)
+    declared: dict[str, Any] = {"type": raw} if isinstance(raw, str) else dict(raw)
+    type_path: Path = path if isinstance(raw, str) else (*path, "type")
+    words = tuple(declared.get("enum", ()))
+    type_: Type = EnumType(words)
+    if words and declared["type"] not in ("enum", "string"):
+        reading.findings.add("E_TYPE", type_path, "only strings can be an enum", found=declared["type"])
+    elif not words and declared["type"] == "enum" and model is Input:
+        suggestion = 'add "enum": ["...", "..."]'
+        reading.findings.add("E_SHAPE", path, "an enum names its values", expected="enum", suggestion=suggestion)
+        type_, declared["type"] = STRING, "string"
+    if words:
+        declared["type"] = "enum"
+    elif type_ != STRING:
+        type_, declared["type"] = _read_type(declared["type"], type_path, reading.findings)
+    if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), reading.findings):
+        del declared["default"]
+    return model(**_values(model, declared, path, reading), name=name, type=type_, path=path)
+
+
+def _read_type(raw: str, path: Path, findings: Findings) -> tuple[Type, str]:
+    """A declared type and its canonical spelling."""
+    try:
+        found = parse_type(raw)
+    except UnknownType as unknown:
+        known = ", ".join(known_types())
+        findings.add("E_TYPE", path, str(unknown), found=raw, expected=known, suggestion=unknown.suggestion)
+        return ANY, "any"
+    if found.aliased:
+        message = f"the type {raw!r} is read as {found.canonical!r}"
+        findings.add("W_ALIAS", path, message, found=raw, expected=found.canonical)
+    return found.type, found.canonical
+
+
+def _fits(default: Any, type_: Type, path: Path, findings: Findings) -> bool:
+    """Whether a default is a single value. It is noted if it is none, or not of the input's type."""
+    if isinstance(default, list | dict):
+        findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
+        return False
+    if fit(constant_type(default), type_).how != "yes":
+        message = f"the default is no {show(type_)}"
+        findings.add("E_TYPE", path, message, found=json.dumps(default), expected=show(type_))
+    elif type_ == TIME and default < 0:
+        message, found = "no time lies before the video's start", json.dumps(default)
+        findings.add("E_TYPE", path, message, found=found, expected="seconds from 0 on")
+    return True
+
+
+def document_of(part: Part) -> Any:
+    """A part as JSON, a declaration of nothing but a type as its name. A key is left out if that means the same."""
+    record = _record(part)
+    if isinstance(part, Input | Output):
+        return record if len(record) > 1 else part.type_name
+    if not part.step_type:
+        return record
+    loop = part.loop if isinstance(part, Call | Block) else None
+    if loop is None:
+        return {"type": part.step_type, **record}
+    target = {key: record.pop(key) for key in ("api", "tool") if key in record}
+    return {"type": part.step_type, **target, **_record(loop), **record}
+
+
+def _record(part: Part) -> dict[str, Any]:
+    values = ((one, getattr(part, one.attribute)) for one in keys_of(type(part)))
+    return {one.name: one.kind.write(value) for one, value in values if one.always or value != one.default}
 
 
 def blocks(step: Step) -> tuple[tuple[Step, ...], ...]:
@@ -206,7 +594,7 @@ def taken_names(tool: Tool) -> frozenset[str]:
 def free_name(name: str, taken: Collection[str]) -> str:
     """A name like this one that nothing else has."""
     tail = ""
-    while (made := name[: MAX_NAME - len(tail)] + tail) in taken:
+    while (made := name[: limits.MAX_NAME - len(tail)] + tail) in taken:
         tail += "_"
     return made
 

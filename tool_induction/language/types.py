@@ -1,4 +1,4 @@
-"""The types of the tool language, and which fits where.
+"""The types of the tool language: which fits where, how documents spell them, and from and to JSON Schema.
 
 Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide.
 ``Time`` is a number of seconds; ``number`` is float or int; ``Anything`` is a value nobody described. ``Score`` is a rank
@@ -7,8 +7,14 @@ score: a float that orders the hits of one search, and whatever is computed from
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from tool_induction.language.diagnostics import did_you_mean
+from world_api.operations import EVERY_OPERATION, OPERATIONS
 
 ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score", "null"]
 
@@ -309,3 +315,235 @@ def _join_records(left: RecordType, right: RecordType) -> RecordType:
         is_open=left.is_open or right.is_open,
         is_result=left.is_result and right.is_result,
     )
+
+
+def constant_type(value: object) -> Type:
+    """The type of a constant; a string is an enum of one, so that closed lists can be checked."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    return EnumType((value,)) if isinstance(value, str) else FLOAT
+
+
+Schema = Mapping[str, Any]
+_SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "string": STRING, "null": NULL}
+
+
+def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
+    """The type that a JSON Schema describes; ``root`` holds its ``$defs``. What it cannot say becomes ``any``."""
+    root = schema if root is None else root
+    if "$ref" in schema:
+        target = root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1])
+        return ANY if target is None else type_from_schema(target, root)
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            return _union([type_from_schema(part, root) for part in schema[word]])
+    if "const" in schema or "enum" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        texts = tuple(value for value in values if isinstance(value, str))
+        return EnumType(texts) if len(texts) == len(values) else ANY
+    if schema.get("x-type") == "Time":
+        return TIME
+    if schema.get("x-type") == "Score":
+        return SCORE
+    match schema.get("type"):
+        case "array":
+            return _list(schema, root)
+        case "object":
+            return _record(schema, root)
+        case str() as name:
+            return _SCALARS.get(name, ANY)
+    return ANY
+
+
+def _union(parts: list[Type]) -> Type:
+    result: Type | None = parts[0] if parts else ANY
+    for part in parts[1:]:
+        result = None if result is None else join(result, part)
+    return ANY if result is None else result
+
+
+def _list(schema: Schema, root: Schema) -> Type:
+    item = type_from_schema(schema.get("items", {}), root)
+    bound = schema.get("maxItems")
+    return ListType(
+        item=item,
+        bound=bound,
+        typical=bound,
+        stated=bound is not None,
+        filled=bool(schema.get("minItems", 0)),
+        name=str(schema.get("x-type", "")),
+    )
+
+
+def _record(schema: Schema, root: Schema) -> Type:
+    properties = schema.get("properties", {})
+    return RecordType(
+        fields=tuple((key, type_from_schema(value, root)) for key, value in properties.items()),
+        name=str(schema.get("x-type", "")),
+        is_open=not properties,
+        is_result=bool(properties),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationTypes:
+    """An operation as the language sees it; made from its JSON Schemas once."""
+
+    parameters: Mapping[str, Type]
+    required: frozenset[str]
+    result: Type
+    parameters_schema: Schema
+
+
+@lru_cache(maxsize=64)
+def operation_types(name: str) -> OperationTypes:
+    """The types of one operation."""
+    parameters = EVERY_OPERATION[name].parameters_schema()
+    return OperationTypes(
+        parameters={
+            key: type_from_schema(value, parameters) for key, value in parameters.get("properties", {}).items()
+        },
+        required=frozenset(parameters.get("required", ())),
+        result=type_from_schema(EVERY_OPERATION[name].result_schema()),
+        parameters_schema=parameters,
+    )
+
+
+def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
+    """JSON Schema of a type; times say their unit."""
+    match type_:
+        case ScalarType(name):
+            return _scalar_schema(name)
+        case EnumType(values):
+            return {"type": "string", "enum": list(values)}
+        case AnyType():
+            return {}
+        case OptionalType(item):
+            inner = type_to_schema(item, depth=depth)
+            return {"anyOf": [inner, {"type": "null"}]} if inner else {}
+        case ListType():
+            return {"type": "array", "items": type_to_schema(type_.item, depth=depth + 1)}
+        case RecordType() if type_.name == INTERVAL.name:
+            times = {key: _scalar_schema("Time") for key in INTERVAL.keys}
+            return {"type": "object", "properties": times, "required": list(times)}
+        case RecordType():
+            properties = {key: type_to_schema(value, depth=depth + 1) for key, value in type_.fields}
+            record = {"type": "object"} | ({"properties": properties} if properties else {})
+            # said aloud, since strict mode would close an object that says nothing, and nothing could be given
+            return record | ({"additionalProperties": True} if type_.is_open else {})
+
+
+def _scalar_schema(name: str) -> dict[str, Any]:
+    if name == "Time":
+        return {"type": "number", "minimum": 0, "description": "Seconds."}
+    return {"type": {"bool": "boolean", "int": "integer", "float": "number", "Score": "number"}.get(name, name)}
+
+
+def takes_words(operation: str, parameter: str) -> bool:
+    """Whether a parameter of an operation takes one of a closed list of words."""
+    if operation not in EVERY_OPERATION:
+        return False
+    return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)
+
+
+_SIMPLE: dict[str, Type] = {
+    "bool": BOOL,
+    "int": INT,
+    "float": FLOAT,
+    "number": NUMBER,
+    "string": STRING,
+    "Time": TIME,
+    "Box": BOX,
+    "Interval": LONG_INTERVAL,
+    "any": ANY,
+    "record": RecordType(fields=(), is_open=True),
+    "list": ListType(item=ANY),
+}
+#: other spellings of types -> ours
+TYPE_ALIASES: dict[str, str] = {
+    "boolean": "bool",
+    "integer": "int",
+    "double": "float",
+    "str": "string",
+    "text": "string",
+    "time": "Time",
+    "seconds": "Time",
+    "timestamp": "Time",
+    "interval": "Interval",
+    "TimeRange": "Interval",
+    "object": "record",
+    "dict": "record",
+    "array": "list",
+}
+_WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\s*[>\]]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeName:
+    """A type name that was read. ``canonical`` differs from what stood there where ``aliased``."""
+
+    type: Type
+    canonical: str
+    aliased: bool
+
+
+class UnknownType(Exception):
+    """There is no such type; the message says which word and what was probably meant."""
+
+    def __init__(self, word: str, suggestion: str) -> None:
+        super().__init__(f"there is no type {word!r}")
+        self.word = word
+        self.suggestion = suggestion
+
+
+@lru_cache(maxsize=1)
+def world_types() -> Mapping[str, Type]:
+    """The named records of the operations' results: Segment, Detection, Memory, Evidence ..."""
+    found: dict[str, Type] = {}
+    for operation in OPERATIONS.values():
+        schema = operation.result_schema()
+        # Nested definitions first: where a whole result and an item of it share a name, the item is meant.
+        for definition in [*schema.get("$defs", {}).values(), schema]:
+            name = definition.get("x-type")
+            if name and name not in _SIMPLE and definition.get("type") == "object":
+                found.setdefault(name, type_from_schema(definition, schema))
+    segment = next(
+        type_from_schema(definition, schema)
+        for schema in (OPERATIONS["search_segments_by_text"].result_schema(),)
+        for definition in schema["$defs"].values()
+        if definition.get("x-type") == "Segment"
+    )
+    return found | {"Segment": segment}
+
+
+def known_types() -> list[str]:
+    """Every simple type name, for messages and prompts."""
+    return [*_SIMPLE, *sorted(world_types())]
+
+
+def parse_type(text: str) -> TypeName:
+    """Read a type name.
+
+    Raises:
+        UnknownType: for a word that is neither a type nor an accepted other spelling of one.
+    """
+    word = text.strip()
+    if word.endswith("?"):
+        inner = parse_type(word[:-1])
+        return TypeName(type=optional(inner.type), canonical=f"optional<{inner.canonical}>", aliased=inner.aliased)
+    match = _WRAPPED.fullmatch(word)
+    if match is not None:
+        inner = parse_type(match["inner"])
+        outer = "optional" if match["outer"] == "optional" else "list"
+        type_ = optional(inner.type) if outer == "optional" else ListType(item=inner.type)
+        aliased = inner.aliased or "[" in word or match["outer"] == "array"
+        return TypeName(type=type_, canonical=f"{outer}<{inner.canonical}>", aliased=aliased)
+    name = TYPE_ALIASES.get(word, word)
+    found = _SIMPLE.get(name) or world_types().get(name)
+    if found is None:
+        raise UnknownType(word, did_you_mean(word, [*known_types(), *TYPE_ALIASES]))
+    return TypeName(type=found, canonical=name, aliased=name != word)

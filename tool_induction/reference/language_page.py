@@ -8,14 +8,19 @@ from typing import Any
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import ALIASES_WITH, LIST_KEYS, ORDERS, PARAMETER_ALIASES
 from tool_induction.checking.expressions.unwrapping import JOINING
-from tool_induction.documents.emission import STRICT_CANNOT_SAY
-from tool_induction.documents.schema import LOOP_KEYS, LOOPING, language_schema, step_keys
-from tool_induction.documents.steps import STEP_MODELS
+from tool_induction.documents.schema import STRICT_CANNOT_SAY, language_schema, step_keys
 from tool_induction.language import limits
-from tool_induction.language.allowed import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
-from tool_induction.language.schemas import operation_types
-from tool_induction.language.typenames import TYPE_ALIASES, known_types, world_types
-from tool_induction.language.types import BOOKKEEPING, RecordType, show
+from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
+from tool_induction.language.parsing import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
+from tool_induction.language.types import (
+    BOOKKEEPING,
+    TYPE_ALIASES,
+    RecordType,
+    known_types,
+    operation_types,
+    show,
+    world_types,
+)
 from tool_induction.reference.tables import code, table
 from world_api.operations import OPERATIONS
 
@@ -26,8 +31,8 @@ _HEAD = """# Tool language: reference
 What a document may hold, key by key. How the language works is told in [tool-language.md](tool-language.md), what the compiler
 says in [diagnostics.md](diagnostics.md). The same as JSON Schema (2020-12):
 [tool-language.schema.json](tool-language.schema.json), also printed by `videoworld tools language --json`; name it as `$schema` in
-an editor's settings to get completion and checks. In Python: `tool_induction.documents.tools.ToolDocument` and the models beside it;
-`model_dump()` gives the document.
+an editor's settings to get completion and checks. In Python: `tool_induction.documents.Tool` and the models beside it;
+`document()` gives the document.
 """
 
 _TAKES = {
@@ -216,7 +221,7 @@ def _limits() -> Iterator[str]:
 
 def _emission() -> Iterator[str]:
     yield "## Structured outputs\n"
-    yield "`tool_induction.documents.emission.emission_schema(strict=...)` is the language as a schema for constrained decoding. The "
+    yield "`tool_induction.documents.emission_schema(strict=...)` is the language as a schema for constrained decoding. The "
     yield "loose form is the language itself; the strict one keeps to OpenAI's strict mode, and `document_from_emission` makes the "
     yield "document of what was written. What strict mode cannot say:\n"
     yield from (f"- {line}" for line in STRICT_CANNOT_SAY)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tool_induction.language.evaluation import weight_and_depth
 from tool_induction.language.limits import MAX_VALUE_DEPTH
-from tool_induction.language.weighing import weight_and_depth
 from world_api.core.faults import ToolFault
 
 #: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tool_induction.aggregates.items import span_of
+from tool_induction.aggregates.functions import span_of
 from tool_induction.language.evaluation import Json
 from tool_induction.runtime.presenting import cited_as
 from world_api.core.spans import TimeSpan

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tool_induction.aggregates.items import evidence_of
-from tool_induction.language.evaluation import Json, evaluate
+from tool_induction.aggregates.functions import evidence_of
+from tool_induction.language.evaluation import Json, evaluate, weight
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, plain
-from tool_induction.language.weighing import weight
 from tool_induction.runtime.origins.origin import NO_CALLS, NOTHING, Calls, Origin
 from tool_induction.runtime.presenting import text_of
 from tool_induction.runtime.steps.inheriting import completed

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from copy import deepcopy
 
-from tool_induction.aggregates.items import is_evidence
+from tool_induction.aggregates.functions import is_evidence
 from tool_induction.language import limits
-from tool_induction.language.evaluation import Json, as_text
+from tool_induction.language.evaluation import Json, as_text, weight
 from tool_induction.language.model import Output
 from tool_induction.language.types import ListType, plain
-from tool_induction.language.weighing import weight
 from tool_induction.runtime.budget import RunLimits
 from world_api.core.canonical import canonical
 

@@ -1,11 +1,13 @@
-"""Spelling JSON: canonically, so that equal values have equal hashes, and as lines that keep the order of keys."""
+"""JSON: read strictly, and written canonically, so that equal values have equal hashes, or with keys in their own order."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from typing import Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Literal
 
 #: Lists and objects in one another: what is stored is not deeper, since a record that holds it could not be written.
 MAX_LEVELS = 200
@@ -43,14 +45,34 @@ def content_hash(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def parse_json(text: str) -> Any:
-    """A JSON value, strictly: no NaN, no Infinity, no number beyond a float, no runaway nesting.
+class JsonObject(dict[str, Any]):
+    """An object as it was read, with the keys that stood in it more than once; of their values the last counts."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "allow", finite: bool = True) -> Any:
+    """Read JSON strictly: no NaN, no Infinity, no runaway nesting.
+
+    Args:
+        text: The JSON text.
+        repeated: Whether a key may stand twice in an object: the last value counts, it is an error, or it is noted on
+            the objects, which are then ``JsonObject``.
+        finite: Whether numbers beyond a float are refused, not read as infinity.
 
     Raises:
-        ValueError: the text is not JSON.
+        ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
     """
+    pairs: dict[str, Callable[[list[tuple[str, Any]]], Any] | None] = {
+        "allow": None, "refuse": _distinct, "note": _noted,
+    }  # fmt: skip
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
+        return json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite_float if finite else None,
+            object_pairs_hook=pairs[repeated],
+        )
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -83,7 +105,7 @@ def _dump(value: Any, *, sort_keys: bool) -> str:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite_float(text: str) -> float:
@@ -92,3 +114,18 @@ def _finite_float(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text[:32]} is beyond the range of a float")
     return value
+
+
+def _noted(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = JsonObject(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        found.repeated = tuple(sorted(key for key, count in counts.items() if count > 1))
+    return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found

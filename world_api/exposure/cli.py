@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from world_api.core.canonical import parse_json
 from world_api.core.faults import OperationFault, VideoWorldError
 from world_api.core.printable import visible
 
@@ -156,8 +157,8 @@ def read_arguments(
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text, repeated="refuse")
+    except ValueError as error:
         raise OperationFault(
             "bad_arguments", f"--args is not JSON: {error}", hint="""for example --args '{"top_k": 5}'"""
         ) from None
@@ -168,24 +169,13 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
 def _value(text: str, schema: Mapping[str, Any]) -> Any:
     types = _types(schema)
     if "string" in types and not (types - {"string", "null"}):
         return None if text == "null" and "null" in types else text
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text
 
 

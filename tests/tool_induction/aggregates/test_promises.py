@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.aggregates.items import evidence_of, span_of
+from tool_induction.aggregates.functions import evidence_of, span_of
 from tool_induction.language.types import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
 from tool_induction.runtime.values import fitted
 from world_api.core.canonical import canonical

@@ -17,14 +17,13 @@ from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.checking.results import operation_result
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import step_keys
-from tool_induction.documents.steps import STEP_MODELS
 from tool_induction.domains import Domain, load_domain, packaged_domains
 from tool_induction.inducing.asking import card
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import limits
-from tool_induction.language.allowed import FILTERS
-from tool_induction.language.schemas import operation_types
-from tool_induction.language.typenames import known_types
+from tool_induction.language.model import STEP_MODELS
+from tool_induction.language.parsing import FILTERS
+from tool_induction.language.types import known_types, operation_types
 from tool_induction.library import load_library, packaged_libraries
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for

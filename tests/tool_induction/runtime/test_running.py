@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.aggregates.choosing import next_after, previous_before
-from tool_induction.aggregates.spans import concat_text
+from tool_induction.aggregates.functions import concat_text, next_after, previous_before
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calling import Memo
 from tool_induction.runtime.running import run_tool

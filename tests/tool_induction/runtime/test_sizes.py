@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.aggregates.spans import dedupe_overlaps, join_nearest_in_time, merge_intervals
+from tool_induction.aggregates.functions import dedupe_overlaps, join_nearest_in_time, merge_intervals
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calling import Memo
 from tool_induction.runtime.running import run_tool

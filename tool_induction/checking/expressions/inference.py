@@ -15,8 +15,8 @@ from tool_induction.checking.known.hints import own_lists
 from tool_induction.checking.known.narrowing import Environment, Fact, facts_of
 from tool_induction.checking.known.ranges import signed_type
 from tool_induction.checking.known.stretches import check_stretch
-from tool_induction.language.allowed import OTHER_FILTERS
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
+from tool_induction.language.parsing import OTHER_FILTERS
 from tool_induction.language.syntax import (
     Arithmetic,
     Broken,
@@ -43,8 +43,6 @@ from tool_induction.language.types import (
     BOOL,
     BOX,
     FLOAT,
-    INT,
-    NULL,
     STRING,
     TIME,
     AnyType,
@@ -53,6 +51,7 @@ from tool_induction.language.types import (
     OptionalType,
     RecordType,
     Type,
+    constant_type,
     join,
     optional,
     plain,
@@ -317,14 +316,3 @@ class Inference:
                 expected=show(then.type),
             )
         return Typed(Choice(condition, then.expr, otherwise.expr), ANY if type_ is None else type_)
-
-
-def constant_type(value: object) -> Type:
-    """The type of a constant; a string is an enum of one, so that closed lists can be checked."""
-    if value is None:
-        return NULL
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, int):
-        return INT
-    return EnumType((value,)) if isinstance(value, str) else FLOAT

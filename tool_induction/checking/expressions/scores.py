@@ -20,7 +20,6 @@ from tool_induction.language.syntax import (
     Name,
     to_text,
 )
-from tool_induction.language.typenames import world_types
 from tool_induction.language.types import (
     ANY,
     SCORE,
@@ -34,6 +33,7 @@ from tool_induction.language.types import (
     is_numeric,
     plain,
     show,
+    world_types,
 )
 
 if TYPE_CHECKING:

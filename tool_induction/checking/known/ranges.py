@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tool_induction.checking.expressions.conditions import missing
 from tool_induction.checking.known.hints import ask_for
 from tool_induction.checking.known.narrowing import DISTINCT, KEPT, facts_of
-from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import (
     Arithmetic,
     Choice,
@@ -32,7 +31,7 @@ from tool_induction.language.syntax import (
     names,
     to_text,
 )
-from tool_induction.language.types import FLOAT, TIME, ListType, OptionalType, Type, optional, plain
+from tool_induction.language.types import FLOAT, TIME, ListType, OptionalType, Type, operation_types, optional, plain
 
 if TYPE_CHECKING:
     from tool_induction.checking.expressions.inference import Inference

@@ -8,10 +8,8 @@ from typing import Any
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
 from tool_induction.checking.expressions.unwrapping import JOINING, joined_field, list_field
 from tool_induction.checking.results import operation_result
-from tool_induction.documents.schema import LOOP_KEYS, LOOPING, step_keys
-from tool_induction.documents.steps import STEP_MODELS
-from tool_induction.language.schemas import operation_types
-from tool_induction.language.typenames import world_types
+from tool_induction.documents.schema import step_keys
+from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
 from tool_induction.language.types import (
     BOOKKEEPING,
     JUDGEMENT,
@@ -20,7 +18,9 @@ from tool_induction.language.types import (
     OptionalType,
     RecordType,
     Type,
+    operation_types,
     show,
+    world_types,
 )
 from world_api.operations import operations_for
 from world_api.operations.declaring.registry import BESIDE

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeVar, get_args
 from tool_induction.domains import Domain, WorkedExample
 from tool_induction.inducing.asking import card
 from tool_induction.language import limits
-from tool_induction.language.allowed import FILTERS
-from tool_induction.language.typenames import known_types
+from tool_induction.language.parsing import FILTERS
+from tool_induction.language.types import known_types
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash
 

@@ -8,11 +8,10 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
-from tool_induction.aggregates.items import span_of
+from tool_induction.aggregates.functions import span_of
 from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.language.evaluation import Json
-from tool_induction.language.schemas import operation_types
-from tool_induction.language.types import INT, RecordType, plain
+from tool_induction.language.types import INT, RecordType, operation_types, plain
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical
 from world_api.core.faults import ToolFault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tool_induction.aggregates.items import evidence_of
+from tool_induction.aggregates.functions import evidence_of
 from tool_induction.language.evaluation import Json
 from tool_induction.runtime.presenting import cited_as
 from tool_induction.runtime.trace import TraceNode

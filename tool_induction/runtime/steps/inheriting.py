@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tool_induction.aggregates.items import evidence_of, span_of, times
+from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INTERVAL, ListType, RecordType, Type, plain
 from world_api.core.spans import round_time

@@ -1,0 +1,553 @@
+"""The aggregates: what each does with a list of items, and what it sees of an item.
+
+Deterministic, and defined on the empty list. Every tie is broken by key, then by what is said to be better, then by input order.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice, pairwise
+from typing import TypeAlias, TypeGuard
+
+from tool_induction.language import limits
+from tool_induction.language.evaluation import Json, as_text, weight
+from world_api.core.canonical import canonical
+from world_api.core.faults import ToolFault
+from world_api.core.spans import TimeSpan, merge_spans, round_time
+
+Item: TypeAlias = Json
+Record: TypeAlias = "dict[str, Json]"
+_FLAT_RECORD = 200  #: values (and text by the line) of one piece of evidence
+
+
+def value_at(item: Item, key: str | None) -> Json:
+    """The value under a key (``a.b`` reaches into records); the item itself where no key is given."""
+    if key is None:
+        return item
+    value = item
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def number_at(item: Item, key: str | None) -> float | int | None:
+    """The number under a key; None where there is none, or none that can be computed with."""
+    return _number(value_at(item, key))
+
+
+def _number(value: Json) -> float | int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def span_of(item: Item) -> TimeSpan | None:
+    """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
+    if (moment := number_at(item, None)) is not None:
+        return TimeSpan(start=moment, end=moment)
+    if not isinstance(item, dict):
+        return None
+    start = _number(item.get("start_time"))
+    if start is None:
+        start = _number(item.get("timestamp"))
+    if start is None:
+        return None
+    end = _number(item.get("end_time"))
+    return TimeSpan(start=start, end=start if end is None or end < start else end)
+
+
+def goodness(item: Item) -> float:
+    """How good an item is said to be: its confidence, else its score; nothing said is worst."""
+    if isinstance(item, dict):
+        for key in ("confidence", "score"):
+            value = number_at(item, key)
+            if value is not None:
+                return float(value)
+    return float("-inf")
+
+
+def with_span(item: Record, span: TimeSpan) -> Record:
+    """The item over another stretch; centre and duration follow."""
+    moved = item | times(span)
+    if "duration" in item:
+        moved["duration"] = round_time(span.duration)
+    return moved
+
+
+def times(span: TimeSpan) -> Record:
+    """The three times of a stretch, rounded."""
+    return {
+        "start_time": round_time(span.start),
+        "end_time": round_time(span.end),
+        "center_time": round_time(span.center),
+    }
+
+
+def is_evidence(item: Item) -> TypeGuard[Record]:
+    """Whether an item is itself a piece of evidence: a flat record that names its frame and its source."""
+    return (
+        isinstance(item, dict)
+        and "frame_time" in item
+        and "source" in item
+        and (_is_small(item) or weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD)
+    )
+
+
+def _is_small(record: Record) -> bool:
+    """Whether a record is within the bound for certain: nearly every piece of evidence is, and there are many."""
+    return len(record) <= 16 and all(
+        value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 160)
+        for value in record.values()
+    )
+
+
+def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]:
+    """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
+    pieces = list(islice(_pieces(items), most))
+    if len(pieces) < 2:
+        return pieces
+    found: dict[str, Json] = {}
+    seen: dict[int, Json] = {}  # items that came from one call carry the very same pieces; each is written out once
+    for piece in pieces:
+        if id(piece) not in seen:
+            seen[id(piece)] = piece
+            found.setdefault(canonical(piece), piece)
+    return list(found.values())
+
+
+def _pieces(items: Sequence[Item]) -> Iterator[Json]:
+    for item in items:
+        if isinstance(item, list):
+            yield from _pieces(item)
+        elif is_evidence(item):
+            yield item
+        elif isinstance(item, dict) and isinstance(carried := item.get("evidence"), list):
+            yield from _pieces(carried)
+
+
+def rank_key(item: Item, place: int) -> tuple[float, int]:
+    """Ties are broken by what is said to be better, then by input order."""
+    return (-goodness(item), place)
+
+
+def _ordered(items: Sequence[Item], keys: Sequence[float | None]) -> list[Item]:
+    """Items by ascending key; those without a key come last, in input order."""
+    places = [place for place, key in enumerate(keys) if key is not None]
+    places.sort(key=lambda place: (keys[place], *rank_key(items[place], place)))
+    rest = [place for place, key in enumerate(keys) if key is None]
+    return [items[place] for place in (*places, *rest)]
+
+
+def _one(ordered: Sequence[Item]) -> Json:
+    return ordered[0] if ordered else None
+
+
+def pick_earliest(items: Sequence[Item]) -> Json:
+    """The item that starts first."""
+    return _one(_ordered(items, [span.start if (span := span_of(item)) else None for item in items]))
+
+
+def pick_latest(items: Sequence[Item]) -> Json:
+    """The item that ends last."""
+    return _one(_ordered(items, [-span.end if (span := span_of(item)) else None for item in items]))
+
+
+def pick_longest(items: Sequence[Item]) -> Json:
+    """The item that lasts longest; of equals the earliest."""
+    spans = [span_of(item) for item in items]
+    places = sorted(
+        range(len(items)),
+        key=lambda place: (
+            (-span.duration, span.start) if (span := spans[place]) else (float("inf"), 0.0),
+            rank_key(items[place], place),
+        ),
+    )
+    return _one([items[place] for place in places])
+
+
+def pick_best(items: Sequence[Item], key: str | None = None) -> Json:
+    """The item with the highest value under ``key`` (left out: its confidence, else its score)."""
+    if key is None:
+        keys: list[float | None] = [None if (good := goodness(item)) == float("-inf") else -good for item in items]
+    else:
+        keys = [None if (number := number_at(item, key)) is None else -number for item in items]
+    return _one(_ordered(items, keys))
+
+
+def first(items: Sequence[Item]) -> Json:
+    """The first item as the list stands."""
+    return _one(items)
+
+
+def nth(items: Sequence[Item], n: int) -> Json:
+    """The item at place ``n``, counted from 0, or from the end where negative."""
+    return items[n] if -len(items) <= n < len(items) else None
+
+
+def next_after(items: Sequence[Item], time: float) -> Json:
+    """The first item that starts after ``time``; so one that starts there is not its own successor."""
+    return pick_earliest([item for item in items if (span := span_of(item)) and span.start > time])
+
+
+def previous_before(items: Sequence[Item], time: float) -> Json:
+    """The last item that started before ``time`` and was over by then."""
+    return pick_latest([item for item in items if (span := span_of(item)) and span.start < time and span.end <= time])
+
+
+def _sortable(value: Json) -> tuple[int, float, str] | None:
+    """Numbers come before texts; true and false are 1 and 0."""
+    if isinstance(value, str):
+        return (1, 0.0, value)
+    number = float(value) if isinstance(value, bool) else number_at(value, None)
+    return None if number is None else (0, float(number), "")
+
+
+def sort_by(items: Sequence[Item], key: str | None = None, descending: bool = False) -> list[Json]:
+    """Items by the value under ``key``; those without one come last. Stable."""
+    keyed = [(_sortable(value_at(item, key)), place) for place, item in enumerate(items)]
+    having = [(value, place) for value, place in keyed if value is not None]
+    by_tie = sorted(having, key=lambda pair: rank_key(items[pair[1]], pair[1]))
+    by_tie.sort(key=lambda pair: pair[0], reverse=descending)
+    rest = [place for value, place in keyed if value is None]
+    return [items[place] for place in (*(place for _, place in by_tie), *rest)]
+
+
+def top_k(items: Sequence[Item], k: int, key: str | None = None) -> list[Json]:
+    """The first ``k`` items; with a key, those with the highest value under it."""
+    ordered = list(items) if key is None else sort_by(items, key, descending=True)
+    return ordered[: max(0, k)]
+
+
+def filter_by_score(
+    items: Sequence[Item], min_score: float, key: str = "confidence", keep_null: bool = True
+) -> list[Json]:
+    """Items whose confidence is at least ``min_score``; one that nobody calibrated passes unless told otherwise."""
+    kept: list[Json] = []
+    for item in items:
+        value = number_at(item, key)
+        if keep_null if value is None else value >= min_score:
+            kept.append(item)
+    return kept
+
+
+def _token(value: Json) -> str:
+    """A value as something that can be looked up; 1 and 1.0 are one value, 1 and true are two."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _tokens(items: Sequence[Item], key: str | None) -> list[str | None]:
+    return [None if (value := value_at(item, key)) is None else _token(value) for item in items]
+
+
+def concat_lists(lists: Sequence[Sequence[Item]]) -> list[Json]:
+    """The lists one after the other."""
+    return [item for one in lists for item in one]
+
+
+def count(items: Sequence[Item]) -> int:
+    """How many items."""
+    return len(items)
+
+
+def any_(flags: Sequence[bool]) -> bool:
+    """Whether one holds; false of none."""
+    return any(flags)
+
+
+def all_(flags: Sequence[bool]) -> bool:
+    """Whether each holds; true of none."""
+    return all(flags)
+
+
+def count_distinct(items: Sequence[Item], key: str | None = None) -> int:
+    """How many different values; items without one are not counted."""
+    return len({token for token in _tokens(items, key) if token is not None})
+
+
+def dedupe_by(items: Sequence[Item], key: str | None = None) -> list[Json]:
+    """The first item of each value; items without one are all kept."""
+    seen: set[str] = set()
+    kept: list[Json] = []
+    for item, token in zip(items, _tokens(items, key), strict=True):
+        if token is None or token not in seen:
+            kept.append(item)
+        if token is not None:
+            seen.add(token)
+    return kept
+
+
+def intersect_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
+    """Items of ``a`` whose value is also in ``b``."""
+    there = {token for token in _tokens(b, key) if token is not None}
+    return [item for item, token in zip(a, _tokens(a, key), strict=True) if token in there]
+
+
+def difference_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
+    """Items of ``a`` whose value is not in ``b``."""
+    there = {token for token in _tokens(b, key) if token is not None}
+    return [item for item, token in zip(a, _tokens(a, key), strict=True) if token not in there]
+
+
+def group_by(items: Sequence[Item], key: str) -> list[Json]:
+    """``{key, items}`` for each value, in order of first appearance; null is a group of its own."""
+    groups: dict[str | None, dict[str, Json]] = {}
+    for item, token in zip(items, _tokens(items, key), strict=True):
+        group = groups.setdefault(token, {"key": value_at(item, key), "items": []})
+        members = group["items"]
+        if isinstance(members, list):
+            members.append(item)
+    return [*groups.values()]
+
+
+def _numbers(items: Sequence[Item], key: str | None) -> list[float | int]:
+    return [number for item in items if (number := number_at(item, key)) is not None]
+
+
+def sum_(items: Sequence[Item], key: str | None = None) -> float | int:
+    """The sum of the numbers, whole where all of them are; 0 of none."""
+    numbers = _numbers(items, key)
+    whole = [number for number in numbers if isinstance(number, int)]
+    return sum(whole) if len(whole) == len(numbers) else math.fsum(numbers)
+
+
+def avg(items: Sequence[Item], key: str | None = None) -> float | None:
+    """The mean of the numbers; null of none."""
+    numbers = _numbers(items, key)
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def min_(items: Sequence[Item], key: str | None = None) -> float | int | None:
+    """The smallest number; null of none."""
+    return min(_numbers(items, key), default=None)
+
+
+def max_(items: Sequence[Item], key: str | None = None) -> float | int | None:
+    """The largest number; null of none."""
+    return max(_numbers(items, key), default=None)
+
+
+def mode(items: Sequence[Item], key: str | None = None) -> Json:
+    """The most frequent value, of equals the first seen; null of none."""
+    counts: dict[str, int] = {}
+    values: dict[str, Json] = {}
+    for item, token in zip(items, _tokens(items, key), strict=True):
+        if token is not None:
+            counts[token] = counts.get(token, 0) + 1
+            values.setdefault(token, value_at(item, key))
+    return values[max(counts, key=lambda token: counts[token])] if counts else None
+
+
+def collect_evidence(items: Sequence[Item]) -> list[Json]:
+    """The evidence of any mix of items, in order, once each."""
+    return evidence_of(items)
+
+
+_SLACK = 1e-6  #: seconds; arithmetic on times is not exact
+_MOST_LOOKS = 2_000_000  #: comparisons of spans in one aggregate
+
+
+def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
+    """The span of an interval parameter.
+
+    Raises:
+        ToolFault: ``bad_interval``.
+    """
+    start, end = interval.get("start_time"), interval.get("end_time")
+    if not isinstance(start, int | float) or not isinstance(end, int | float) or end < start:
+        raise ToolFault("bad_interval", f"an interval runs from {start} to {end}", hint="start_time must come first")
+    return TimeSpan(start=start, end=end)
+
+
+def filter_in_interval(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
+    """Items that share a stretch with the interval, or whose one moment lies in it."""
+    bounds = interval_span(interval)
+    return [item for item in items if (span := span_of(item)) and _touches(span, bounds)]
+
+
+def _touches(span: TimeSpan, bounds: TimeSpan) -> bool:
+    return span.overlaps(bounds) or (span.duration == 0 and bounds.contains(span.start))
+
+
+def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
+    """Items cut to the interval; what lies outside is dropped."""
+    bounds = interval_span(interval)
+    kept: list[Json] = []
+    for item in items:
+        span = span_of(item)
+        if span is None or not isinstance(item, dict) or not _touches(span, bounds):
+            continue
+        kept.append(with_span(item, span.clip(bounds) or span))
+    return kept
+
+
+def dedupe_overlaps(items: Sequence[Item], iou: float = 0.5) -> list[Json]:
+    """Of items whose stretches overlap by at least ``iou`` only the better one, in input order."""
+    near = _Near(span for item in items if (span := span_of(item)))
+    kept: list[int] = []
+    for place in sorted(range(len(items)), key=lambda place: rank_key(items[place], place)):
+        span = span_of(items[place])
+        if span is None:
+            kept.append(place)
+        elif not any(span == other or span.iou(other) >= max(iou, 1e-9) for other, _ in near.within(span, 0.0)):
+            kept.append(place)
+            near.add(span, place)
+    return [items[place] for place in sorted(kept)]
+
+
+class _Near:
+    """Spans in order of their start, so that only those near another one are looked at."""
+
+    def __init__(self, expected: Iterable[TimeSpan]) -> None:
+        self._longest = max((span.duration for span in expected), default=0.0)
+        self._spans: list[tuple[float, int, TimeSpan]] = []
+        self._looks = 0
+
+    def add(self, span: TimeSpan, place: int) -> None:
+        """Add a span, under the place of its item."""
+        insort(self._spans, (span.start, place, span))
+
+    def within(self, span: TimeSpan, gap: float) -> Iterator[tuple[TimeSpan, int]]:
+        """At least all spans no more than ``gap`` seconds away, each with its place.
+
+        Raises:
+            ToolFault: ``too_many_items``: everything is near everything, and there is too much of it.
+        """
+        first = bisect_left(self._spans, (span.start - gap - self._longest - _SLACK,))
+        for start, place, other in islice(self._spans, first, None):
+            if start > span.end + gap + _SLACK:
+                return
+            self._looks += 1
+            if self._looks > _MOST_LOOKS:
+                raise ToolFault(
+                    "too_many_items",
+                    f"comparing so many overlapping items takes more than {_MOST_LOOKS} comparisons",
+                    hint="narrow the lists first, for instance with filter_in_interval or top_k",
+                )
+            yield other, place
+
+
+def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
+    """Stretches that overlap or lie at most ``gap`` seconds apart, joined; in time order, with their evidence."""
+    timed = [(_rounded(span), item) for item in items if (span := span_of(item))]
+    spans = merge_spans((span for span, _ in timed), gap=max(0.0, gap))
+    starts = [span.start for span in spans]
+    inside: list[list[Item]] = [[] for _ in spans]
+    for own, item in timed:
+        inside[bisect_right(starts, own.start) - 1].append(item)
+    return [
+        times(span) | {"duration": round_time(span.duration), "evidence": _in_time_order(evidence_of(members))}
+        for span, members in zip(spans, inside, strict=True)
+    ]
+
+
+def _in_time_order(evidence: list[Json]) -> list[Json]:
+    """Evidence by time, so that it does not depend on the order of the items that carried it."""
+    return sorted(evidence, key=lambda piece: (_start(piece), canonical(piece)))
+
+
+def _rounded(span: TimeSpan) -> TimeSpan:
+    """The span as it is written down, so that merging what was merged changes nothing."""
+    return TimeSpan(start=round_time(span.start), end=round_time(span.end))
+
+
+def total_duration(items: Sequence[Item]) -> float:
+    """Seconds covered by the items; what overlaps counts once."""
+    spans = [_rounded(span) for item in items if (span := span_of(item))]
+    return round_time(sum(span.duration for span in merge_spans(spans)))
+
+
+def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> list[Json]:
+    """Moments every ``step`` seconds from the start of the interval; if they are too many, evenly fewer."""
+    bounds = interval_span(interval)
+    if step <= 0 or not 1 <= max_items <= limits.MAX_SAMPLES:
+        raise ToolFault(
+            "bad_step",
+            f"a step of {step} s, at most {max_items} moments",
+            hint=f"both must be positive, and at most {limits.MAX_SAMPLES} moments can be asked for",
+        )
+    wanted = int(min(bounds.duration / step, 2.0 * max_items) + 1e-9) + 1
+    if wanted > 1 and bounds.start + (wanted - 1) * step >= bounds.end:
+        wanted -= 1
+    if wanted > max_items:
+        step, wanted = bounds.duration / max_items, max_items
+    return [round_time(bounds.start + place * step) for place in range(wanted)]
+
+
+def join_nearest_in_time(a: Sequence[Item], b: Sequence[Item], max_gap: float = 0.0) -> list[Json]:
+    """For each item of ``a`` the nearest of ``b`` at most ``max_gap`` seconds away; without one it is left out."""
+    joined: list[Json] = []
+    others = [(span, place) for place, item in enumerate(b) if (span := span_of(item))]
+    near = _Near(span for span, _ in others)
+    for span, place in others:
+        near.add(span, place)
+    for item in a:
+        own = span_of(item)
+        if own is None:
+            continue
+        distances = [
+            (max(0.0, other.start - own.end, own.start - other.end), abs(other.center - own.center), place)
+            for other, place in near.within(own, max_gap)
+        ]
+        distance, _, place = min(distances, default=(float("inf"), 0.0, 0))
+        if distance <= max_gap:
+            pair: dict[str, Json] = {"a": item, "b": b[place], "dt": round_time(distance)}
+            joined.append(pair | times(own) | {"evidence": evidence_of([item, b[place]])})
+    return joined
+
+
+def order_check(items: Sequence[Item], labels: Sequence[str] = ()) -> Json:
+    """Whether the items start one after the other as they stand; null while one is missing, which are named."""
+    names = [labels[place] if place < len(labels) else str(place + 1) for place in range(len(items))]
+    spans = [span_of(item) for item in items]
+    missing: list[Json] = [name for name, span in zip(names, spans, strict=True) if span is None]
+    starts = [span.start for span in spans if span is not None]
+    ordered = all(one < other for one, other in pairwise(starts))
+    return {"ordered": None if missing else ordered, "missing": missing}
+
+
+def ordered_pair(a: Sequence[Item], b: Sequence[Item]) -> Json:
+    """The last ``a`` before the first ``b`` that follows one; null where no ``b`` follows an ``a``."""
+    starts = [span.start for item in a if (span := span_of(item))]
+    if not starts:
+        return None
+    following = [item for item in b if (span := span_of(item)) and span.start > min(starts)]
+    if not following:
+        return None
+    later = min(following, key=lambda item: (_start(item), -goodness(item)))
+    before = [item for item in a if span_of(item) is not None and _start(item) < _start(later)]
+    earlier = max(before, key=lambda item: (_start(item), goodness(item)))
+    return {"a": earlier, "b": later, "evidence": evidence_of([earlier, later])}
+
+
+def _start(item: Item) -> float:
+    span = span_of(item)
+    return float("inf") if span is None else span.start
+
+
+def concat_text(
+    items: Sequence[Item],
+    key: str | None = None,
+    sep: str = "\n",
+    max_chars: int = 2000,
+    with_times: bool = False,
+) -> str:
+    """The texts of the items, joined; whole texts are left out, and counted, so that it has at most ``max_chars``."""
+    lines: list[str] = []
+    for item in items:
+        text = as_text(value_at(item, key)).strip()
+        span = span_of(item) if with_times else None
+        if text:
+            lines.append(text if span is None else f"[{span.start:.1f}-{span.end:.1f} s] {text}")
+    lengths = list(accumulate(len(line) + len(sep) for line in lines))
+    if not lines or lengths[-1] - len(sep) <= max_chars:
+        return sep.join(lines)
+    for kept in range(len(lines) - 1, 0, -1):
+        more = f"(+{len(lines) - kept} more)"
+        if lengths[kept - 1] + len(more) <= max_chars:
+            return sep.join([*lines[:kept], more])
+    return lines[0][: max(0, max_chars)]

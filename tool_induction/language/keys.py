@@ -1,0 +1,260 @@
+"""What may stand under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
+
+The document model (``model.py``) names one of these kinds for each key. The JSON Schema, the reader and the writer of
+documents are all made from that, so that they cannot differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from tool_induction.language import limits
+from tool_induction.language.diagnostics import Findings, Path, write_value
+from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
+from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, to_json, to_text
+
+Schema = dict[str, Any]
+
+#: words of the expression language, and the loop's own name
+RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "item")
+# Python lets "$" stand before a last line break as well; "\Z" is not in every reader of JSON Schema.
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
+TOOL_NAME_PATTERN = r"^[a-z][a-z0-9_]{0,63}$(?!\n)"
+
+_EXPRESSIONS = get_args(Expr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a reader of a document carries along: where faults are noted, and which aggregates there are."""
+
+    findings: Findings
+    aggregates: Collection[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of value.
+
+    ``accepts`` says of a JSON value what ``schema`` says of it, only faster. ``read`` makes the model's value from an
+    accepted one, noting faults of expressions; ``write`` is the way back. A value ``is_read`` already where a tool is
+    written in Python, or a step is copied.
+    """
+
+    schema: Schema
+    accepts: Callable[[Any], bool]
+    read: Callable[[Any, Path, Reading], Any] = lambda raw, path, reading: raw
+    write: Callable[[Any], Any] = lambda value: value
+    is_read: Callable[[Any], bool] = lambda value: True
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a document: the kind of its value, what it is for, and its name where that is not the attribute's.
+
+    Keys left out of a document come out of it again only if they are ``always`` written.
+    """
+
+    kind: Kind
+    says: str
+    name: str = ""
+    always: bool = False
+
+
+def text(*, least: int = 0, most: int | None = None) -> Kind:
+    """A text of so many characters."""
+    bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, str) and least <= len(value) and (most is None or len(value) <= most)
+
+    return Kind(schema=bounds | {"type": "string"}, accepts=accepts)
+
+
+def name(pattern: str = NAME_PATTERN, *, reserved: tuple[str, ...] = RESERVED) -> Kind:
+    """A name that is none of the reserved words."""
+    words: Schema = {"not": {"enum": list(reserved)}} if reserved else {}
+    found = re.compile(pattern).search
+    return Kind(
+        schema=words | {"pattern": pattern, "type": "string"},
+        accepts=lambda value: isinstance(value, str) and found(value) is not None and value not in reserved,
+    )
+
+
+def words(choices: tuple[str, ...]) -> Kind:
+    """One of some words."""
+    return Kind(schema={"enum": list(choices)}, accepts=lambda value: isinstance(value, str) and value in choices)
+
+
+def texts(*, least: int, most: int, each: Kind) -> Kind:
+    """A list of so many texts."""
+    return Kind(
+        schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
+        accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),
+        read=lambda raw, path, reading: tuple(raw),
+        write=list,
+        is_read=lambda value: isinstance(value, tuple),
+    )
+
+
+def whole_number(most: int) -> Kind:
+    """A whole number from 1 on; JSON does not tell 3.0 from 3."""
+
+    def accepts(value: Any) -> bool:
+        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        return is_whole and not isinstance(value, bool) and 1 <= value <= most
+
+    return Kind(
+        schema={"maximum": most, "minimum": 1, "type": "integer"},
+        accepts=accepts,
+        read=lambda raw, path, reading: int(raw),
+        is_read=lambda value: value is None or isinstance(value, int),
+    )
+
+
+def read_expression(raw: Any, path: Path, reading: Reading) -> Expr:
+    """One expression, braces or not; a list or a record of expressions."""
+    return _read(raw, path, reading, parse_expression)
+
+
+def read_value(raw: Any, path: Path, reading: Reading) -> Expr:
+    """A value: constants, texts with expressions, records and lists of values."""
+    return _read(raw, path, reading, parse_value)
+
+
+def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], Expr]) -> Expr:
+    if isinstance(raw, dict):
+        return JsonRecord(tuple((key, _read(item, (*path, key), reading, parse)) for key, item in raw.items()))
+    if isinstance(raw, list):
+        return JsonList(tuple(_read(item, (*path, place), reading, parse) for place, item in enumerate(raw)))
+    if not isinstance(raw, str):
+        return Const(raw)
+    try:
+        return parse(raw)
+    except ExpressionFault as fault:
+        advice = write_value(path, fault.instead) if fault.instead else fault.suggestion
+        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=advice)
+        return Broken(raw)
+
+
+def write_expression(expr: Expr) -> Any:
+    """An expression as a document has it: always with braces, so that it cannot be read as text."""
+    match expr:
+        case JsonRecord(entries):
+            return {key: write_expression(value) for key, value in entries}
+        case JsonList(items):
+            return [write_expression(item) for item in items]
+        case Const(bool() as value):
+            return value
+    return f"{{{{ {to_text(expr)} }}}}"
+
+
+def _is_expression(value: Any) -> bool:
+    return value is None or isinstance(value, _EXPRESSIONS)
+
+
+def expression(*types: str) -> Kind:
+    """An expression, as one of some JSON types; lists and records of expressions where these are among them."""
+    python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
+    inside: Schema = ({"items": {}} if "array" in types else {}) | (
+        {"additionalProperties": {}} if "object" in types else {}
+    )
+    return Kind(
+        schema=inside | {"type": list(types)},
+        accepts=lambda value: isinstance(value, python),
+        read=read_expression,
+        write=write_expression,
+        is_read=_is_expression,
+    )
+
+
+def _read_entries(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
+    return tuple((key, read_value(item, (*path, key), reading)) for key, item in raw.items())
+
+
+def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
+    entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, reading)
+    if raw.get("where") is None:
+        return entries
+    return (*entries, ("where", read_expression(raw["where"], (*path, "where"), reading)))
+
+
+def _is_field_record(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(map(FIELD_NAME.accepts, value))
+
+
+def _is_tuple(value: Any) -> bool:
+    return isinstance(value, tuple)
+
+
+TEXT = text()
+NAME = name()
+LOOP_NAME = name(reserved=tuple(word for word in RESERVED if word != "item"))
+FIELD_NAME = name(reserved=())
+TOOL_NAME = name(TOOL_NAME_PATTERN, reserved=())
+TYPE_NAME = text(most=80)
+DESCRIPTION = text(most=500)
+TOOL_DESCRIPTION = text(least=1, most=2000)
+ANSWERS = texts(
+    least=limits.MIN_ANSWERS, most=limits.MAX_ANSWERS, each=text(least=1, most=limits.MAX_ANSWER_CHARACTERS)
+)
+ENUM = texts(least=1, most=50, each=TEXT)
+CONDITION = expression("string", "boolean")
+#: a saved name or an expression; a list or a record of them
+SOURCE = expression("string", "array", "object")
+LOOP_SOURCE = expression("string", "array")
+VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=_is_expression)
+#: any single value
+CONSTANT = Kind(
+    schema={},
+    accepts=lambda value: True,
+    read=lambda raw, path, reading: Const(raw),
+    write=lambda constant: constant.value,
+    is_read=_is_expression,
+)
+#: a value; a text without braces is an expression
+OUTPUT_VALUE = Kind(
+    schema={},
+    accepts=lambda value: True,
+    read=lambda raw, path, reading: (
+        read_expression(raw, path, reading)
+        if isinstance(raw, str) and "{{" not in raw
+        else read_value(raw, path, reading)
+    ),
+    write=to_json,
+    is_read=_is_expression,
+)
+#: a text in which expressions may stand
+TEMPLATE = Kind(schema=TEXT.schema, accepts=TEXT.accepts, read=read_value, write=to_json, is_read=_is_expression)
+VALUES = Kind(
+    schema={"additionalProperties": {}, "type": "object"},
+    accepts=lambda value: isinstance(value, dict),
+    read=_read_entries,
+    write=lambda entries: {key: to_json(value) for key, value in entries},
+    is_read=_is_tuple,
+)
+#: values, and a condition under ``where``
+CONDITIONED_VALUES = Kind(
+    schema=VALUES.schema,
+    accepts=VALUES.accepts,
+    read=_read_conditioned,
+    write=lambda entries: {
+        key: write_expression(value) if key == "where" else to_json(value) for key, value in entries
+    },
+    is_read=_is_tuple,
+)
+FIELDS = Kind(
+    schema={
+        "minProperties": 1,
+        "type": "object",
+        "propertyNames": {"pattern": NAME_PATTERN},
+        "additionalProperties": {},
+    },
+    accepts=_is_field_record,
+    read=_read_entries,
+    write=VALUES.write,
+    is_read=_is_tuple,
+)
