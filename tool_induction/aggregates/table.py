@@ -54,14 +54,12 @@ def same_length(given: Lists, _: Given) -> Type:
 
 def thinned(given: Lists, _: Given) -> Type:
     """Some of the items; where there are any, one stays."""
-    typical = given[0].typical
-    return replace(given[0], name="", typical=None if typical is None else max(1, (typical + 1) // 2))
+    return thin(given[0])
 
 
-def some(given: Lists, constants: Given) -> Type:
+def some(given: Lists, _: Given) -> Type:
     """Some of the items, maybe none."""
-    fewer = thinned(given, constants)
-    return replace(fewer, filled=False) if isinstance(fewer, ListType) else fewer
+    return replace(thin(given[0]), filled=False)
 
 
 def top(given: Lists, constants: Given) -> Type:

@@ -12,18 +12,17 @@ makes the document of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.language import limits
+from tool_induction.language.keys import Key
 from tool_induction.language.model import (
     LOOP_KEYS,
     LOOPING,
     STEP_MODELS,
     Block,
-    BoundKey,
     Input,
     Loop,
     Output,
@@ -161,7 +160,7 @@ def _part_schema(model: type[Part]) -> Schema:
     }
 
 
-def _key_schema(key: BoundKey) -> Schema:
+def _key_schema(key: Key) -> Schema:
     # words that an editor may offer; that there are no others is for the compiler to say, with a suggestion
     words = {"api": list(OPERATIONS), "operation": list(AGGREGATES)}.get(key.name)
     return {"description": key.says, **key.kind.schema} | ({"examples": words} if words else {})
@@ -188,14 +187,6 @@ _BLOCKS = ("do", "then", "else")
 _ENTRY_KEYS = ("params", "fields")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Allowed:
-    """What may stand in a tool beside what always may: operations by name, and which types of steps."""
-
-    operations: tuple[str, ...]
-    kinds: tuple[str, ...]
-
-
 @lru_cache(maxsize=8)
 def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
     """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
@@ -206,8 +197,8 @@ def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow
     allowed.
     """
     kinds = tuple(kind for kind in STEP_MODELS if allow_judge or kind != "judge")
-    allowed = Allowed(operations=tuple(operations_for(groups)), kinds=kinds)
-    made: Schema = _typed(strict_schema(_entries_form(allowed)) if strict else _loose_form(allowed))
+    steps = {kind: _callable_step(kind, groups) for kind in kinds}
+    made: Schema = _typed(strict_schema(_entries_form(steps)) if strict else _loose_form(steps))
     return made
 
 
@@ -218,29 +209,24 @@ def document_from_emission(emission: Any) -> Any:
     return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
 
 
-def _loose_form(allowed: Allowed) -> Schema:
-    whole = language_schema()["$defs"]
-    steps = {f"{kind}_step": _named(whole[f"{kind}_step"], kind, allowed) for kind in allowed.kinds}
-    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
-    parts["step"] = {"anyOf": [{"$ref": f"#/$defs/{kind}_step"} for kind in allowed.kinds]}
-    file = {
-        "type": "object",
-        "required": ["tools"],
-        "additionalProperties": False,
-        "properties": {"tools": whole["tools"]},
-    }
-    made: Schema = _decodable({**file, "$defs": {**parts, **steps}})
-    return made
-
-
-def _named(step: Schema, kind: str, allowed: Allowed) -> Schema:
+def _callable_step(kind: str, groups: frozenset[str]) -> Schema:
     """A step that says its type, and calls only what there is."""
-    properties = dict(step["properties"])
-    properties["type"] = {"description": properties["type"]["description"], "enum": [kind]}
-    for key, words in (("api", list(allowed.operations)), ("operation", list(AGGREGATES))):
-        if key in properties:
-            properties[key] = {"description": properties[key]["description"], "enum": words}
+    step = _step_schema(kind)
+    words = {"type": [kind], "api": list(operations_for(groups)), "operation": list(AGGREGATES)}
+    said = {key: {"description": part["description"]} for key, part in step["properties"].items()}
+    properties = {
+        key: said[key] | {"enum": words[key]} if key in words else part for key, part in step["properties"].items()
+    }
     return {**step, "required": ["type", *step["required"]], "properties": properties}
+
+
+def _loose_form(steps: Mapping[str, Schema]) -> Schema:
+    whole = language_schema()["$defs"]
+    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
+    parts["step"] = {"anyOf": [_of(kind) for kind in steps]}
+    parts |= {f"{kind}_step": step for kind, step in steps.items()}
+    made: Schema = _decodable({**_record({"tools": whole["tools"]}), "$defs": parts})
+    return made
 
 
 def _decodable(node: Any) -> Any:
@@ -272,11 +258,11 @@ def _typed(node: Any) -> Any:
     return {"type": "string", **typed} if is_bare else typed
 
 
-def _entries_form(allowed: Allowed) -> Schema:
+def _entries_form(steps: Mapping[str, Schema]) -> Schema:
     tool = tool_schema()
-    plain = [_closed(kind, tool["$defs"], allowed, inner=None) for kind in allowed.kinds if kind not in ("loop", "if")]
+    plain = [_closed(kind, step, inner={}) for kind, step in steps.items() if kind not in ("loop", "if")]
     inner = {"type": "array", "items": {"anyOf": plain}}
-    every = [_closed(kind, tool["$defs"], allowed, inner=inner) for kind in allowed.kinds]
+    every = [_closed(kind, step, inner=inner) for kind, step in steps.items()]
     words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
     properties = words | {
         "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
@@ -298,13 +284,13 @@ def _declared(declaration: Schema, description: str) -> Schema:
     return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
 
 
-def _closed(kind: str, definitions: Schema, allowed: Allowed, *, inner: Schema | None) -> Schema:
-    step = _named(definitions[f"{kind}_step"], kind, allowed)
+def _closed(kind: str, step: Schema, *, inner: Schema) -> Schema:
+    """A step of the strict form; ``inner`` is the schema of blocks in it."""
     properties: Schema = {}
     for key, part in step["properties"].items():
-        described = {"description": part["description"]} if "description" in part else {}
+        described = {"description": part["description"]}
         if key in _BLOCKS:
-            properties[key] = {**described, **(inner or {})}
+            properties[key] = {**described, **inner}
         elif key in _ENTRY_KEYS:
             entry = _record({"name": {"type": "string"}, "value": _SCALAR})
             properties[key] = {**described, "type": "array", "items": entry}

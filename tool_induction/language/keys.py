@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from tool_induction.language import limits
@@ -55,13 +55,17 @@ class Kind:
 class Key:
     """A key of a document: the kind of its value, what it is for, and its name where that is not the attribute's.
 
-    Keys left out of a document come out of it again only if they are ``always`` written.
+    A key whose value is the default is left out of the document unless it is ``always`` written. The last three are read
+    off the model (``keys_of``).
     """
 
     kind: Kind
     says: str
     name: str = ""
     always: bool = False
+    attribute: str = ""
+    needed: bool = False
+    default: Any = None
 
 
 def text(*, least: int = 0, most: int | None = None) -> Kind:
@@ -96,7 +100,7 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
         accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),
         read=lambda raw, path, reading: tuple(raw),
         write=list,
-        is_read=lambda value: isinstance(value, tuple),
+        is_read=is_tuple,
     )
 
 
@@ -153,21 +157,24 @@ def write_expression(expr: Expr) -> Any:
 
 
 def _is_expression(value: Any) -> bool:
-    return value is None or isinstance(value, _EXPRESSIONS)
+    return isinstance(value, _EXPRESSIONS)
+
+
+def _is_optional_expression(value: Any) -> bool:
+    return value is None or _is_expression(value)
 
 
 def expression(*types: str) -> Kind:
     """An expression, as one of some JSON types; lists and records of expressions where these are among them."""
     python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
-    inside: Schema = ({"items": {}} if "array" in types else {}) | (
-        {"additionalProperties": {}} if "object" in types else {}
-    )
+    inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
+    schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
     return Kind(
-        schema=inside | {"type": list(types)},
+        schema=schema | {"type": list(types)},
         accepts=lambda value: isinstance(value, python),
         read=read_expression,
         write=write_expression,
-        is_read=_is_expression,
+        is_read=_is_optional_expression,
     )
 
 
@@ -182,11 +189,13 @@ def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> t
     return (*entries, ("where", read_expression(raw["where"], (*path, "where"), reading)))
 
 
-def _is_field_record(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(map(FIELD_NAME.accepts, value))
+def _read_output_value(raw: Any, path: Path, reading: Reading) -> Expr:
+    read = read_expression if isinstance(raw, str) and "{{" not in raw else read_value
+    return read(raw, path, reading)
 
 
-def _is_tuple(value: Any) -> bool:
+def is_tuple(value: Any) -> bool:
+    """Whether a list or a record of a document was read."""
     return isinstance(value, tuple)
 
 
@@ -208,53 +217,38 @@ SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
 VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=_is_expression)
 #: any single value
-CONSTANT = Kind(
-    schema={},
-    accepts=lambda value: True,
+CONSTANT = replace(
+    VALUE,
     read=lambda raw, path, reading: Const(raw),
     write=lambda constant: constant.value,
-    is_read=_is_expression,
+    is_read=_is_optional_expression,
 )
 #: a value; a text without braces is an expression
-OUTPUT_VALUE = Kind(
-    schema={},
-    accepts=lambda value: True,
-    read=lambda raw, path, reading: (
-        read_expression(raw, path, reading)
-        if isinstance(raw, str) and "{{" not in raw
-        else read_value(raw, path, reading)
-    ),
-    write=to_json,
-    is_read=_is_expression,
-)
+OUTPUT_VALUE = replace(VALUE, read=_read_output_value, is_read=_is_optional_expression)
 #: a text in which expressions may stand
-TEMPLATE = Kind(schema=TEXT.schema, accepts=TEXT.accepts, read=read_value, write=to_json, is_read=_is_expression)
+TEMPLATE = replace(VALUE, schema=TEXT.schema, accepts=TEXT.accepts)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},
     accepts=lambda value: isinstance(value, dict),
     read=_read_entries,
     write=lambda entries: {key: to_json(value) for key, value in entries},
-    is_read=_is_tuple,
+    is_read=is_tuple,
 )
 #: values, and a condition under ``where``
-CONDITIONED_VALUES = Kind(
-    schema=VALUES.schema,
-    accepts=VALUES.accepts,
+CONDITIONED_VALUES = replace(
+    VALUES,
     read=_read_conditioned,
     write=lambda entries: {
         key: write_expression(value) if key == "where" else to_json(value) for key, value in entries
     },
-    is_read=_is_tuple,
 )
-FIELDS = Kind(
+FIELDS = replace(
+    VALUES,
     schema={
         "minProperties": 1,
         "type": "object",
         "propertyNames": {"pattern": NAME_PATTERN},
         "additionalProperties": {},
     },
-    accepts=_is_field_record,
-    read=_read_entries,
-    write=VALUES.write,
-    is_read=_is_tuple,
+    accepts=lambda value: isinstance(value, dict) and bool(value) and all(map(FIELD_NAME.accepts, value)),
 )

@@ -186,17 +186,13 @@ class CallTool(Call):
         return self.tool
 
 
-def _is_tuple(value: Any) -> bool:
-    return isinstance(value, tuple)
-
-
 #: steps; the model of a step is found by its type
 BLOCK = Kind(
     schema={"$ref": "#/$defs/block"},
     accepts=lambda value: isinstance(value, list) and 1 <= len(value) <= limits.MAX_STEPS and all(map(_is_step, value)),
     read=lambda raw, path, reading: _read_steps(raw, path, reading),  # noqa: PLW0108 - defined below
     write=lambda steps: [document_of(step) for step in steps],
-    is_read=_is_tuple,
+    is_read=keys.is_tuple,
 )
 
 
@@ -346,7 +342,7 @@ def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -
             _read_declaration(model, name, one, (*path, name), reading) for name, one in raw.items()
         ),
         write=lambda declared: {one.name: document_of(one) for one in declared},
-        is_read=_is_tuple,
+        is_read=keys.is_tuple,
     )
 
 
@@ -360,14 +356,8 @@ class Tool(Part):
 
     name: Annotated[str, Key(keys.TOOL_NAME, "verb_object, lower case, at most 64 characters.", "tool_name")]
     description: Annotated[str, Key(keys.TOOL_DESCRIPTION, "What the tool is for, when to use it and when not.")]
-    inputs: Annotated[
-        tuple[Input, ...],
-        Key(INPUTS, "Name to type, or to a declaration.", always=True),
-    ]
-    outputs: Annotated[
-        tuple[Output, ...],
-        Key(OUTPUTS, "Name to type, or to a declaration."),
-    ]
+    inputs: Annotated[tuple[Input, ...], Key(INPUTS, "Name to type, or to a declaration.")]
+    outputs: Annotated[tuple[Output, ...], Key(OUTPUTS, "Name to type, or to a declaration.")]
     steps: Annotated[tuple[Step, ...], Key(BLOCK, "What is done, in order.")]
 
     def document(self) -> dict[str, Any]:
@@ -376,45 +366,26 @@ class Tool(Part):
         return made
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoundKey:
-    """A key of a model: the attribute that holds its value, its name in a document, and whether it is needed there."""
-
-    attribute: str
-    name: str
-    kind: Kind
-    says: str
-    needed: bool
-    default: Any
-    always: bool
+_KEYS: dict[type[Part], tuple[Key, ...]] = {}
 
 
-_KEYS: dict[type[Part], tuple[BoundKey, ...]] = {}
-
-
-def keys_of(model: type[Part]) -> tuple[BoundKey, ...]:
+def keys_of(model: type[Part]) -> tuple[Key, ...]:
     """The keys of a part, those of its loop left out; an attribute of its own comes before those of its base."""
     if model not in _KEYS:
         _KEYS[model] = tuple(_keys_of(model))
     return _KEYS[model]
 
 
-def _keys_of(model: type[Part]) -> Iterator[BoundKey]:
+def _keys_of(model: type[Part]) -> Iterator[Key]:
     hints = get_type_hints(model, include_extras=True)
     defaults = {one.name: one.default for one in fields(model)}
     own = [name for base in model.__mro__ for name in vars(base).get("__annotations__", ())]
     for attribute in dict.fromkeys(own):
         key = next((one for one in getattr(hints[attribute], "__metadata__", ()) if isinstance(one, Key)), None)
         if key is not None:
-            yield BoundKey(
-                attribute=attribute,
-                name=key.name or attribute,
-                kind=key.kind,
-                says=key.says,
-                needed=defaults[attribute] is MISSING,
-                default=defaults[attribute],
-                always=key.always,
-            )
+            default = defaults[attribute]
+            name = key.name or attribute
+            yield replace(key, attribute=attribute, name=name, needed=default is MISSING, default=default)
 
 
 LOOP_KEYS = tuple(one.name for one in keys_of(Loop))
@@ -425,7 +396,7 @@ def accepts(raw: Any) -> bool:
     return _accepts_keys(raw, keys_of(Tool))
 
 
-def _accepts_keys(raw: Any, known: tuple[BoundKey, ...], *, beside: Collection[str] = ()) -> bool:
+def _accepts_keys(raw: Any, known: tuple[Key, ...], *, beside: Collection[str] = ()) -> bool:
     """Whether a record has all needed keys and no others than the known ones, each with an accepted value."""
     if not isinstance(raw, dict):
         return False

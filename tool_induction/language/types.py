@@ -413,7 +413,7 @@ def operation_types(name: str) -> OperationTypes:
     )
 
 
-def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
+def type_to_schema(type_: Type) -> dict[str, Any]:
     """JSON Schema of a type; times say their unit."""
     match type_:
         case ScalarType(name):
@@ -423,15 +423,15 @@ def type_to_schema(type_: Type, *, depth: int = 0) -> dict[str, Any]:
         case AnyType():
             return {}
         case OptionalType(item):
-            inner = type_to_schema(item, depth=depth)
+            inner = type_to_schema(item)
             return {"anyOf": [inner, {"type": "null"}]} if inner else {}
         case ListType():
-            return {"type": "array", "items": type_to_schema(type_.item, depth=depth + 1)}
+            return {"type": "array", "items": type_to_schema(type_.item)}
         case RecordType() if type_.name == INTERVAL.name:
             times = {key: _scalar_schema("Time") for key in INTERVAL.keys}
             return {"type": "object", "properties": times, "required": list(times)}
         case RecordType():
-            properties = {key: type_to_schema(value, depth=depth + 1) for key, value in type_.fields}
+            properties = {key: type_to_schema(value) for key, value in type_.fields}
             record = {"type": "object"} | ({"properties": properties} if properties else {})
             # said aloud, since strict mode would close an object that says nothing, and nothing could be given
             return record | ({"additionalProperties": True} if type_.is_open else {})
