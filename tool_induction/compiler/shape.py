@@ -247,9 +247,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
             unknown_word(error, where, findings, holder_of(tool, error))
         else:
             _explain(error, where, findings)
-    if (
-        findings.errors == before
-    ):  # both are made from one model; should the schema ever say less, this is the last word
+    if findings.errors == before:  # schema and check come from one model; should the schema say less, this stands
         findings.add("E_SHAPE", path, "this has not the shape of a tool")
     return False
 
@@ -268,12 +266,11 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
             return True
     for key, inside in tool.items():
         if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            message, allowed = f"this holds more than {limits.MAX_VALUES} values", f"{limits.MAX_VALUES}"
             if isinstance(inside, str):
                 message = f"this text has {len(inside)} characters, more than any place of a tool takes"
-                findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_TEXT} characters")
-                return True
-            message = f"this holds more than {limits.MAX_VALUES} values"
-            findings.add("E_SIZE", (*path, key), message, expected=f"at most {limits.MAX_VALUES}")
+                allowed = f"{limits.MAX_TEXT} characters"
+            findings.add("E_SIZE", (*path, key), message, expected=f"at most {allowed}")
             return True
     blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
     return any(
