@@ -19,7 +19,7 @@ from tool_induction.checking.outputs import bind_outputs, check_answers
 from tool_induction.checking.steps import Signature, StepChecker
 from tool_induction.compiler.decode import check_visible, decode
 from tool_induction.compiler.price import Price, price_of
-from tool_induction.compiler.resolve import ToolParameters, check_scope, resolve
+from tool_induction.compiler.resolve import check_scope, resolve
 from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
@@ -171,7 +171,8 @@ class _Compiler:
     def _compile(self, as_read: Tool, findings: Findings) -> None:
         """Passes 2 to 6 on one tool; its callees have been through them. Pass 7 makes faces when they are asked for."""
         # pass 2: do operations, tools, aggregates, parameters exist?
-        tool = resolve(as_read, self._parameters, findings, groups=self._groups)
+        tools = dict.fromkeys(self._names) | self._models
+        tool = resolve(as_read, tools, findings, groups=self._groups)
         check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
         tool = self._types(tool, findings)  # pass 4
         if findings.errors:
@@ -199,18 +200,6 @@ class _Compiler:
                 message = f"{target!r} cannot be called before its own faults are mended"
                 findings.add("E_UNKNOWN_TOOL", path, message, found=target, follows=True)
         return tool
-
-    @cached_property
-    def _parameters(self) -> Mapping[str, ToolParameters]:
-        """What each tool of the file may be given; of one that could not be read nothing is known."""
-        unread = ToolParameters(names=(), required=frozenset(), is_faulty=True)
-        return dict.fromkeys(self._names, unread) | {
-            name: ToolParameters(
-                names=tuple(item.name for item in tool.inputs),
-                required=frozenset(item.name for item in tool.inputs if item.required),
-            )
-            for name, tool in self._models.items()
-        }
 
 
 def _check_written_sizes(tool: Tool, findings: Findings) -> None:

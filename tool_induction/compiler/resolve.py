@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from tool_induction.advice.parameters import (
     field_name,
@@ -25,6 +24,7 @@ from tool_induction.language.model import (
     Aggregate,
     Block,
     Call,
+    Entries,
     Filter,
     If,
     Project,
@@ -53,25 +53,17 @@ from tool_induction.language.syntax import (
 from tool_induction.language.types import operation_types, takes_words
 from world_api.operations import EVERY_OPERATION, OPERATIONS
 
-Entries: TypeAlias = tuple[tuple[str, Expr], ...]
 
-
-@dataclass(frozen=True, kw_only=True)
-class ToolParameters:
-    """What a tool of the same file may be given."""
-
-    names: tuple[str, ...]
-    required: frozenset[str]
-    is_faulty: bool = False  #: it could not even be read; nothing is known of its inputs
-
-
-def resolve(
-    tool: Tool, tools: Mapping[str, ToolParameters], findings: Findings, *, groups: Collection[str] = ()
-) -> Tool:
+def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
     """The tool with canonical aggregate names; everything unknown is noted.
 
-    ``groups`` are the optional groups of operations that are on. No tool takes the name of an operation that is off: it could
-    not be offered beside it.
+    No tool takes the name of an operation that is off: it could not be offered beside it.
+
+    Args:
+        tool: the tool as it was read.
+        tools: the tools of the file by name, None for one that could not be read.
+        findings: where everything unknown is noted.
+        groups: the optional groups of operations that are on.
     """
     if tool.name in EVERY_OPERATION:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
@@ -99,7 +91,7 @@ class _Resolver:
     def __init__(
         self,
         tool: Tool,
-        tools: Mapping[str, ToolParameters],
+        tools: Mapping[str, Tool | None],
         findings: Findings,
         groups: Collection[str],
     ) -> None:
@@ -157,8 +149,7 @@ class _Resolver:
         _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), known, suggestion, self._findings)
 
     def _tool(self, step: Call) -> Call:
-        target = self._tools.get(step.target)
-        if target is None:
+        if step.target not in self._tools:
             suggestion: str | Suggestion = self._findings.near(step.target, self._tools)
             if step.target in EVERY_OPERATION:
                 called = {"type": "call_world_api", "api": step.target}
@@ -166,11 +157,13 @@ class _Resolver:
             path = (*step.path, "tool")
             _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
             return step
-        if target.is_faulty:
+        target = self._tools[step.target]
+        if target is None:
             message = f"{step.target!r} cannot be called before its own faults are mended"
             self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
             return step
-        return self._parameters(step, list(target.names), target.required)
+        required = frozenset(item.name for item in target.inputs if item.required)
+        return self._parameters(step, [item.name for item in target.inputs], required)
 
     def _parameters(self, step: Call, known: list[str], required: frozenset[str]) -> Call:
         """The step; the values of parameters that do not exist are not looked at any further."""

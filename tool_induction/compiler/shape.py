@@ -52,7 +52,9 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
         step = {"type": "loop"} | step
         findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'", found=str(found), expected="loop")
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
-        step = _Aggregate.of(step, here).read(findings)
+        params = step.get("params", {})
+        if isinstance(params, dict):
+            step = _Aggregate(step=step, here=here, params=dict(params)).read(findings)
     for key in _BLOCKS[1:]:
         if isinstance(step.get(key), list):
             step[key] = _block(step[key], findings, (*here, key))
@@ -69,15 +71,8 @@ class _Aggregate:
     notes: list[tuple[Path, str, str, str]] = field(default_factory=list)
     moves: dict[Path, Path] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, step: dict[str, Any], here: Path) -> _Aggregate:
-        params = step.get("params")
-        return cls(step=step, here=here, params=dict(params) if isinstance(params, dict) else {})
-
     def read(self, findings: Findings) -> dict[str, Any]:
         """The step in our spelling; what was decided goes to the findings."""
-        if not isinstance(self.step.get("params", {}), dict):
-            return self.step
         operation = self.step["operation"]
         read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
         if read is None:
