@@ -50,7 +50,7 @@ class Subject:
 
 def sample_subject(folder: Path) -> Subject:
     """The film that the project draws itself."""
-    from eval.sandbox.casting import cast
+    from eval.sandbox.lost_folder import cast
     from eval.sandbox.sample import DEFAULT_SEED
 
     coat = cast(DEFAULT_SEED).owner.look.coat

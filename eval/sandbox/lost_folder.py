@@ -1,24 +1,89 @@
-"""The film that ships: a folder is left on a desk, carried off, missed and found again.
+"""The sample film, its cast and its questions: a folder is left on a desk, carried off, missed and found again.
 
-``casting`` decides by seed who plays, in what colours and at what times; the story stays the same.
+The seed decides who plays, in what colours and at what times; the story stays the same.
 """
 
 from __future__ import annotations
 
-from eval.sandbox.casting import Cast, cast
-from eval.sandbox.drawing.rooms import DESK_TOP, TABLE_TOP
+import random
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from eval.sandbox.rooms import DESK_TOP, TABLE_TOP
 from eval.sandbox.script import (
+    Actor,
     Card,
     Carry,
     Film,
     Gesture,
+    HairStyle,
     Line,
+    Look,
     Performance,
+    Prop,
     Resting,
     Room,
     Shot,
     Walk,
 )
+
+_NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
+_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
+_FOLDERS = ("blue", "orange", "green", "red")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """What the seed decides."""
+
+    owner: Actor
+    finder: Actor
+    reader: Actor
+    folder: Prop
+    cup: Prop
+    office: str
+    clocks: tuple[str, str, str]  #: what the clocks show in the morning, then later, then later still
+    meeting: str
+
+
+def cast(seed: int) -> Cast:
+    """Choose the cast; the same seed always chooses the same."""
+    chance = random.Random(seed)
+    folder = chance.choice(_FOLDERS)
+    groups = [[coat for coat in group if coat != folder] for group in _COATS]
+    coats = [chance.choice(group) for group in chance.sample([group for group in groups if group], 3)]
+    names = chance.sample(_NAMES, 3)
+    hairs = chance.sample(("black", "brown", "blond", "grey", "ginger"), 3)
+    styles = chance.sample(get_args(HairStyle), 3)
+    skins = chance.sample(("light", "tan", "dark"), 3)
+    trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
+    actors = [
+        Actor(
+            name=names[number],
+            look=Look(
+                coat=coats[number],
+                trousers=trousers[number],
+                hair=hairs[number],
+                hair_style=styles[number],
+                skin=skins[number],
+                height=chance.choice((0.96, 1.0, 1.04)),
+            ),
+            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
+        )
+        for number in range(3)
+    ]
+    hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
+    return Cast(
+        owner=actors[0],
+        finder=actors[1],
+        reader=actors[2],
+        folder=Prop(name=f"{folder} folder", category="folder", colour=folder),
+        cup=Prop(name="white cup", category="cup", colour="white"),
+        office=str(chance.randint(10, 39)),
+        clocks=(f"{hour:02d}:{minute:02d}", f"{hour:02d}:{minute + 15:02d}", f"{hour:02d}:{minute + 35:02d}"),
+        meeting=f"{hour + 1:02d}:30",
+    )
+
 
 FRAME_RATE = 15
 _FLOOR = 326.0
@@ -243,3 +308,68 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
 
 def _upper(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with its true answer. ``spans`` are the stretches, in seconds, that show it."""
+
+    id: str
+    question: str
+    task: Literal["A", "B", "C"]
+    answer_type: Literal["interval", "count", "order", "text"]
+    answer: Any
+    spans: tuple[tuple[float, float], ...]
+
+
+def questions(seed: int) -> tuple[Question, ...]:
+    """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+    chosen = cast(seed)
+    film = lost_folder(seed)
+    desk, tea, taken, library, corridor = (start for start, _ in film.shots())
+    owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
+    return (
+        Question(
+            id="q1",
+            question=f"When does the person in the {finder.look.coat} coat take the {folder.name} from the desk?",
+            task="A",
+            answer_type="interval",
+            answer=[taken + 4.1, taken + 5.3],
+            spans=((taken + 4.1, taken + 5.3),),
+        ),
+        Question(
+            id="q2",
+            question=f"In how many different rooms is the person in the {owner.look.coat} coat seen?",
+            task="A",
+            answer_type="count",
+            answer=3,
+            spans=((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0)),
+        ),
+        Question(
+            id="q3",
+            question=(
+                f"In which order do these happen: (a) somebody drinks tea, (b) the {folder.name} is put on the desk, "
+                f"(c) the {folder.name} is put on a table in the library?"
+            ),
+            task="B",
+            answer_type="order",
+            answer=["b", "a", "c"],
+            spans=((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9)),
+        ),
+        Question(
+            id="q4",
+            question=f"Why is the {folder.name} no longer on the desk?",
+            task="B",
+            answer_type="text",
+            answer=f"The person in the {finder.look.coat} coat took it to the library, thinking it was lost.",
+            spans=((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2)),
+        ),
+        Question(
+            id="q5",
+            question=f"At what time is the meeting that the owner of the {folder.name} has to attend?",
+            task="C",
+            answer_type="text",
+            answer=chosen.meeting,
+            spans=((tea, tea + 12.0),),
+        ),
+    )

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.sandbox.encode import write_mp4, write_srt
-from eval.sandbox.lost_folder import lost_folder
-from eval.sandbox.questions import questions
-from eval.sandbox.render import DrawnFrame, frames
+from eval.sandbox.encoder import write_mp4, write_srt
+from eval.sandbox.lost_folder import lost_folder, questions
+from eval.sandbox.renderer import DrawnFrame, frames
 from eval.sandbox.sound import soundtrack
 from eval.sandbox.truth import SCHEMA_VERSION, SightingLog, subtitles_of, truth_of
 from world_api.core.faults import StoreFault

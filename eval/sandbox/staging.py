@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from eval.sandbox.drawing.figures import Arm, Pose, arm_towards
-from eval.sandbox.drawing.things import grip_of
+from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of
 from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Prop, Resting, Shot, Walk, Wear
 
 _SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR

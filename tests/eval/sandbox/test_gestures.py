@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from eval.sandbox.drawing.figures import Pose, paint_person
-from eval.sandbox.drawing.palette import COLOURS
-from eval.sandbox.drawing.things import paint_prop
-from eval.sandbox.render import DrawnFrame, backdrop_of, frames_of_part
+from eval.sandbox.canvas import COLOURS
+from eval.sandbox.figures import Pose, paint_person, paint_prop
+from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
+from eval.sandbox.room_plans import GIVING_APART, giving_place, plan_of
 from eval.sandbox.script import (
     HEIGHT,
     WIDTH,
@@ -28,7 +28,6 @@ from eval.sandbox.script import (
     Walk,
     Wear,
 )
-from eval.sandbox.sets import GIVING_APART, giving_place, plan_of
 from eval.sandbox.staging import open_at, people_at
 
 RATE = 10

@@ -15,13 +15,12 @@ from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
 from eval.datasets.own_format import load_folder
-from eval.sandbox.encode import write_mp4
-from eval.sandbox.facts import FilmFacts
-from eval.sandbox.making import FilmFiles, make_film, read_facts
-from eval.sandbox.making import films as filming
-from eval.sandbox.making.facts_file import write_facts
+from eval.sandbox import films as filming
+from eval.sandbox.encoder import write_mp4
+from eval.sandbox.facts import FilmFacts, read_facts, write_facts
+from eval.sandbox.films import FilmFiles, make_film
 from eval.sandbox.sound import SAMPLE_RATE
-from eval.sandbox.stories.telling import tell
+from eval.sandbox.stories import tell
 from world_api.build.truth import Truth, read_truth
 from world_api.core.faults import EvalFault
 

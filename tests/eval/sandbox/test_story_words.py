@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from eval.sandbox.asking import questions_of
-from eval.sandbox.sets import plan_of
-from eval.sandbox.stories.telling import Story, tell
+from eval.questions.generator import questions_of
+from eval.sandbox.room_plans import plan_of
+from eval.sandbox.stories import Story, tell
 
 
 @pytest.fixture(scope="module", params=[1.0, 3.0, 10.0])

@@ -7,9 +7,9 @@ from functools import lru_cache
 import pytest
 
 from eval.datasets.items import Item
-from eval.sandbox.asking import questions_of
+from eval.questions.generator import questions_of
 from eval.sandbox.facts import FilmFacts
-from eval.sandbox.stories.telling import tell
+from eval.sandbox.stories import tell
 from tool_induction.domains.domain import SplitName
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Item
-from eval.sandbox.asking.checking import check_items
+from eval.questions.answer_checker import check_items
 from eval.sandbox.facts import FilmFacts
 from world_api.core.spans import TimeSpan
 

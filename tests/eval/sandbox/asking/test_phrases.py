@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eval.sandbox.asking.phrases import Chinese, English, Unsayable
-from eval.sandbox.asking.phrases.english import gerund, plural, third
+from eval.questions.phrasing import Chinese, English, Unsayable, gerund, plural
+from eval.questions.phrasing import third_person as third
 from eval.sandbox.facts import FilmFacts
 
 

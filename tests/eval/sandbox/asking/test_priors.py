@@ -10,7 +10,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.sandbox.asking.priors import Constant, TextPrior, chance_of, measure_priors
+from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
 
 #: Of fewer questions than this a share is anything.
 FEW = 80

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Item
-from eval.sandbox.asking import CHINESE_SHARE, questions_of
-from eval.sandbox.asking.checking import check_items
-from eval.sandbox.asking.drafts import Asker
-from eval.sandbox.asking.kinds import MAKERS
-from eval.sandbox.asking.kinds.alike import exchangeable
-from eval.sandbox.asking.known import Known
+from eval.questions.answer_checker import check_items
+from eval.questions.drafts import Asker, exchangeable
+from eval.questions.film_index import Known
+from eval.questions.generator import CHINESE_SHARE, MAKERS, questions_of
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains import Asked, leaks, load_domain
 from tool_induction.domains.domain import SplitName

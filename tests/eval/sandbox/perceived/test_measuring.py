@@ -12,14 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
-from eval.sandbox.encode import write_mp4
-from eval.sandbox.perceived import Perceived, measure
-from eval.sandbox.perceived.checking import table_of
-from eval.sandbox.perceived.people import Drawn, owner_of, step_of
-from eval.sandbox.perceived.scores import Agreement
-from eval.sandbox.render import frames
+from eval.sandbox.encoder import write_mp4
+from eval.sandbox.perception import Agreement, Drawn, Perceived, measure, owner_of, step_of, table_of
+from eval.sandbox.renderer import frames
+from eval.sandbox.room_plans import plan_of
 from eval.sandbox.script import Actor, Card, Carry, Film, Gesture, Look, Performance, Prop, Resting, Room, Shot, Walk
-from eval.sandbox.sets import plan_of
 from eval.sandbox.truth import SightingLog, subtitles_of, truth_of
 from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
@@ -167,7 +164,7 @@ def test_what_cards_say_is_told_apart_from_what_is_read_in_rooms(view: View, tru
 
 
 def test_a_folder_without_films_is_a_named_fault(tmp_path: Path) -> None:
-    from eval.sandbox.perceived.checking import check_films
+    from eval.sandbox.perception import check_films
 
     with pytest.raises(EvalFault, match="no_films"):
         check_films(tmp_path, tmp_path / "worlds", tell=lambda text: None)
@@ -176,8 +173,8 @@ def test_a_folder_without_films_is_a_named_fault(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", [101, 102, 103, 104, 105, 106])
 def test_films_of_seeds_that_nothing_was_made_for_are_perceived(seed: int, tmp_path: Path) -> None:
-    from eval.sandbox.making import make_film
-    from eval.sandbox.perceived.checking import PRESENCE_GOAL, SCENES_GOAL, TEXT_GOAL, check_films
+    from eval.sandbox.films import make_film
+    from eval.sandbox.perception import PRESENCE_GOAL, SCENES_GOAL, TEXT_GOAL, check_films
 
     make_film(tmp_path, seed=seed, minutes=3, split="test")
     [film] = check_films(tmp_path, tmp_path / "worlds", tell=lambda text: None)

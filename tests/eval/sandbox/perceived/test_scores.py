@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.sandbox.perceived.scores import Agreement, moments_agree, plain, stretches_iou
+from eval.sandbox.perception import Agreement, moments_agree, plain, stretches_iou
 from world_api.core.spans import TimeSpan
 
 

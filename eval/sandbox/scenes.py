@@ -1,0 +1,640 @@
+"""One shot of a story: every action changes the world state, the script and the chronicle at once."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from eval.sandbox.facts import Event, EventKind
+from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
+from eval.sandbox.script import (
+    WIDTH,
+    Carry,
+    Gesture,
+    GestureKind,
+    Line,
+    Opening,
+    Performance,
+    Resting,
+    Shot,
+    Walk,
+    Wear,
+)
+from eval.sandbox.story_cast import Article, Cast, Location, Player
+from eval.sandbox.story_state import (
+    Chronicle,
+    Feet,
+    Standing,
+    World,
+    capital,
+    caption_of,
+    hand_place,
+    kept_on,
+    on_frame,
+    tell_event,
+)
+
+
+class Part:
+    """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
+
+    def __init__(self, who: Standing) -> None:
+        self.who = who
+        self.busy = 0.0
+        self.seen: list[tuple[float, float]] = []
+        self._walks: list[Walk] = []
+        self._gestures: list[Gesture] = []
+        self._carries: list[Carry] = []
+        self._wears: list[Wear] = []
+        self._carried_since = 0.0
+        self._worn_since = {article.id: 0.0 for article in who.wears}
+        self._seen_since: float | None = None
+
+    def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
+        """Walk to a place, from where the actor is or from outside."""
+        came = origin or self.who.feet
+        self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
+        if goal[0] != came[0]:
+            self.who.facing = 1 if goal[0] > came[0] else -1
+        self.who.feet = goal
+        self.busy = end
+
+    def gesture(
+        self,
+        kind: GestureKind,
+        start: float,
+        end: float,
+        label: str,
+        *,
+        facing: int = 0,
+        place: Feet | None = None,
+        article: Article | None = None,
+    ) -> None:
+        """Do something, with a thing or without; ``facing`` 0 is where the actor looks anyway."""
+        facing = facing or self.who.facing
+        self.who.facing = facing
+        prop = article.prop if article is not None else None
+        self._gestures.append(
+            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        )
+        self.busy = end
+
+    def carries_from(self, time: float) -> None:
+        """The actor holds something from now on."""
+        self._carried_since = time
+
+    def carried_until(self, article: Article, time: float) -> tuple[float, float]:
+        """The actor no longer holds it; returns the stretch."""
+        stretch = (self._carried_since, time)
+        self._carries.append(Carry(start=stretch[0], end=time, prop=article.prop))
+        return stretch
+
+    def wears_from(self, article: Article, time: float) -> None:
+        """The actor wears it from now on."""
+        self._worn_since[article.id] = time
+
+    def worn_until(self, article: Article, time: float) -> tuple[float, float]:
+        """The actor no longer wears it; returns the stretch."""
+        start = self._worn_since.pop(article.id)
+        self._wears.append(Wear(start=start, end=time, prop=article.prop))
+        return start, time
+
+    def appears(self, time: float) -> None:
+        """The actor comes into the picture."""
+        self._seen_since = time
+
+    def disappears(self, time: float) -> None:
+        """The actor goes out of the picture."""
+        if self._seen_since is not None:
+            self.seen.append((self._seen_since, time))
+            self._seen_since = None
+
+    def ends(self, duration: float) -> list[tuple[str, float, float]]:
+        """The shot is over; returns who or what was still carried and worn, and for how long."""
+        self.disappears(duration)
+        left = []
+        if self.who.holds is not None:
+            left.append((self.who.holds.id, *self.carried_until(self.who.holds, duration)))
+        for article in self.who.wears:
+            left.append((article.id, *self.worn_until(article, duration)))
+        return left
+
+    def performance(self) -> Performance:
+        """The part as a script holds it."""
+        return Performance(
+            actor=self.who.player.actor,
+            walks=tuple(self._walks),
+            gestures=tuple(self._gestures),
+            carries=tuple(self._carries),
+            wears=tuple(self._wears),
+        )
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A thing lies here (``holder`` empty), or somebody holds or wears it; seconds of the shot."""
+
+    thing: str
+    holder: str
+    start: float
+    end: float
+
+
+def joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Stretches in order, those that touch as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(stretches):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+_SPEED = 110.0  #: pixels a second
+_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
+_NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
+_SECONDS: dict[GestureKind, float] = {
+    "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
+    "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
+}  # fmt: skip
+_TAIL = 0.7  #: seconds after the last action
+
+
+class Stage:
+    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film.
+
+    The room is empty when a shot begins and when it ends.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        chronicle: Chronicle,
+        cast: Cast,
+        location: Location,
+        *,
+        start: float,
+        clock: str,
+        notes: tuple[str, ...],
+        chance: random.Random,
+    ) -> None:
+        self.world = world
+        self.cast = cast
+        self.location = location
+        self.chance = chance
+        self.start = start
+        self.now = on_frame(chance.uniform(1.6, 2.4))
+        self.chronicle = chronicle
+        self._room = replace(location.room, clock=clock, notes=notes)
+        self._parts: dict[str, Part] = {}
+        self._lies_since = {
+            where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
+        }
+        self._open_since = dict.fromkeys(sorted(world.open[location.id]), 0.0)
+        self._resting: list[Resting] = []
+        self._openings: list[Opening] = []
+        self._lines: list[Line] = []
+        self._stretches: list[Stretch] = []
+        self._told: list[Event] = []
+
+    def state(self, player: Player) -> Standing:
+        """Somebody's state."""
+        return self.world.people[player.id]
+
+    def is_here(self, player: Player) -> bool:
+        """Whether somebody is in this room."""
+        return self.state(player).room == self.location.id
+
+    def others(self, player: Player) -> list[Player]:
+        """Who else is in this room."""
+        return [who.player for who in self.world.present(self.location.id) if who.player.id != player.id]
+
+    def stand_up(self, player: Player) -> Event:
+        """Somebody who sits stands up."""
+        begin, _, end = self._times(player, "stands up")
+        seat = self.world.rise(player)
+        event = self._happened("stands_up", player, begin, end, target=seat.name)
+        self._do(player, "stands up", begin, end, event, facing=seat.facing)
+        return event
+
+    @property
+    def length(self) -> float:
+        """Seconds that the shot lasts at least: all that has been done so far."""
+        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+
+    def finish(self, *, longer: float = 0.0) -> Shot:
+        """End the shot, so many seconds later than need be; things stay where they are."""
+        duration = on_frame(self.length + longer)
+        for article_id, since in self._lies_since.items():
+            where = self.world.things[article_id]
+            if where.spot is not None:
+                self._rest(where.article, since, duration, where.spot)
+        for target, since in self._open_since.items():
+            self._openings.append(Opening(start=since, end=duration, target=target))
+        for part in self._parts.values():
+            self._stretches += [Stretch(thing, part.who.player.id, a, b) for thing, a, b in part.ends(duration)]
+        self._show(duration)
+        performances = tuple(part.performance() for part in self._parts.values())
+        room = self._room
+        texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
+        self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
+        return Shot(
+            room=room,
+            duration=duration,
+            caption=caption_of(self.location.place.name, self._told),
+            performances=performances,
+            resting=tuple(self._resting),
+            lines=tuple(self._lines),
+            captions=tuple(
+                (on_frame(event.start - self.start), on_frame(event.end - self.start), capital(event.clause) + ".")
+                for event in sorted(self._told, key=lambda event: (event.start, event.end))
+            ),
+            openings=tuple(self._openings),
+        )
+
+    # -- time
+
+    def _time(self, moment: float) -> float:
+        return on_frame(self.start + moment)
+
+    def _times(self, player: Player, kind: GestureKind) -> tuple[float, float, float]:
+        """When the next action of somebody begins, reaches its middle and ends; what follows waits for it."""
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + _SECONDS[kind])
+        self.now = on_frame(end + self.cast.between)
+        return begin, on_frame((begin + end) / 2), end
+
+    # -- places
+
+    @staticmethod
+    def _walking(origin: Feet, goal: Feet) -> float:
+        return max(0.6, math.ceil(math.dist(origin, goal) / _SPEED * 10) / 10)
+
+    @staticmethod
+    def _crossing(origin: Feet, goal: Feet) -> float:
+        """The share of a walk from outside at which the frame's edge is crossed."""
+        edge = 0.0 if origin[0] < 0 else float(WIDTH)
+        return (edge - origin[0]) / (goal[0] - origin[0])
+
+    def _free_places(self, player: Player) -> Sequence[Feet]:
+        """Where one can stand and nobody is covered."""
+        taken = [self.state(other).feet[0] for other in self.others(player)]
+        stands = self.location.plan.stands
+        return [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)] or stands
+
+    def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
+        """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
+        near, far = sorted((origin[0], goal[0]))
+        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
+
+    def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
+        """From which side to come in, and to which of some places, past as few people as can be."""
+        plan = self.location.plan
+        ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
+        self.chance.shuffle(ways)
+        return min(ways, key=lambda way: self._between(player, *way))
+
+    def _way_out(self, player: Player) -> Feet:
+        """The side to go out at: past as few people as can be, then the nearer one."""
+        plan, here = self.location.plan, self.state(player).feet
+        return min(
+            (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
+        )
+
+    def _make_way(self, player: Player, goal: Feet) -> None:
+        """Whoever stands where somebody goes steps aside first."""
+        for other in self.others(player):
+            who = self.state(other)
+            if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
+                aside = self._aside(other, {goal[0], *(self.state(item).feet[0] for item in self.others(other))})
+                part = self._part(other)
+                begin = max(self.now, part.busy)
+                end = on_frame(begin + self._walking(who.feet, aside))
+                part.walk(begin, end, aside)
+                self.now = max(self.now, on_frame(begin + 0.3))
+
+    def _aside(self, player: Player, taken: Iterable[float]) -> Feet:
+        here, taken = self.state(player).feet, tuple(taken)
+        stands = self.location.plan.stands
+        free = [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)]
+        return min(free or [here], key=lambda place: abs(place[0] - here[0]))
+
+    def _meeting_place(self, giver: Player, receiver: Player) -> Feet:
+        """Where to stand to give somebody something."""
+        one, other = self.state(giver).feet, self.state(receiver).feet
+        side = 1 if one[0] >= other[0] else -1
+        x = other[0] + side * GIVING_APART
+        if not _NEAREST <= x <= _FARTHEST:
+            x = other[0] - side * GIVING_APART
+        return x, other[1]
+
+    def _towards(self, player: Player, other: Player | None) -> int:
+        who = self.state(player)
+        if who.seat is not None or other is None or not self.is_here(other):
+            return who.facing
+        return 1 if self.state(other).feet[0] > who.feet[0] else -1
+
+    # -- notes
+
+    def _part(self, player: Player) -> Part:
+        if player.id not in self._parts:
+            self._parts[player.id] = Part(self.state(player))
+        return self._parts[player.id]
+
+    def _must_stand(self, player: Player) -> None:
+        if self.state(player).seat is not None:
+            self.stand_up(player)
+
+    def _do(
+        self,
+        player: Player,
+        kind: GestureKind,
+        begin: float,
+        end: float,
+        event: Event,
+        *,
+        facing: int = 0,
+        place: Feet | None = None,
+        article: Article | None = None,
+    ) -> None:
+        label = event.clause.removeprefix(f"{self.cast.person(event.actor).description} ")
+        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place, article=article)
+
+    def _let_go(self, player: Player, article: Article, time: float) -> None:
+        since, until = self._part(player).carried_until(article, time)
+        self._stretches.append(Stretch(article.id, player.id, since, until))
+        self.chronicle.ends("holds", player.id, article.id, self._time(time))
+
+    def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
+        self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
+        self._stretches.append(Stretch(article.id, "", start, end))
+
+    def _happened(
+        self,
+        kind: EventKind,
+        player: Player,
+        begin: float,
+        end: float,
+        *,
+        article: Article | None = None,
+        other: Player | None = None,
+        target: str = "",
+        words: str = "",
+        inside: bool = False,
+    ) -> Event:
+        told = tell_event(
+            kind,
+            thing=article.thing.name if article else "",
+            other=other.person.description if other else "",
+            target=self.cast.in_words(target) if target else "",
+            room=self.location.place.name,
+            words=words,
+            inside=inside,
+        )
+        event = self.chronicle.happens(
+            kind,
+            start=self._time(begin),
+            end=self._time(end),
+            actor=player.id,
+            subject=player.person.description,
+            place=self.location.id,
+            told=told,
+            thing=article.id if article else "",
+            other=other.id if other else "",
+            target=target,
+            words=words,
+        )
+        self._told.append(event)
+        return event
+
+    def _show(self, duration: float) -> None:
+        """Who and what is on screen when: a thing in hand is, as long as its holder is."""
+        place = self.location.id
+        shown: dict[str, list[tuple[float, float]]] = {}
+        for part in self._parts.values():
+            shown[part.who.player.id] = part.seen
+        for item in self._stretches:
+            seen = shown[item.holder] if item.holder else [(0.0, duration)]
+            for start, end in seen:
+                if min(end, item.end) > max(start, item.start):
+                    shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
+        for subject, stretches in shown.items():
+            for start, end in joined(stretches):
+                self.chronicle.shown(subject, place, self._time(start), self._time(end))
+
+
+_BEFORE_SITTING = 0.8  #: seconds in which somebody stands before a seat and can be seen whole
+
+
+class Scene(Stage):
+    """A shot in the making. Actions follow one another, each when the one before is over."""
+
+    def enter(self, player: Player, goal: Feet | None = None) -> Event:
+        """Somebody comes in and walks to a place, or to somewhere free."""
+        who = self.state(player)
+        self.world.come(player, self.location.id)
+        if goal is not None:
+            self._make_way(player, goal)
+        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
+        part.walk(begin, end, goal, origin=origin)
+        part.appears(inside)
+        self.now = on_frame(end + 0.2)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.begins("in", subject, self.location.id, self._time(inside))
+        event = self._happened("enters", player, inside, end, article=who.holds)
+        self._keep_habits(player)
+        return event
+
+    def leave(self, player: Player, *, waits: bool = True) -> Event:
+        """Somebody goes out; what follows waits until they are gone, or only until they are on their way."""
+        self._must_stand(player)
+        who = self.state(player)
+        part = self._part(player)
+        origin, goal = who.feet, self._way_out(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
+        part.walk(begin, end, goal)
+        part.disappears(outside)
+        self.now = on_frame(end if waits else begin + 1.0)
+        event = self._happened("leaves", player, begin, outside, article=who.holds)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.ends("in", subject, self.location.id, self._time(outside))
+        self.world.go(player)
+        return event
+
+    def walk(self, player: Player, goal: Feet) -> None:
+        """Somebody walks to a place in the room, if they are not there; who sits stands up for it."""
+        self._must_stand(player)
+        who = self.state(player)
+        if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
+            return
+        self._make_way(player, goal)
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(who.feet, goal))
+        part.walk(begin, end, goal)
+        self.now = on_frame(end + 0.1)
+
+    def pick_up(self, player: Player, article: Article) -> Event:
+        """Somebody takes a thing that lies here or is inside something here, which is opened for it and closed again."""
+        where = self.world.things[article.id]
+        place = where.spot or where.inside
+        if place is None:
+            raise LookupError(f"{article.id} does not lie anywhere")
+        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
+            self.open(player, place)
+        self.walk(player, place.stand)
+        begin, middle, end = self._times(player, "picks up")
+        self.world.take(player, article)
+        inside = isinstance(place, Opened)
+        event = self._happened("picks_up", player, begin, end, article=article, target=kept_on(place), inside=inside)
+        self._do(player, "picks up", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
+        self._part(player).carries_from(middle)
+        if isinstance(place, Spot):
+            self._rest(article, self._lies_since.pop(article.id), middle, place)
+        self.chronicle.ends("inside" if inside else "on", article.id, kept_on(place), self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        return event
+
+    def put_down(self, player: Player, place: Spot | Opened) -> Event:
+        """Somebody puts what they hold on a spot, or into something, which is opened for it and closed again."""
+        inside = isinstance(place, Opened)
+        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
+            self.open(player, place)
+        self.walk(player, place.stand)
+        begin, middle, end = self._times(player, "puts down")
+        article = self.world.put(player, place)
+        event = self._happened("puts_down", player, begin, end, article=article, target=kept_on(place), inside=inside)
+        self._do(player, "puts down", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
+        self._let_go(player, article, middle)
+        self.chronicle.begins("inside" if inside else "on", article.id, kept_on(place), self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        else:
+            self._lies_since[article.id] = middle
+        return event
+
+    def give(self, giver: Player, receiver: Player) -> Event:
+        """Somebody gives what they hold to somebody else here."""
+        self._must_stand(receiver)
+        self.walk(giver, self._meeting_place(giver, receiver))
+        one, other = self.state(giver), self.state(receiver)
+        self.now = max(self.now, self._part(receiver).busy)
+        begin, middle, end = self._times(giver, "gives")
+        article = self.world.give(giver, receiver)
+        event = self._happened("gives", giver, begin, end, article=article, other=receiver)
+        facing = 1 if other.feet[0] > one.feet[0] else -1
+        place = giving_place(one.feet, other.feet)
+        self._do(giver, "gives", begin, end, event, facing=facing, place=place, article=article)
+        self._part(receiver).gesture(
+            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
+        )
+        self._let_go(giver, article, middle)
+        self._part(receiver).carries_from(middle)
+        self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
+        return event
+
+    def put_on(self, player: Player) -> Event:
+        """Somebody puts on the hat or scarf they hold."""
+        self._must_stand(player)
+        begin, middle, end = self._times(player, "puts on")
+        article = self.world.wear(player)
+        event = self._happened("puts_on", player, begin, end, article=article)
+        self._do(player, "puts on", begin, end, event, article=article)
+        self._let_go(player, article, middle)
+        self._part(player).wears_from(article, middle)
+        self.chronicle.begins("wears", player.id, article.id, self._time(middle))
+        return event
+
+    def take_off(self, player: Player, article: Article) -> Event:
+        """Somebody takes off a hat or scarf and holds it."""
+        self._must_stand(player)
+        begin, middle, end = self._times(player, "takes off")
+        self.world.unwear(player, article)
+        event = self._happened("takes_off", player, begin, end, article=article)
+        self._do(player, "takes off", begin, end, event, article=article)
+        part = self._part(player)
+        since, until = part.worn_until(article, middle)
+        self._stretches.append(Stretch(article.id, player.id, since, until))
+        part.carries_from(middle)
+        self.chronicle.ends("wears", player.id, article.id, self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        return event
+
+    def drink(self, player: Player) -> Event:
+        """Somebody drinks from the cup they hold."""
+        begin, _, end = self._times(player, "drinks")
+        event = self._happened("drinks", player, begin, end, article=self.state(player).holds)
+        self._do(player, "drinks", begin, end, event)
+        return event
+
+    def open(self, player: Player, opened: Opened) -> Event:
+        """Somebody opens a drawer, a cupboard or a door."""
+        self.walk(player, opened.stand)
+        begin, middle, end = self._times(player, "opens")
+        self.world.set_open(self.location.id, opened.name, is_open=True)
+        event = self._happened("opens", player, begin, end, target=opened.name)
+        self._do(player, "opens", begin, end, event, facing=opened.facing, place=opened.handle)
+        self._open_since[opened.name] = middle
+        return event
+
+    def close(self, player: Player, opened: Opened) -> Event:
+        """Somebody closes what is open."""
+        self.walk(player, opened.stand)
+        begin, middle, end = self._times(player, "closes")
+        self.world.set_open(self.location.id, opened.name, is_open=False)
+        event = self._happened("closes", player, begin, end, target=opened.name)
+        self._do(player, "closes", begin, end, event, facing=opened.facing, place=opened.handle)
+        self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
+        return event
+
+    def sit(self, player: Player, seat: Seat) -> Event:
+        """Somebody walks to a seat and sits down."""
+        self.walk(player, seat.stand)
+        self.pause(_BEFORE_SITTING)
+        begin, _, end = self._times(player, "sits down")
+        self.world.sit(player, seat)
+        event = self._happened("sits", player, begin, end, target=seat.name)
+        self._do(player, "sits down", begin, end, event, facing=seat.facing)
+        return event
+
+    def wave(self, player: Player, other: Player | None = None) -> Event:
+        """Somebody waves, at somebody or just so."""
+        begin, _, end = self._times(player, "waves")
+        event = self._happened("waves", player, begin, end, other=other)
+        self._do(player, "waves", begin, end, event, facing=self._towards(player, other))
+        return event
+
+    def say(self, player: Player, words: str, to: Player | None = None) -> Event:
+        """Somebody says a line."""
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
+        event = self._happened("says", player, begin, end, other=to, words=words)
+        facing = self._towards(player, to)
+        self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
+        self._part(player).busy = end
+        self.now = on_frame(end + self.cast.between)
+        return event
+
+    def pause(self, seconds: float) -> None:
+        """Nothing happens for a while."""
+        self.now = on_frame(self.now + seconds)
+
+    def _carried_by(self, player: Player) -> list[str]:
+        who = self.state(player)
+        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
+
+    def _keep_habits(self, player: Player) -> None:
+        for habit in self.cast.habits:
+            if habit.kind == "waves" and (habit.person, habit.room) == (player.id, self.location.id):
+                self.wave(player)
