@@ -112,10 +112,10 @@ def prior(
     A prior learns from the questions and answers of other stories, and guesses at these by the words alone. Where it does no
     better than chance, the words give nothing away.
     """
-    from eval.questions.priors import prior_of_folder, record, told
+    from eval.questions.priors import prior_of_folder, table_of
 
     lines = prior_of_folder(folder, films=films)
-    show(record(lines), as_json=as_json, text=lambda: told(lines))
+    show({"lines": [line.record() for line in lines]}, as_json=as_json, text=lambda: table_of(lines))
 
 
 def _progress(name: str) -> Callable[[float, float], None]:

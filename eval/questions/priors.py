@@ -44,7 +44,7 @@ def group_of(item: Item) -> str:
 class Constant:
     """The best constant guess for each template, taken from other films: the most frequent letter, number, part of the film."""
 
-    def __init__(self, items: Sequence[Item], durations: dict[str, float]) -> None:
+    def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         groups: dict[str, list[Item]] = {}
         for item in items:
             groups.setdefault(group_of(item), []).append(item)
@@ -71,22 +71,18 @@ class Constant:
         return 1 / len(numbers) if numbers else None
 
 
-def _best(items: Sequence[Item], durations: dict[str, float]) -> Any:
+def _best(items: Sequence[Item], durations: Mapping[str, float]) -> Any:
     kind = items[0].question.kind
     if kind == "interval":
-        return max(_parts(), key=lambda part: sum(_hits(item, part, durations) for item in items))
+        edges = [number / _GRID for number in range(_GRID + 1)]
+        parts = [(start, end) for start in edges for end in edges if start < end]
+        return max(parts, key=lambda part: sum(_hits(item, part, durations) for item in items))
     answers = Counter(tuple(item.answer) if kind == "order" else item.answer for item in items)
     best = max(sorted(answers, key=str), key=lambda answer: answers[answer])
     return list(best) if kind == "order" else best
 
 
-def _parts() -> list[tuple[float, float]]:
-    """Parts of a film, from its whole to short ones."""
-    edges = [number / _GRID for number in range(_GRID + 1)]
-    return [(start, end) for start in edges for end in edges if start < end]
-
-
-def _hits(item: Item, part: tuple[float, float], durations: dict[str, float]) -> float:
+def _hits(item: Item, part: tuple[float, float], durations: Mapping[str, float]) -> float:
     """How much of a stretch a part is."""
     length = durations.get(item.video_id, 0.0)
     start, end = part[0] * length, part[1] * length
@@ -175,7 +171,7 @@ _MOST_COUNTED = 13
 class TextPrior:
     """Learned from questions with their answers; guesses at others. Deterministic."""
 
-    def __init__(self, items: Sequence[Item], durations: dict[str, float]) -> None:
+    def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._constant = Constant(items, durations)
         self._choices = _fitted([_choice_case(item) for item in items if item.question.kind == "choice"])
         self._orders = _fitted([case for item in items if item.question.kind == "order" for case in _order_cases(item)])
@@ -252,8 +248,6 @@ def _softmax(scores: Floats, case_of: Whole, cases: int) -> Floats:
     return found
 
 
-_FOLDS = 5
-
 #: Domain, kind and type; empty for all.
 _Group: TypeAlias = tuple[str, str, str]
 
@@ -289,6 +283,8 @@ class PriorLine:
 
 @dataclass(frozen=True, kw_only=True)
 class _Guessed:
+    """A question, and for each kind of guess whether it is right (chance: how often)."""
+
     item: Item
     chance: float
     constant: float
@@ -296,49 +292,23 @@ class _Guessed:
 
 
 def measure_priors(
-    items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item] = (), seed: int = 1
+    items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item], seed: int = 1
 ) -> list[PriorLine]:
     """Blind accuracies on questions, by type, by domain and kind, and for all.
 
-    ``durations`` in seconds by video. Priors learn from ``others``, questions about other films; without them, films
-    take turns: those of a fold are guessed by what is learned from the rest.
+    ``durations`` in seconds by video. Priors learn from ``others``, questions about other films.
     """
-    lengths = dict(durations)
-    guessed = _guessed(items, others, lengths) if others else _in_folds(items, lengths)
+    constant, learned = Constant(others, durations), TextPrior(others, durations)
     groups: dict[_Group, list[_Guessed]] = {}
-    for one in guessed:
-        domain, kind = one.item.domain or "", one.item.question.kind
-        type_ = (one.item.template or "").partition("/")[0]
-        for group in {(domain, kind, ""), (domain, "", type_), (domain, "", ""), ("", kind, ""), ("", "", "")}:
-            groups.setdefault(group, []).append(one)
-    return [_line(group, groups[group], seed) for group in sorted(groups, key=lambda group: (not group[0], group))]
-
-
-def _in_folds(items: Sequence[Item], lengths: dict[str, float]) -> list[_Guessed]:
-    films = sorted({item.video_id for item in items})
-    fold_of = {film: number % min(_FOLDS, len(films)) for number, film in enumerate(films)}
-    found: list[_Guessed] = []
-    for fold in sorted(set(fold_of.values())):
-        inside = [item for item in items if fold_of[item.video_id] == fold]
-        found += _guessed(inside, [item for item in items if fold_of[item.video_id] != fold], lengths)
-    return found
-
-
-def _guessed(items: Sequence[Item], others: Sequence[Item], lengths: dict[str, float]) -> list[_Guessed]:
-    constant, learned = Constant(others, lengths), TextPrior(others, lengths)
-    found = []
     for item in items:
         fixed = float(score_value(item, constant.guess(item), None).correct)
         drawn = constant.drawn(item) if item.question.kind == "count" else chance_of(item)
-        found.append(
-            _Guessed(
-                item=item,
-                chance=fixed if drawn is None else drawn,
-                constant=fixed,
-                learned=float(score_value(item, learned.guess(item), None).correct),
-            )
-        )
-    return found
+        read = float(score_value(item, learned.guess(item), None).correct)
+        one = _Guessed(item=item, chance=fixed if drawn is None else drawn, constant=fixed, learned=read)
+        domain, kind, type_ = item.domain or "", item.question.kind, (item.template or "").partition("/")[0]
+        for group in {(domain, kind, ""), (domain, "", type_), (domain, "", ""), ("", kind, ""), ("", "", "")}:
+            groups.setdefault(group, []).append(one)
+    return [_line(group, groups[group], seed) for group in sorted(groups, key=lambda group: (not group[0], group))]
 
 
 def _line(group: _Group, guessed: Sequence[_Guessed], seed: int) -> PriorLine:
@@ -405,7 +375,7 @@ def _told(split: SplitName, minutes: float, films: int, durations: dict[str, flo
     return found
 
 
-def told(lines: list[PriorLine]) -> str:
+def table_of(lines: list[PriorLine]) -> str:
     """The lines as a table for a terminal, in percent."""
     head = f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
     return "\n".join([head, *(_table_line(line) for line in lines)])
@@ -418,8 +388,3 @@ def _table_line(line: PriorLine) -> str:
         f"{line.constant:8.1%}  "
         f"{line.learned:7.1%}  {interval:17} {line.over:+6.1%}"
     )
-
-
-def record(lines: list[PriorLine]) -> dict[str, Any]:
-    """The wire form."""
-    return {"lines": [line.record() for line in lines]}

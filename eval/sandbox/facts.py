@@ -7,7 +7,7 @@ of ``schema_version`` and the fields of ``FilmFacts``; lists have one entry a li
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -226,35 +226,29 @@ def _contradictions(facts: FilmFacts) -> Iterator[str]:
     known = {person.id for person in facts.people} | {thing.id for thing in facts.things}
     known |= {place.id for place in facts.places}
     events = {event.id for event in facts.events}
-    stretches = [(item.start, item.end) for item in (*facts.scenes, *facts.visits)]
-    stretches += [(event.start, event.end) for event in facts.events]
-    stretches += [(relation.start, relation.end) for relation in facts.relations]
-    stretches += [(written.start, written.end) for written in facts.written]
-    for start, end in stretches:
-        if not 0 <= start <= end:
-            yield f"a stretch runs from {start} to {end}"
+    lasting: tuple[Visit | Event | Relation | Written, ...] = (
+        *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,
+    )  # fmt: skip
+    for item in lasting:
+        if not 0 <= item.start <= item.end:
+            yield f"a stretch runs from {item.start} to {item.end}"
     named = [(visit.subject, visit.place) for visit in facts.visits]
     named += [(event.actor, event.place) for event in facts.events]
     named += [(event.thing or event.actor, event.other or event.actor) for event in facts.events]
-    for item in {item for pair in named for item in pair} - known:
-        yield f"nobody and nothing is {item[:60]!r}"
+    for name in {name for pair in named for name in pair} - known:
+        yield f"nobody and nothing is {name[:60]!r}"
     for cause in facts.causes:
-        for item in {cause.cause, cause.effect} - events:
-            yield f"there is no event {item[:60]!r}"
+        for name in {cause.cause, cause.effect} - events:
+            yield f"there is no event {name[:60]!r}"
 
 
-def readable(record: dict[str, Any]) -> str:
+def readable(record: Mapping[str, Any]) -> str:
     """JSON with one line for each entry of a list of objects."""
-    return "{\n" + ",\n".join(_lines(record)) + "\n}\n"
-
-
-def _lines(record: dict[str, Any]) -> Iterator[str]:
+    lines = []
     for key, value in record.items():
+        text = json.dumps(value, ensure_ascii=False)
         if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-            yield f" {json.dumps(key)}: [\n" + ",\n".join(_entries(value)) + "\n ]"
-        else:
-            yield f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-
-
-def _entries(values: Iterable[Any]) -> Iterator[str]:
-    return (f"  {json.dumps(value, ensure_ascii=False)}" for value in values)
+            entries = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+            text = f"[\n  {entries}\n ]"
+        lines.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

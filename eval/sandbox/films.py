@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from eval.sandbox.renderer import backdrop_of, frames_of_part
 from eval.sandbox.script import Film
 from eval.sandbox.sound import Samples, soundtrack
 from eval.sandbox.stories import STORY_VERSION, Story, tell, video_id
-from eval.sandbox.truth import ByNumber, TruthSpool, subtitles_of
+from eval.sandbox.truth import Naming, TruthWriter, subtitles_of
 from eval.sandbox.voices import SpokenLines
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
@@ -117,38 +117,46 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     files.facts.unlink(missing_ok=True)
-    film, lines = story.film, subtitles_of(story.film)
+    film = story.film
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
-    spool = TruthSpool(work, ByNumber(film), every=math.ceil(film.frame_rate / kept))
+    truth = TruthWriter(work, Naming(tracks=film.tracks()), every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
-    write_mp4(
-        unfinished.video,
-        _pictures(film, spool, progress),
-        _sound(film, story.facts.seed, voices),
-        lines,
-        frame_rate=film.frame_rate,
-        title=film.title,
-        keyframe_every=_KEYFRAME,
-    )
-    write_srt(unfinished.subtitles, lines)
-    spool.write(unfinished.truth, film)
+    sound = _sound(film, story.facts.seed, voices)
+    encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)
+    write_srt(unfinished.subtitles, subtitles_of(film))
+    truth.write(unfinished.truth, film)
     for made, place in zip(unfinished.all()[:3], files.all()[:3], strict=True):
         made.replace(place)
     write_facts(files.facts, story.facts)
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _pictures(film: Film, spool: TruthSpool, progress: Progress) -> Iterator[Image]:
-    whole = film.duration
-    for start, part in film.placed():
-        backdrop = backdrop_of(part)
-        spool.part(start, part, backdrop)
-        for drawn in frames_of_part(part, backdrop, start=start, frame_rate=film.frame_rate):
-            spool.frame(drawn)
-            if round(drawn.time * film.frame_rate) % film.frame_rate == 0:
-                progress(drawn.time, whole)
-            yield drawn.image
-    progress(whole, whole)
+def encode_film(
+    path: Path,
+    film: Film,
+    truth: TruthWriter,
+    sound: Samples | Iterable[Samples],
+    *,
+    keyframe_every: int = 2,
+    progress: Progress = lambda done, whole: None,
+) -> None:
+    """Draw and encode a film with its sound and subtitles, and note what is true of it."""
+
+    def pictures() -> Iterator[Image]:
+        for start, part in film.placed():
+            backdrop = backdrop_of(part)
+            truth.part(start, part, backdrop)
+            for drawn in frames_of_part(part, backdrop, start=start, frame_rate=film.frame_rate):
+                truth.frame(drawn)
+                if round(drawn.time * film.frame_rate) % film.frame_rate == 0:
+                    progress(drawn.time, film.duration)
+                yield drawn.image
+        progress(film.duration, film.duration)
+
+    lines = subtitles_of(film)
+    write_mp4(
+        path, pictures(), sound, lines, frame_rate=film.frame_rate, title=film.title, keyframe_every=keyframe_every
+    )
 
 
 def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:

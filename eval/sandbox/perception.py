@@ -64,7 +64,7 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
     pairs = sorted(
         (abs(one - other), i, j)
         for i, one in enumerate(found)
-        for j, other in _near(true, one, tolerance)
+        for j, other in enumerate(true)
         if abs(one - other) <= tolerance
     )
     used_found: set[int] = set()
@@ -76,31 +76,12 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
     return Agreement(right=len(used_found), found=len(found), true=len(true))
 
 
-def _near(times: Sequence[float], time: float, tolerance: float) -> list[tuple[int, float]]:
-    from bisect import bisect_left, bisect_right
-
-    first, end = bisect_left(times, time - tolerance), bisect_right(times, time + tolerance)
-    return [(place, times[place]) for place in range(first, end)]
-
-
 def stretches_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
     """Intersection over union of two sets of stretches, each taken as one set of moments; 0 for two empty ones."""
     first, second = merge_spans(some), merge_spans(others)
-    shared = shared_seconds(first, second)
+    shared = sum(one.overlap(other) for one in first for other in second)
     union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
     return shared / union if union > 0 else 0.0
-
-
-def shared_seconds(first: Sequence[TimeSpan], second: Sequence[TimeSpan]) -> float:
-    """Seconds that two merged, ordered lists of stretches share; linear in their lengths."""
-    shared, i, j = 0.0, 0, 0
-    while i < len(first) and j < len(second):
-        shared += first[i].overlap(second[j])
-        if first[i].end <= second[j].end:
-            i += 1
-        else:
-            j += 1
-    return shared
 
 
 def plain(text: str) -> str:
@@ -309,7 +290,7 @@ def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
 def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
     visits = drawn.visits()
     own = [track for track in tracks if whose[track.track_id] == drawn.name]
-    best = [max(((stretches_iou([visit], track.appearances), track) for track in own), key=_first, default=None)
+    best = [max(((stretches_iou([visit], track.appearances), track) for track in own), key=lambda pair: pair[0], default=None)
             for visit in visits]  # fmt: skip
     seen = [span for track in own for span in track.appearances]
     mains = [pair[1] for pair in best if pair is not None and pair[0] > 0]
@@ -323,10 +304,6 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
         entities=len(own),
         returns=_returns(mains, whose, view),
     )
-
-
-def _first(pair: tuple[float, Track]) -> float:
-    return pair[0]
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> Agreement:
@@ -402,9 +379,18 @@ _TRUTH = ".truth.json"
 #: What a film's world should reach: scene cuts (F1), people (mean presence IoU), screen text (recall). There is no goal yet
 #: for whole visits and for returns: the classical profile does not follow people from visit to visit.
 SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
-_HEAD = (
-    "film", "scenes", "shots", "presence", "by visit", "weakest", "text", "in rooms", "precise", "speech", "returns",
-)  # fmt: skip
+#: The columns of the table: heading, and a film's figure.
+_COLUMNS: tuple[tuple[str, Callable[[Perceived], float | None]], ...] = (
+    ("scenes", lambda film: film.scene_cuts.f1),
+    ("shots", lambda film: film.shot_cuts.f1),
+    ("presence", lambda film: film.presence),
+    ("by visit", lambda film: film.visit_iou),
+    ("weakest", lambda film: film.weakest.presence if film.weakest is not None else None),
+    ("text", lambda film: film.texts.recall),
+    ("in rooms", lambda film: film.texts_in_rooms.recall),
+    ("precise", lambda film: film.texts.precision),
+    ("speech", lambda film: film.speech.recall),
+)
 
 
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
@@ -437,10 +423,11 @@ def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
 
 def table_of(films: Sequence[Perceived]) -> str:
     """The figures of each film, the weakest person of each, and the means, as a table for people."""
-    rows = [_HEAD, *(_row(film) for film in films)]
+    head = ["film", *(name for name, _ in _COLUMNS), "returns"]
+    rows = [head, *(_row(film.video, [film]) for film in films)]
     if len(films) > 1:
-        rows.append(_means(films))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+        rows.append(_row("mean", films))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     for film in films:
         weakest = film.weakest
@@ -457,37 +444,10 @@ def table_of(films: Sequence[Perceived]) -> str:
     return "\n".join(lines)
 
 
-def _row(film: Perceived) -> tuple[str, ...]:
-    weakest = film.weakest
-    return (
-        film.video,
-        f"{film.scene_cuts.f1:.2f}",
-        f"{film.shot_cuts.f1:.2f}",
-        f"{film.presence:.2f}",
-        f"{film.visit_iou:.2f}",
-        f"{weakest.presence:.2f}" if weakest is not None else "-",
-        f"{film.texts.recall:.2f}",
-        f"{film.texts_in_rooms.recall:.2f}",
-        f"{film.texts.precision:.2f}",
-        f"{film.speech.recall:.2f}",
-        f"{film.returns.right}/{film.returns.true}",
-    )
-
-
-def _means(films: Sequence[Perceived]) -> tuple[str, ...]:
-    def mean(values: Sequence[float]) -> str:
-        return f"{sum(values) / len(values):.2f}"
-
-    return (
-        "mean",
-        mean([film.scene_cuts.f1 for film in films]),
-        mean([film.shot_cuts.f1 for film in films]),
-        mean([film.presence for film in films]),
-        mean([film.visit_iou for film in films]),
-        mean([film.weakest.presence for film in films if film.weakest is not None] or [0.0]),
-        mean([film.texts.recall for film in films]),
-        mean([film.texts_in_rooms.recall for film in films]),
-        mean([film.texts.precision for film in films]),
-        mean([film.speech.recall for film in films]),
-        f"{sum(film.returns.right for film in films)}/{sum(film.returns.true for film in films)}",
-    )
+def _row(name: str, films: Sequence[Perceived]) -> list[str]:
+    """The means over films."""
+    cells = [name]
+    for _, figure in _COLUMNS:
+        found = [value for film in films if (value := figure(film)) is not None]
+        cells.append(f"{_mean(found):.2f}" if found or len(films) > 1 else "-")
+    return [*cells, f"{sum(film.returns.right for film in films)}/{sum(film.returns.true for film in films)}"]

@@ -10,7 +10,7 @@ from eval.sandbox.room_plans import Opened
 from eval.sandbox.scenes import Scene
 from eval.sandbox.script import with_article
 from eval.sandbox.story_cast import Article, Location, Player, Rule
-from eval.sandbox.story_state import capital, clock_words
+from eval.sandbox.story_state import capital, clock_words, kept_on
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
@@ -60,11 +60,7 @@ def settle(scene: Scene, player: Player) -> None:
     if who.seat is not None:
         return
     room = scene.location.id
-    own = [
-        habit.seat
-        for habit in scene.cast.habits
-        if habit.kind == "seat" and (habit.person, habit.room) == (player.id, room)
-    ]
+    own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", player, scene.location)]
     near = [scene.state(other).feet[0] for other in scene.others(player)]
     seats = [
         seat
@@ -105,9 +101,9 @@ def where_words(director: Director, article: Article) -> str:
     """Where a thing is, in words: ``on the desk in office 14``."""
     where = director.world.things[article.id]
     room = director.room_name(where.room)
-    if where.spot is not None:
-        return f"on {where.spot.name if where.spot.hangs else where.spot.on} in {room}"
-    return f"in {where.inside.name} in {room}" if where.inside is not None else f"in {room}"
+    if where.place is None:
+        return f"in {room}"
+    return f"{'in' if where.how == 'inside' else 'on'} {kept_on(where.place)} in {room}"
 
 
 _SAYING = 0.45  #: how often the rule is spoken out loud
@@ -371,10 +367,7 @@ def _talk(director: Director, scene: Scene, player: Player) -> None:
 def _wave(director: Director, scene: Scene, player: Player) -> None:
     """Wave at who else is there."""
     others = scene.others(player)
-    waves_by_habit = any(
-        habit.kind == "waves" and (habit.person, habit.room) == (player.id, scene.location.id)
-        for habit in scene.cast.habits
-    )
+    waves_by_habit = any(habit.is_of("waves", player, scene.location) for habit in scene.cast.habits)
     if others and not waves_by_habit:
         scene.wave(player, scene.chance.choice(others))
 
@@ -455,7 +448,7 @@ def _learn(director: Director, people: list[Player], place: str, at: int, told: 
         "appointment",
         f"{one.description} and {two.description} have an appointment in {room} at {time}",
         {"people": f"{one.id} {two.id}", "time": time, "place": place, "kept": "yes"},
-        [(event.start, event.end) for event in (*told, *met)],
+        [*told, *met],
     )
 
 
@@ -554,7 +547,7 @@ def told_number(director: Director) -> Plot:
             "number",
             f"the {what} number of {owner.person.description} is {number}",
             {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
-            [(told.start, told.end)],
+            [told],
         )
         if chance.random() < 0.6:
             scene.say(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from eval.sandbox.facts import Event, EventKind
+from eval.sandbox.facts import Event, EventKind, Visit
 from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
 from eval.sandbox.script import (
     WIDTH,
@@ -30,14 +31,44 @@ from eval.sandbox.story_state import (
     World,
     capital,
     caption_of,
+    event_words,
     hand_place,
     kept_on,
     on_frame,
-    tell_event,
 )
 
+_SPEED = 110.0  #: pixels a second
+_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
+_NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
+_TAIL = 0.7  #: seconds after the last action
+_BEFORE_SITTING = 0.8  #: seconds in which a person stands before a seat and can be seen whole
+#: For each gesture its event, and the seconds it takes.
+_GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
+    "puts down": ("puts_down", 1.2),
+    "picks up": ("picks_up", 1.2),
+    "drinks": ("drinks", 2.2),
+    "waves": ("waves", 1.8),
+    "sits down": ("sits", 1.2),
+    "stands up": ("stands_up", 1.2),
+    "puts on": ("puts_on", 1.6),
+    "takes off": ("takes_off", 1.6),
+    "gives": ("gives", 1.2),
+    "opens": ("opens", 1.0),
+    "closes": ("closes", 1.0),
+}
 
-class Part:
+
+@dataclass(frozen=True, kw_only=True)
+class _Stretch:
+    """A thing lies here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
+
+    thing: str
+    holder: str
+    start: float
+    end: float
+
+
+class _Part:
     """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
 
     def __init__(self, who: Standing) -> None:
@@ -48,8 +79,7 @@ class Part:
         self._gestures: list[Gesture] = []
         self._carries: list[Carry] = []
         self._wears: list[Wear] = []
-        self._carried_since = 0.0
-        self._worn_since = {article.id: 0.0 for article in who.wears}
+        self._had_since = {article.id: 0.0 for article in (*([who.holds] if who.holds else []), *who.wears)}
         self._seen_since: float | None = None
 
     def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
@@ -81,25 +111,18 @@ class Part:
         )
         self.busy = end
 
-    def carries_from(self, time: float) -> None:
-        """The actor holds something from now on."""
-        self._carried_since = time
+    def has_from(self, article: Article, time: float) -> None:
+        """The actor holds or wears a thing from now on."""
+        self._had_since[article.id] = time
 
-    def carried_until(self, article: Article, time: float) -> tuple[float, float]:
-        """The actor no longer holds it; returns the stretch."""
-        stretch = (self._carried_since, time)
-        self._carries.append(Carry(start=stretch[0], end=time, prop=article.prop))
-        return stretch
-
-    def wears_from(self, article: Article, time: float) -> None:
-        """The actor wears it from now on."""
-        self._worn_since[article.id] = time
-
-    def worn_until(self, article: Article, time: float) -> tuple[float, float]:
-        """The actor no longer wears it; returns the stretch."""
-        start = self._worn_since.pop(article.id)
-        self._wears.append(Wear(start=start, end=time, prop=article.prop))
-        return start, time
+    def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Stretch:
+        """The actor no longer holds, or no longer wears, a thing."""
+        start = self._had_since.pop(article.id)
+        if worn:
+            self._wears.append(Wear(start=start, end=time, prop=article.prop))
+        else:
+            self._carries.append(Carry(start=start, end=time, prop=article.prop))
+        return _Stretch(thing=article.id, holder=self.who.player.id, start=start, end=time)
 
     def appears(self, time: float) -> None:
         """The actor comes into the picture."""
@@ -111,15 +134,11 @@ class Part:
             self.seen.append((self._seen_since, time))
             self._seen_since = None
 
-    def ends(self, duration: float) -> list[tuple[str, float, float]]:
-        """The shot is over; returns who or what was still carried and worn, and for how long."""
+    def finish(self, duration: float) -> list[_Stretch]:
+        """The shot is over; returns what was still held and worn."""
         self.disappears(duration)
-        left = []
-        if self.who.holds is not None:
-            left.append((self.who.holds.id, *self.carried_until(self.who.holds, duration)))
-        for article in self.who.wears:
-            left.append((article.id, *self.worn_until(article, duration)))
-        return left
+        left = [self.had_until(self.who.holds, duration)] if self.who.holds is not None else []
+        return left + [self.had_until(article, duration, worn=True) for article in self.who.wears]
 
     def performance(self) -> Performance:
         """The part as a script holds it."""
@@ -132,41 +151,10 @@ class Part:
         )
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """A thing lies here (``holder`` empty), or somebody holds or wears it; seconds of the shot."""
+class Scene:
+    """A shot in the making. Actions follow one another, each when the one before is over.
 
-    thing: str
-    holder: str
-    start: float
-    end: float
-
-
-def joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Stretches in order, those that touch as one."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(stretches):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-_SPEED = 110.0  #: pixels a second
-_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
-_NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
-_SECONDS: dict[GestureKind, float] = {
-    "puts down": 1.2, "picks up": 1.2, "drinks": 2.2, "waves": 1.8, "sits down": 1.2, "stands up": 1.2, "puts on": 1.6,
-    "takes off": 1.6, "gives": 1.2, "opens": 1.0, "closes": 1.0,
-}  # fmt: skip
-_TAIL = 0.7  #: seconds after the last action
-
-
-class Stage:
-    """What actions are made of. ``now`` is in seconds of the shot, ``start`` in seconds of the film.
-
-    The room is empty when a shot begins and when it ends.
+    ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
     """
 
     def __init__(
@@ -189,7 +177,7 @@ class Stage:
         self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, _Part] = {}
         self._lies_since = {
             where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
@@ -197,28 +185,197 @@ class Stage:
         self._resting: list[Resting] = []
         self._openings: list[Opening] = []
         self._lines: list[Line] = []
-        self._stretches: list[Stretch] = []
+        self._stretches: list[_Stretch] = []
         self._told: list[Event] = []
 
     def state(self, player: Player) -> Standing:
-        """Somebody's state."""
+        """A person's state."""
         return self.world.people[player.id]
 
     def is_here(self, player: Player) -> bool:
-        """Whether somebody is in this room."""
+        """Whether a person is in this room."""
         return self.state(player).room == self.location.id
 
     def others(self, player: Player) -> list[Player]:
-        """Who else is in this room."""
+        """The other people in this room."""
         return [who.player for who in self.world.present(self.location.id) if who.player.id != player.id]
 
-    def stand_up(self, player: Player) -> Event:
-        """Somebody who sits stands up."""
-        begin, _, end = self._times(player, "stands up")
-        seat = self.world.rise(player)
-        event = self._happened("stands_up", player, begin, end, target=seat.name)
-        self._do(player, "stands up", begin, end, event, facing=seat.facing)
+    # -- actions
+
+    def enter(self, player: Player, goal: Feet | None = None) -> Event:
+        """A person comes in and walks to a place, or to somewhere free."""
+        who = self.state(player)
+        self.world.come(player, self.location.id)
+        if goal is not None:
+            self._make_way(player, goal)
+        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
+        part.walk(begin, end, goal, origin=origin)
+        part.appears(inside)
+        self.now = on_frame(end + 0.2)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.begins("in", subject, self.location.id, self._time(inside))
+        event = self._happened("enters", player, inside, end, article=who.holds)
+        if any(habit.is_of("waves", player, self.location) for habit in self.cast.habits):
+            self.wave(player)
         return event
+
+    def leave(self, player: Player, *, waits: bool = True) -> Event:
+        """A person goes out; what follows waits until they are gone, or only until they are on their way."""
+        self._must_stand(player)
+        who = self.state(player)
+        part = self._part(player)
+        origin, goal = who.feet, self._way_out(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
+        part.walk(begin, end, goal)
+        part.disappears(outside)
+        self.now = on_frame(end if waits else begin + 1.0)
+        event = self._happened("leaves", player, begin, outside, article=who.holds)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.ends("in", subject, self.location.id, self._time(outside))
+        self.world.go(player)
+        return event
+
+    def walk(self, player: Player, goal: Feet) -> None:
+        """A person walks to a place in the room, if they are not there; a person who sits stands up for it."""
+        self._must_stand(player)
+        who = self.state(player)
+        if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
+            return
+        self._make_way(player, goal)
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(who.feet, goal))
+        part.walk(begin, end, goal)
+        self.now = on_frame(end + 0.1)
+
+    def pick_up(self, player: Player, article: Article) -> Event:
+        """A person takes a thing that lies here or is inside something here, which is opened for it and closed again."""
+        place = self.world.things[article.id].place
+        if place is None:
+            raise LookupError(f"{article.id} does not lie anywhere")
+        self._reach(player, place)
+        self.world.take(player, article)
+        event, middle = self._handle(player, "picks up", place, article)
+        self._part(player).has_from(article, middle)
+        if isinstance(place, Spot):
+            self._rest(article, self._lies_since.pop(article.id), middle, place)
+        self.chronicle.ends(_relation(place), article.id, kept_on(place), self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        return event
+
+    def put_down(self, player: Player, place: Spot | Opened) -> Event:
+        """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
+        self._reach(player, place)
+        article = self.world.put(player, place)
+        event, middle = self._handle(player, "puts down", place, article)
+        self._let_go(player, article, middle)
+        self.chronicle.begins(_relation(place), article.id, kept_on(place), self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        else:
+            self._lies_since[article.id] = middle
+        return event
+
+    def give(self, giver: Player, receiver: Player) -> Event:
+        """A person gives what they hold to another here."""
+        self._must_stand(receiver)
+        self.walk(giver, self._meeting_place(giver, receiver))
+        one, other = self.state(giver).feet, self.state(receiver).feet
+        self.now = max(self.now, self._part(receiver).busy)
+        article = self.world.give(giver, receiver)
+        facing, place = 1 if other[0] > one[0] else -1, giving_place(one, other)
+        event, middle = self._act(giver, "gives", article=article, other=receiver, facing=facing, place=place)
+        begin, end = on_frame(event.start - self.start), on_frame(event.end - self.start)
+        self._part(receiver).gesture(
+            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
+        )
+        self._let_go(giver, article, middle)
+        self._part(receiver).has_from(article, middle)
+        self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
+        return event
+
+    def put_on(self, player: Player) -> Event:
+        """A person puts on the hat or scarf they hold."""
+        self._must_stand(player)
+        article = self.world.wear(player)
+        event, middle = self._act(player, "puts on", article=article)
+        self._let_go(player, article, middle)
+        self._part(player).has_from(article, middle)
+        self.chronicle.begins("wears", player.id, article.id, self._time(middle))
+        return event
+
+    def take_off(self, player: Player, article: Article) -> Event:
+        """A person takes off a hat or scarf and holds it."""
+        self._must_stand(player)
+        self.world.unwear(player, article)
+        event, middle = self._act(player, "takes off", article=article)
+        part = self._part(player)
+        self._stretches.append(part.had_until(article, middle, worn=True))
+        part.has_from(article, middle)
+        self.chronicle.ends("wears", player.id, article.id, self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        return event
+
+    def drink(self, player: Player) -> Event:
+        """A person drinks from the cup they hold."""
+        return self._act(player, "drinks", article=self.state(player).holds, in_hand=False)[0]
+
+    def open(self, player: Player, opened: Opened) -> Event:
+        """A person opens a drawer, a cupboard or a door."""
+        self.walk(player, opened.stand)
+        self.world.set_open(self.location.id, opened.name, is_open=True)
+        event, middle = self._act(player, "opens", target=opened.name, facing=opened.facing, place=opened.handle)
+        self._open_since[opened.name] = middle
+        return event
+
+    def close(self, player: Player, opened: Opened) -> Event:
+        """A person closes what is open."""
+        self.walk(player, opened.stand)
+        self.world.set_open(self.location.id, opened.name, is_open=False)
+        event, middle = self._act(player, "closes", target=opened.name, facing=opened.facing, place=opened.handle)
+        self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
+        return event
+
+    def sit(self, player: Player, seat: Seat) -> Event:
+        """A person walks to a seat and sits down."""
+        self.walk(player, seat.stand)
+        self.pause(_BEFORE_SITTING)
+        self.world.sit(player, seat)
+        return self._act(player, "sits down", target=seat.name, facing=seat.facing)[0]
+
+    def stand_up(self, player: Player) -> Event:
+        """A person who sits stands up."""
+        seat = self.world.rise(player)
+        return self._act(player, "stands up", target=seat.name, facing=seat.facing)[0]
+
+    def wave(self, player: Player, other: Player | None = None) -> Event:
+        """A person waves, at another or just so."""
+        return self._act(player, "waves", other=other, facing=self._towards(player, other))[0]
+
+    def say(self, player: Player, words: str, to: Player | None = None) -> Event:
+        """A person says a line."""
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
+        event = self._happened("says", player, begin, end, other=to, words=words)
+        facing = self._towards(player, to)
+        self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
+        self._part(player).busy = end
+        self.now = on_frame(end + self.cast.between)
+        return event
+
+    def pause(self, seconds: float) -> None:
+        """Nothing happens for a while."""
+        self.now = on_frame(self.now + seconds)
+
+    # -- the whole shot
 
     @property
     def length(self) -> float:
@@ -230,14 +387,13 @@ class Stage:
         duration = on_frame(self.length + longer)
         for article_id, since in self._lies_since.items():
             where = self.world.things[article_id]
-            if where.spot is not None:
-                self._rest(where.article, since, duration, where.spot)
+            if isinstance(where.place, Spot):
+                self._rest(where.article, since, duration, where.place)
         for target, since in self._open_since.items():
             self._openings.append(Opening(start=since, end=duration, target=target))
         for part in self._parts.values():
-            self._stretches += [Stretch(thing, part.who.player.id, a, b) for thing, a, b in part.ends(duration)]
-        self._show(duration)
-        performances = tuple(part.performance() for part in self._parts.values())
+            self._stretches += part.finish(duration)
+        self._note_visits(duration)
         room = self._room
         texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
         self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
@@ -245,7 +401,7 @@ class Stage:
             room=room,
             duration=duration,
             caption=caption_of(self.location.place.name, self._told),
-            performances=performances,
+            performances=tuple(part.performance() for part in self._parts.values()),
             resting=tuple(self._resting),
             lines=tuple(self._lines),
             captions=tuple(
@@ -255,17 +411,19 @@ class Stage:
             openings=tuple(self._openings),
         )
 
-    # -- time
-
-    def _time(self, moment: float) -> float:
-        return on_frame(self.start + moment)
-
-    def _times(self, player: Player, kind: GestureKind) -> tuple[float, float, float]:
-        """When the next action of somebody begins, reaches its middle and ends; what follows waits for it."""
-        begin = on_frame(max(self.now, self._part(player).busy))
-        end = on_frame(begin + _SECONDS[kind])
-        self.now = on_frame(end + self.cast.between)
-        return begin, on_frame((begin + end) / 2), end
+    def _note_visits(self, duration: float) -> None:
+        """Note who and what is on screen when: a thing in hand is, as long as its holder is."""
+        shown = {part.who.player.id: part.seen for part in self._parts.values()}
+        for item in self._stretches:
+            for start, end in shown[item.holder] if item.holder else [(0.0, duration)]:
+                if min(end, item.end) > max(start, item.start):
+                    shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
+        for subject, stretches in shown.items():
+            for start, end in _joined(stretches):
+                if end > start:
+                    self.chronicle.visits.append(
+                        Visit(subject=subject, place=self.location.id, start=self._time(start), end=self._time(end))
+                    )
 
     # -- places
 
@@ -279,11 +437,14 @@ class Stage:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
+    def _stands_apart_from(self, taken: Iterable[float]) -> list[Feet]:
+        taken = tuple(taken)
+        return [place for place in self.location.plan.stands if all(abs(place[0] - x) >= _APART for x in taken)]
+
     def _free_places(self, player: Player) -> Sequence[Feet]:
         """Where one can stand and nobody is covered."""
-        taken = [self.state(other).feet[0] for other in self.others(player)]
-        stands = self.location.plan.stands
-        return [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)] or stands
+        free = self._stands_apart_from(self.state(other).feet[0] for other in self.others(player))
+        return free or self.location.plan.stands
 
     def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
         """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
@@ -305,22 +466,17 @@ class Stage:
         )
 
     def _make_way(self, player: Player, goal: Feet) -> None:
-        """Whoever stands where somebody goes steps aside first."""
+        """A person who stands where another goes steps aside first."""
         for other in self.others(player):
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
-                aside = self._aside(other, {goal[0], *(self.state(item).feet[0] for item in self.others(other))})
+                taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
+                free, here = self._stands_apart_from(taken) or [who.feet], who.feet[0]
+                aside = min(free, key=lambda place: abs(place[0] - here))
                 part = self._part(other)
                 begin = max(self.now, part.busy)
-                end = on_frame(begin + self._walking(who.feet, aside))
-                part.walk(begin, end, aside)
+                part.walk(begin, on_frame(begin + self._walking(who.feet, aside)), aside)
                 self.now = max(self.now, on_frame(begin + 0.3))
-
-    def _aside(self, player: Player, taken: Iterable[float]) -> Feet:
-        here, taken = self.state(player).feet, tuple(taken)
-        stands = self.location.plan.stands
-        free = [place for place in stands if all(abs(place[0] - x) >= _APART for x in taken)]
-        return min(free or [here], key=lambda place: abs(place[0] - here[0]))
 
     def _meeting_place(self, giver: Player, receiver: Player) -> Feet:
         """Where to stand to give somebody something."""
@@ -337,40 +493,72 @@ class Stage:
             return who.facing
         return 1 if self.state(other).feet[0] > who.feet[0] else -1
 
-    # -- notes
+    # -- what actions are made of
 
-    def _part(self, player: Player) -> Part:
+    def _time(self, moment: float) -> float:
+        return on_frame(self.start + moment)
+
+    def _part(self, player: Player) -> _Part:
         if player.id not in self._parts:
-            self._parts[player.id] = Part(self.state(player))
+            self._parts[player.id] = _Part(self.state(player))
         return self._parts[player.id]
 
     def _must_stand(self, player: Player) -> None:
         if self.state(player).seat is not None:
             self.stand_up(player)
 
-    def _do(
+    def _reach(self, player: Player, place: Spot | Opened) -> None:
+        """Walk to a spot, or to something that is opened."""
+        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
+            self.open(player, place)
+        self.walk(player, place.stand)
+
+    def _handle(self, player: Player, kind: GestureKind, place: Spot | Opened, article: Article) -> tuple[Event, float]:
+        """Pick a thing up or put it down."""
+        hand, target, inside = hand_place(place), kept_on(place), isinstance(place, Opened)
+        return self._act(player, kind, article=article, target=target, inside=inside, facing=place.facing, place=hand)
+
+    def _act(
         self,
         player: Player,
         kind: GestureKind,
-        begin: float,
-        end: float,
-        event: Event,
         *,
+        article: Article | None = None,
+        in_hand: bool = True,
+        other: Player | None = None,
+        target: str = "",
+        inside: bool = False,
         facing: int = 0,
         place: Feet | None = None,
-        article: Article | None = None,
-    ) -> None:
-        label = event.clause.removeprefix(f"{self.cast.person(event.actor).description} ")
-        self._part(player).gesture(kind, begin, end, label, facing=facing, place=place, article=article)
+    ) -> tuple[Event, float]:
+        """Note the next action of a person; returns its event, and its middle in seconds of the shot.
+
+        What follows waits for it. ``in_hand``: the hand moves with the thing.
+        """
+        event_kind, seconds = _GESTURES[kind]
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + seconds)
+        self.now = on_frame(end + self.cast.between)
+        event = self._happened(
+            event_kind, player, begin, end, article=article, other=other, target=target, inside=inside
+        )
+        label = event.clause.removeprefix(f"{player.person.description} ")
+        self._part(player).gesture(
+            kind, begin, end, label, facing=facing, place=place, article=article if in_hand else None
+        )
+        return event, on_frame((begin + end) / 2)
 
     def _let_go(self, player: Player, article: Article, time: float) -> None:
-        since, until = self._part(player).carried_until(article, time)
-        self._stretches.append(Stretch(article.id, player.id, since, until))
+        self._stretches.append(self._part(player).had_until(article, time))
         self.chronicle.ends("holds", player.id, article.id, self._time(time))
 
     def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
         self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
-        self._stretches.append(Stretch(article.id, "", start, end))
+        self._stretches.append(_Stretch(thing=article.id, holder="", start=start, end=end))
+
+    def _carried_by(self, player: Player) -> list[str]:
+        who = self.state(player)
+        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
 
     def _happened(
         self,
@@ -385,256 +573,43 @@ class Stage:
         words: str = "",
         inside: bool = False,
     ) -> Event:
-        told = tell_event(
-            kind,
+        told = event_words(
+            {"picks_up": "takes_out", "puts_down": "puts_into"}[kind] if inside else kind,
             thing=article.thing.name if article else "",
             other=other.person.description if other else "",
             target=self.cast.in_words(target) if target else "",
             room=self.location.place.name,
             words=words,
-            inside=inside,
         )
-        event = self.chronicle.happens(
-            kind,
+        event = Event(
+            id=f"e{len(self.chronicle.events) + 1:04d}",
+            kind=kind,
             start=self._time(begin),
             end=self._time(end),
             actor=player.id,
-            subject=player.person.description,
             place=self.location.id,
-            told=told,
+            clause=f"{player.person.description} {told.predicate}",
+            verb_phrase=told.base,
             thing=article.id if article else "",
             other=other.id if other else "",
             target=target,
             words=words,
         )
+        self.chronicle.events.append(event)
         self._told.append(event)
         return event
 
-    def _show(self, duration: float) -> None:
-        """Who and what is on screen when: a thing in hand is, as long as its holder is."""
-        place = self.location.id
-        shown: dict[str, list[tuple[float, float]]] = {}
-        for part in self._parts.values():
-            shown[part.who.player.id] = part.seen
-        for item in self._stretches:
-            seen = shown[item.holder] if item.holder else [(0.0, duration)]
-            for start, end in seen:
-                if min(end, item.end) > max(start, item.start):
-                    shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
-        for subject, stretches in shown.items():
-            for start, end in joined(stretches):
-                self.chronicle.shown(subject, place, self._time(start), self._time(end))
+
+def _relation(place: Spot | Opened) -> Literal["on", "inside"]:
+    return "on" if isinstance(place, Spot) else "inside"
 
 
-_BEFORE_SITTING = 0.8  #: seconds in which somebody stands before a seat and can be seen whole
-
-
-class Scene(Stage):
-    """A shot in the making. Actions follow one another, each when the one before is over."""
-
-    def enter(self, player: Player, goal: Feet | None = None) -> Event:
-        """Somebody comes in and walks to a place, or to somewhere free."""
-        who = self.state(player)
-        self.world.come(player, self.location.id)
-        if goal is not None:
-            self._make_way(player, goal)
-        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
-        part = self._part(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(origin, goal))
-        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
-        part.walk(begin, end, goal, origin=origin)
-        part.appears(inside)
-        self.now = on_frame(end + 0.2)
-        for subject in (player.id, *self._carried_by(player)):
-            self.chronicle.begins("in", subject, self.location.id, self._time(inside))
-        event = self._happened("enters", player, inside, end, article=who.holds)
-        self._keep_habits(player)
-        return event
-
-    def leave(self, player: Player, *, waits: bool = True) -> Event:
-        """Somebody goes out; what follows waits until they are gone, or only until they are on their way."""
-        self._must_stand(player)
-        who = self.state(player)
-        part = self._part(player)
-        origin, goal = who.feet, self._way_out(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(origin, goal))
-        outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
-        part.walk(begin, end, goal)
-        part.disappears(outside)
-        self.now = on_frame(end if waits else begin + 1.0)
-        event = self._happened("leaves", player, begin, outside, article=who.holds)
-        for subject in (player.id, *self._carried_by(player)):
-            self.chronicle.ends("in", subject, self.location.id, self._time(outside))
-        self.world.go(player)
-        return event
-
-    def walk(self, player: Player, goal: Feet) -> None:
-        """Somebody walks to a place in the room, if they are not there; who sits stands up for it."""
-        self._must_stand(player)
-        who = self.state(player)
-        if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
-            return
-        self._make_way(player, goal)
-        part = self._part(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(who.feet, goal))
-        part.walk(begin, end, goal)
-        self.now = on_frame(end + 0.1)
-
-    def pick_up(self, player: Player, article: Article) -> Event:
-        """Somebody takes a thing that lies here or is inside something here, which is opened for it and closed again."""
-        where = self.world.things[article.id]
-        place = where.spot or where.inside
-        if place is None:
-            raise LookupError(f"{article.id} does not lie anywhere")
-        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
-            self.open(player, place)
-        self.walk(player, place.stand)
-        begin, middle, end = self._times(player, "picks up")
-        self.world.take(player, article)
-        inside = isinstance(place, Opened)
-        event = self._happened("picks_up", player, begin, end, article=article, target=kept_on(place), inside=inside)
-        self._do(player, "picks up", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
-        self._part(player).carries_from(middle)
-        if isinstance(place, Spot):
-            self._rest(article, self._lies_since.pop(article.id), middle, place)
-        self.chronicle.ends("inside" if inside else "on", article.id, kept_on(place), self._time(middle))
-        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
-        if isinstance(place, Opened):
-            self.close(player, place)
-        return event
-
-    def put_down(self, player: Player, place: Spot | Opened) -> Event:
-        """Somebody puts what they hold on a spot, or into something, which is opened for it and closed again."""
-        inside = isinstance(place, Opened)
-        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
-            self.open(player, place)
-        self.walk(player, place.stand)
-        begin, middle, end = self._times(player, "puts down")
-        article = self.world.put(player, place)
-        event = self._happened("puts_down", player, begin, end, article=article, target=kept_on(place), inside=inside)
-        self._do(player, "puts down", begin, end, event, facing=place.facing, place=hand_place(place), article=article)
-        self._let_go(player, article, middle)
-        self.chronicle.begins("inside" if inside else "on", article.id, kept_on(place), self._time(middle))
-        if isinstance(place, Opened):
-            self.close(player, place)
+def _joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Stretches in order, those that touch as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(stretches):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
-            self._lies_since[article.id] = middle
-        return event
-
-    def give(self, giver: Player, receiver: Player) -> Event:
-        """Somebody gives what they hold to somebody else here."""
-        self._must_stand(receiver)
-        self.walk(giver, self._meeting_place(giver, receiver))
-        one, other = self.state(giver), self.state(receiver)
-        self.now = max(self.now, self._part(receiver).busy)
-        begin, middle, end = self._times(giver, "gives")
-        article = self.world.give(giver, receiver)
-        event = self._happened("gives", giver, begin, end, article=article, other=receiver)
-        facing = 1 if other.feet[0] > one.feet[0] else -1
-        place = giving_place(one.feet, other.feet)
-        self._do(giver, "gives", begin, end, event, facing=facing, place=place, article=article)
-        self._part(receiver).gesture(
-            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
-        )
-        self._let_go(giver, article, middle)
-        self._part(receiver).carries_from(middle)
-        self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
-        return event
-
-    def put_on(self, player: Player) -> Event:
-        """Somebody puts on the hat or scarf they hold."""
-        self._must_stand(player)
-        begin, middle, end = self._times(player, "puts on")
-        article = self.world.wear(player)
-        event = self._happened("puts_on", player, begin, end, article=article)
-        self._do(player, "puts on", begin, end, event, article=article)
-        self._let_go(player, article, middle)
-        self._part(player).wears_from(article, middle)
-        self.chronicle.begins("wears", player.id, article.id, self._time(middle))
-        return event
-
-    def take_off(self, player: Player, article: Article) -> Event:
-        """Somebody takes off a hat or scarf and holds it."""
-        self._must_stand(player)
-        begin, middle, end = self._times(player, "takes off")
-        self.world.unwear(player, article)
-        event = self._happened("takes_off", player, begin, end, article=article)
-        self._do(player, "takes off", begin, end, event, article=article)
-        part = self._part(player)
-        since, until = part.worn_until(article, middle)
-        self._stretches.append(Stretch(article.id, player.id, since, until))
-        part.carries_from(middle)
-        self.chronicle.ends("wears", player.id, article.id, self._time(middle))
-        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
-        return event
-
-    def drink(self, player: Player) -> Event:
-        """Somebody drinks from the cup they hold."""
-        begin, _, end = self._times(player, "drinks")
-        event = self._happened("drinks", player, begin, end, article=self.state(player).holds)
-        self._do(player, "drinks", begin, end, event)
-        return event
-
-    def open(self, player: Player, opened: Opened) -> Event:
-        """Somebody opens a drawer, a cupboard or a door."""
-        self.walk(player, opened.stand)
-        begin, middle, end = self._times(player, "opens")
-        self.world.set_open(self.location.id, opened.name, is_open=True)
-        event = self._happened("opens", player, begin, end, target=opened.name)
-        self._do(player, "opens", begin, end, event, facing=opened.facing, place=opened.handle)
-        self._open_since[opened.name] = middle
-        return event
-
-    def close(self, player: Player, opened: Opened) -> Event:
-        """Somebody closes what is open."""
-        self.walk(player, opened.stand)
-        begin, middle, end = self._times(player, "closes")
-        self.world.set_open(self.location.id, opened.name, is_open=False)
-        event = self._happened("closes", player, begin, end, target=opened.name)
-        self._do(player, "closes", begin, end, event, facing=opened.facing, place=opened.handle)
-        self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
-        return event
-
-    def sit(self, player: Player, seat: Seat) -> Event:
-        """Somebody walks to a seat and sits down."""
-        self.walk(player, seat.stand)
-        self.pause(_BEFORE_SITTING)
-        begin, _, end = self._times(player, "sits down")
-        self.world.sit(player, seat)
-        event = self._happened("sits", player, begin, end, target=seat.name)
-        self._do(player, "sits down", begin, end, event, facing=seat.facing)
-        return event
-
-    def wave(self, player: Player, other: Player | None = None) -> Event:
-        """Somebody waves, at somebody or just so."""
-        begin, _, end = self._times(player, "waves")
-        event = self._happened("waves", player, begin, end, other=other)
-        self._do(player, "waves", begin, end, event, facing=self._towards(player, other))
-        return event
-
-    def say(self, player: Player, words: str, to: Player | None = None) -> Event:
-        """Somebody says a line."""
-        begin = on_frame(max(self.now, self._part(player).busy))
-        end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
-        event = self._happened("says", player, begin, end, other=to, words=words)
-        facing = self._towards(player, to)
-        self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
-        self._part(player).busy = end
-        self.now = on_frame(end + self.cast.between)
-        return event
-
-    def pause(self, seconds: float) -> None:
-        """Nothing happens for a while."""
-        self.now = on_frame(self.now + seconds)
-
-    def _carried_by(self, player: Player) -> list[str]:
-        who = self.state(player)
-        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
-
-    def _keep_habits(self, player: Player) -> None:
-        for habit in self.cast.habits:
-            if habit.kind == "waves" and (habit.person, habit.room) == (player.id, self.location.id):
-                self.wave(player)
+            found.append((start, end))
+    return found

@@ -94,7 +94,7 @@ def _lay(director: Director, article: Article) -> bool:
 
 
 def _keep(director: Director, article: Article, room: str, inside: Opened) -> None:
-    director.world.keep(article, room, inside)
+    director.world.place(article, room, inside)
     director.chronicle.begins("in", article.id, room, 0.0)
     director.chronicle.begins("inside", article.id, inside.name, 0.0)
 
@@ -107,10 +107,6 @@ def learn(director: Director) -> None:
     """Note the rules and habits that enough moments show."""
     _rules(director)
     _habits(director)
-
-
-def _spans(events: list[Event]) -> list[tuple[float, float]]:
-    return [(event.start, event.end) for event in events]
 
 
 def rules_are_shown(director: Director) -> bool:
@@ -166,7 +162,7 @@ def _rules(director: Director) -> None:
                 "target": rule.target,
                 "place": rule.room,
             },
-            _spans(shown),
+            shown,
         )
 
 
@@ -189,7 +185,7 @@ def _habits(director: Director) -> None:
         else:
             text = f"{person.description} always sits on {habit.seat} in {room}"
             phrase = f"sit on {habit.seat} in {room}"
-        chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, _spans(shown))
+        chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, shown)
 
 
 def _on_entering(wave: Event, events: list[Event]) -> bool:

@@ -34,8 +34,6 @@ THEMES: dict[str, tuple[RoomKind, ...]] = {
     "reading room": ("library", "entrance hall", "office", "corridor", "meeting room", "kitchen"),
 }
 
-HabitKind = Literal["waves", "seat"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Player:
@@ -103,10 +101,14 @@ class Rule:
 class Habit:
     """Somebody waves whenever they come into that room, or sits only on that seat there."""
 
-    kind: HabitKind
+    kind: Literal["waves", "seat"]
     person: str
     room: str
     seat: str = ""
+
+    def is_of(self, kind: str, player: Player, location: Location) -> bool:
+        """Whether a person has it, and in that room."""
+        return (self.kind, self.person, self.room) == (kind, player.id, location.id)
 
 
 @dataclass(frozen=True, kw_only=True)

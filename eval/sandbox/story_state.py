@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from eval.sandbox.facts import Cause, Event, EventKind, Fact, FilmFacts, Relation, RelationKind, Visit, Written
+from eval.sandbox.facts import Cause, Event, Fact, FilmFacts, Relation, RelationKind, Visit, Written
 from eval.sandbox.room_plans import Opened, Seat, Spot
 from eval.sandbox.story_cast import Article, Cast, Location, Player
 
+FRAME_RATE = 10  #: frames a second of generated films; every time of a story lies on a frame
+
 Feet = tuple[float, float]
-How = Literal["on", "inside", "held", "worn"]
+
+
+def on_frame(seconds: float) -> float:
+    """The nearest moment that is a frame."""
+    return round(seconds * FRAME_RATE) / FRAME_RATE
+
+
+# -- state
 
 
 class ContradictionError(RuntimeError):
@@ -20,7 +30,7 @@ class ContradictionError(RuntimeError):
 
 @dataclass(kw_only=True)
 class Standing:
-    """Somebody's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
+    """A person's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
 
     player: Player
     room: str = ""
@@ -31,16 +41,14 @@ class Standing:
     wears: list[Article] = field(default_factory=list)
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Whereabouts:
-    """A thing's state: lying on a spot, kept inside something, held or worn."""
+    """A thing's state: lying on a spot, kept inside something, held or worn (``place`` is None then)."""
 
     article: Article
-    how: How
+    how: Literal["on", "inside", "held", "worn"]
     room: str = ""
-    spot: Spot | None = None
-    inside: Opened | None = None
-    person: str = ""
+    place: Spot | Opened | None = None
 
 
 class World:
@@ -52,144 +60,127 @@ class World:
         self.things: dict[str, Whereabouts] = {}
         self.open: dict[str, set[str]] = {item.id: set() for item in locations}
 
-    def place(self, article: Article, room: str, spot: Spot) -> None:
-        """Let a thing lie there from the beginning."""
-        self._must(self.lying_at(room, spot) is None, f"{spot.name} is taken")
-        self.things[article.id] = Whereabouts(article=article, how="on", room=room, spot=spot)
+    def place(self, article: Article, room: str, place: Spot | Opened) -> None:
+        """Let a thing lie on a spot or be inside something."""
+        is_spot = isinstance(place, Spot)
+        self._must(not is_spot or self.lying_at(room, place) is None, f"{place.name} is taken")
+        how: Literal["on", "inside"] = "on" if is_spot else "inside"
+        self.things[article.id] = Whereabouts(article=article, how=how, room=room, place=place)
 
-    def keep(self, article: Article, room: str, inside: Opened) -> None:
-        """Let a thing be inside something from the beginning."""
-        self.things[article.id] = Whereabouts(article=article, how="inside", room=room, inside=inside)
-
-    def hand(self, article: Article, player: Player, *, worn: bool = False) -> None:
-        """Let somebody hold or wear a thing from the beginning."""
+    def hand(self, article: Article, player: Player) -> None:
+        """Let a person hold a thing."""
         who = self.people[player.id]
-        if worn:
-            who.wears.append(article)
-        else:
-            self._must(who.holds is None, f"{player.id} holds something")
-            who.holds = article
-        self.things[article.id] = Whereabouts(article=article, how="worn" if worn else "held", person=player.id)
+        self._must(who.holds is None, f"{player.id} holds something")
+        who.holds = article
+        self.things[article.id] = Whereabouts(article=article, how="held")
 
     def present(self, room: str) -> list[Standing]:
-        """Who is in a room."""
+        """The people in a room."""
         return [who for who in self.people.values() if who.room == room]
 
-    def lying_at(self, room: str, spot: Spot) -> Article | None:
+    def lying_at(self, room: str, spot: Spot | Opened) -> Article | None:
         """What lies on a spot."""
         for where in self.things.values():
-            if where.how == "on" and where.room == room and where.spot == spot:
+            if where.how == "on" and where.room == room and where.place == spot:
                 return where.article
         return None
 
     def free_spots(self, room: str, article: Article) -> list[Spot]:
-        """Where a thing can be put in a room."""
+        """The places of a room at which a thing can be put."""
         hangs = article.thing.category in {"hat", "scarf", "bag", "umbrella", "key"}
         spots = self.locations[room].plan.spots
         return [spot for spot in spots if (hangs or not spot.hangs) and self.lying_at(room, spot) is None]
 
     def free_seats(self, room: str) -> list[Seat]:
-        """What can be sat on in a room."""
+        """The seats of a room that are not taken."""
         taken = {who.seat.name for who in self.present(room) if who.seat is not None}
         return [seat for seat in self.locations[room].plan.seats if seat.name not in taken]
 
     def opening(self, room: str, name: str) -> Opened:
-        """Something of a room that opens, by its name."""
+        """A drawer, cupboard or door of a room, by its name."""
         return next(item for item in self.locations[room].plan.openings if item.name == name)
 
     def come(self, player: Player, room: str) -> None:
-        """Somebody comes into a room."""
+        """A person comes into a room."""
         who = self.people[player.id]
         self._must(not who.room, f"{player.id} is in {who.room}")
         who.room = room
 
     def go(self, player: Player) -> None:
-        """Somebody leaves the room they are in."""
+        """A person leaves the room they are in."""
         who = self.people[player.id]
         self._must(bool(who.room) and who.seat is None, f"{player.id} cannot leave")
         who.room = ""
 
     def sit(self, player: Player, seat: Seat) -> None:
-        """Somebody sits down."""
+        """A person sits down."""
         who = self.people[player.id]
         self._must(who.seat is None and seat in self.free_seats(who.room), f"{seat.name} is taken")
         who.seat, who.facing = seat, seat.facing
 
     def rise(self, player: Player) -> Seat:
-        """Somebody stands up, from the seat that is returned."""
+        """A person stands up, from the seat that is returned."""
         who = self.people[player.id]
         if who.seat is None:
             raise ContradictionError(f"{player.id} does not sit")
         seat, who.seat = who.seat, None
         return seat
 
-    def take(self, player: Player, article: Article) -> Whereabouts:
-        """Somebody takes a thing from where it is, which is returned."""
-        who, where = self.people[player.id], self.things[article.id]
-        self._must(who.holds is None, f"{player.id} has no hand free")
-        self._must(where.how in {"on", "inside"} and where.room == who.room, f"{article.id} is not here")
-        self._must(where.inside is None or where.inside.name in self.open[who.room], f"{article.id} is shut in")
-        who.holds = article
-        self.things[article.id] = Whereabouts(article=article, how="held", person=player.id)
-        return where
+    def take(self, player: Player, article: Article) -> None:
+        """A person takes a thing from where it is."""
+        room, where = self.people[player.id].room, self.things[article.id]
+        self._must(where.place is not None and where.room == room, f"{article.id} is not here")
+        is_open = not isinstance(where.place, Opened) or where.place.name in self.open[room]
+        self._must(is_open, f"{article.id} is shut in")
+        self.hand(article, player)
 
     def put(self, player: Player, place: Spot | Opened) -> Article:
-        """Somebody puts what they hold on a spot or into something, and it is returned."""
-        who = self.people[player.id]
-        if who.holds is None:
-            raise ContradictionError(f"{player.id} holds nothing")
-        article = who.holds
-        if isinstance(place, Spot):
-            self._must(self.lying_at(who.room, place) is None, "something lies there")
-            self.things[article.id] = Whereabouts(article=article, how="on", room=who.room, spot=place)
-        else:
-            self._must(place.name in self.open[who.room], "it is shut")
-            self.things[article.id] = Whereabouts(article=article, how="inside", room=who.room, inside=place)
-        who.holds = None
+        """A person puts what they hold, which is returned, on a spot or into something."""
+        room = self.people[player.id].room
+        self._must(isinstance(place, Spot) or place.name in self.open[room], "it is shut")
+        article = self._let_go(player)
+        self.place(article, room, place)
         return article
 
     def give(self, giver: Player, receiver: Player) -> Article:
-        """Somebody gives what they hold to somebody in the same room."""
+        """A person gives what they hold, which is returned, to another in the same room."""
         one, other = self.people[giver.id], self.people[receiver.id]
         self._must(one.room == other.room and bool(one.room), f"{giver.id} and {receiver.id} are apart")
-        self._must(other.holds is None, f"{receiver.id} has no hand free")
-        if one.holds is None:
-            raise ContradictionError(f"{giver.id} holds nothing")
-        article, one.holds, other.holds = one.holds, None, one.holds
-        self.things[article.id] = Whereabouts(article=article, how="held", person=receiver.id)
+        article = self._let_go(giver)
+        self.hand(article, receiver)
         return article
 
     def wear(self, player: Player) -> Article:
-        """Somebody puts on what they hold."""
-        who = self.people[player.id]
-        if who.holds is None or not who.holds.is_worn:
-            raise ContradictionError(f"{player.id} holds nothing to wear")
-        self._must(self.can_wear(player, who.holds), f"{player.id} wears a {who.holds.thing.category} already")
-        article, who.holds = who.holds, None
-        who.wears.append(article)
-        self.things[article.id] = Whereabouts(article=article, how="worn", person=player.id)
+        """A person puts on what they hold, which is returned."""
+        article = self._let_go(player)
+        self._must(self.can_wear(player, article), f"{player.id} cannot wear {article.id}")
+        self.people[player.id].wears.append(article)
+        self.things[article.id] = Whereabouts(article=article, how="worn")
         return article
 
     def can_wear(self, player: Player, article: Article) -> bool:
-        """Whether it is a hat or scarf, and somebody wears none of that kind."""
+        """Whether it is a hat or scarf, and the person wears none of that kind."""
         worn = {item.thing.category for item in self.people[player.id].wears}
         return article.is_worn and article.thing.category not in worn
 
     def unwear(self, player: Player, article: Article) -> None:
-        """Somebody takes off what they wear and holds it."""
+        """A person takes off what they wear and holds it."""
         who = self.people[player.id]
-        self._must(who.holds is None and article in who.wears, f"{player.id} cannot take off {article.id}")
+        self._must(article in who.wears, f"{player.id} does not wear {article.id}")
+        self.hand(article, player)
         who.wears.remove(article)
-        who.holds = article
-        self.things[article.id] = Whereabouts(article=article, how="held", person=player.id)
 
     def set_open(self, room: str, target: str, *, is_open: bool) -> None:
         """Something is opened or closed."""
         self._must((target in self.open[room]) != is_open, f"{target} is so already")
-        if is_open:
-            self.open[room].add(target)
-        else:
-            self.open[room].remove(target)
+        self.open[room] ^= {target}
+
+    def _let_go(self, player: Player) -> Article:
+        who = self.people[player.id]
+        if who.holds is None:
+            raise ContradictionError(f"{player.id} holds nothing")
+        article, who.holds = who.holds, None
+        return article
 
     @staticmethod
     def _must(condition: bool, message: str) -> None:
@@ -207,72 +198,45 @@ def kept_on(place: Spot | Opened | Seat) -> str:
     return place.on if isinstance(place, Spot) and not place.hangs else place.name
 
 
+# -- words
+
 _TOLD = 5  #: events that a shot's caption tells
 
-_VERBS: dict[EventKind, tuple[str, str]] = {  # third person, base form
-    "enters": ("enters", "enter"),
-    "leaves": ("leaves", "leave"),
-    "sits": ("sits down", "sit down"),
-    "stands_up": ("stands up", "stand up"),
-    "picks_up": ("picks up", "pick up"),
-    "puts_down": ("puts", "put"),
-    "puts_on": ("puts on", "put on"),
-    "takes_off": ("takes off", "take off"),
-    "gives": ("gives", "give"),
-    "opens": ("opens", "open"),
-    "closes": ("closes", "close"),
-    "waves": ("waves", "wave"),
-    "drinks": ("drinks", "drink"),
-    "says": ("says", "say"),
+#: For each kind of event its verb in the third person and in the base form, and what follows it: of these the first none of
+#: whose slots is empty. "takes_out" and "puts_into" are "picks_up" and "puts_down" of what is inside something.
+_VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "enters": ("enters", "enter", (" {room} with {thing}", " {room}")),
+    "leaves": ("leaves", "leave", (" {room} with {thing}", " {room}")),
+    "sits": ("sits down", "sit down", (" on {target}",)),
+    "stands_up": ("stands up", "stand up", (" from {target}", "")),
+    "picks_up": ("picks up", "pick up", (" {thing} from {target}", " {thing}")),
+    "takes_out": ("takes", "take", (" {thing} out of {target}",)),
+    "puts_down": ("puts", "put", (" {thing} on {target}",)),
+    "puts_into": ("puts", "put", (" {thing} into {target}",)),
+    "puts_on": ("puts on", "put on", (" {thing}",)),
+    "takes_off": ("takes off", "take off", (" {thing}",)),
+    "gives": ("gives", "give", (" {thing} to {other}",)),
+    "opens": ("opens", "open", (" {target}",)),
+    "closes": ("closes", "close", (" {target}",)),
+    "waves": ("waves", "wave", (" at {other}", "")),
+    "drinks": ("drinks", "drink", (" from {thing}",)),
+    "says": ("says", "say", (' "{words}" to {other}', ' "{words}"')),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class EventWords:
     """An event in words: ``predicate`` in the third person ("opens the left drawer"), ``base`` without its ending."""
 
     predicate: str
     base: str
 
 
-def tell_event(
-    kind: EventKind,
-    *,
-    thing: str = "",
-    other: str = "",
-    target: str = "",
-    room: str = "",
-    words: str = "",
-    inside: bool = False,
-) -> Told:
-    """An event in words; all parts are names with their articles ("the blue cup"), empty where there is none."""
-    rest = _objects(kind, thing=thing, other=other, target=target, room=room, words=words, inside=inside)
-    third, base = _VERBS[kind]
-    if kind == "picks_up" and target and inside:
-        third, base = "takes", "take"
-    return Told(predicate=f"{third}{rest}", base=f"{base}{rest}")
-
-
-def _objects(kind: EventKind, *, thing: str, other: str, target: str, room: str, words: str, inside: bool) -> str:
-    if kind in {"enters", "leaves"}:
-        return f" {room}" + (f" with {thing}" if thing else "")
-    if kind == "sits":
-        return f" on {target}"
-    if kind == "stands_up":
-        return f" from {target}" if target else ""
-    if kind == "picks_up" and target:
-        return f" {thing} {'out of' if inside else 'from'} {target}"
-    if kind == "puts_down":
-        return f" {thing} {'into' if inside else 'on'} {target}"
-    if kind == "gives":
-        return f" {thing} to {other}"
-    if kind == "waves":
-        return f" at {other}" if other else ""
-    if kind == "drinks":
-        return f" from {thing}"
-    if kind == "says":
-        return f' "{words}"' + (f" to {other}" if other else "")
-    return f" {thing or target}" if thing or target else ""
+def event_words(kind: str, **parts: str) -> EventWords:
+    """An event in words; ``thing``, ``other``, ``target``, ``room`` are names with their articles, empty if there is none."""
+    third, base, patterns = _VERBS[kind]
+    rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
+    return EventWords(predicate=f"{third}{rest}", base=f"{base}{rest}")
 
 
 def capital(sentence: str) -> str:
@@ -294,68 +258,25 @@ def caption_of(room: str, events: Sequence[Event]) -> str:
     return f"In {room}, {told}{heard}."
 
 
-FRAME_RATE = 10  #: frames a second of generated films; every time of a story lies on a frame
-
-
-def on_frame(seconds: float) -> float:
-    """The nearest moment that is a frame."""
-    return round(seconds * FRAME_RATE) / FRAME_RATE
+# -- chronicle
 
 
 class Chronicle:
-    """Collects what is true while a story is being told."""
+    """Collects what is true while a story is being told, in seconds of the film."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._visits: list[Visit] = []
-        self.scenes: list[Visit] = []
-        self._relations: list[Relation] = []
+        self.visits: list[Visit] = []
         self.causes: list[Cause] = []
         self.learned_so_far: list[Fact] = []
+        self._scenes: list[Visit] = []
+        self._relations: list[Relation] = []
         self._written: list[Written] = []
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
-    def happens(
-        self,
-        kind: EventKind,
-        *,
-        start: float,
-        end: float,
-        actor: str,
-        subject: str,
-        place: str,
-        told: Told,
-        thing: str = "",
-        other: str = "",
-        target: str = "",
-        words: str = "",
-    ) -> Event:
-        """Note an event; ``subject`` is the actor in words."""
-        event = Event(
-            id=f"e{len(self.events) + 1:04d}",
-            kind=kind,
-            start=start,
-            end=end,
-            actor=actor,
-            place=place,
-            clause=f"{subject} {told.predicate}",
-            verb_phrase=told.base,
-            thing=thing,
-            other=other,
-            target=target,
-            words=words,
-        )
-        self.events.append(event)
-        return event
-
-    def shown(self, subject: str, place: str, start: float, end: float) -> None:
-        """Note that somebody or something is on screen."""
-        if end > start:
-            self._visits.append(Visit(subject=subject, place=place, start=start, end=end))
-
     def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
         """Note that the camera shows a room, in which these texts can be read."""
-        self.scenes.append(Visit(subject="", place=place, start=start, end=end))
+        self._scenes.append(Visit(subject="", place=place, start=start, end=end))
         self._written += [Written(text=text, place=place, start=start, end=end) for text in texts]
 
     def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
@@ -377,14 +298,11 @@ class Chronicle:
         kind: Literal["rule", "appointment", "habit", "number"],
         text: str,
         values: Mapping[str, str],
-        spans: list[tuple[float, float]],
+        shown: Sequence[Event],
     ) -> None:
-        """Note what can be learned from several moments."""
-        self.learned_so_far.append(
-            Fact(
-                id=f"f{len(self.learned_so_far) + 1:02d}", kind=kind, text=text, values=dict(values), spans=tuple(spans)
-            )
-        )
+        """Note what can be learned from several events."""
+        number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
+        self.learned_so_far.append(Fact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: Cast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
         """Everything, when the film is over; what still holds then ends with it."""
@@ -397,8 +315,8 @@ class Chronicle:
             people=tuple(player.person for player in cast.players),
             things=tuple(article.thing for article in cast.articles),
             places=tuple(location.place for location in cast.locations),
-            scenes=tuple(self.scenes),
-            visits=tuple(sorted(self._visits, key=lambda item: (item.start, item.subject))),
+            scenes=tuple(self._scenes),
+            visits=tuple(sorted(self.visits, key=lambda item: (item.start, item.subject))),
             events=tuple(sorted(self.events, key=lambda item: (item.start, item.end, item.id))),
             relations=tuple(sorted(self._relations, key=lambda item: (item.start, item.subject, item.kind))),
             causes=tuple(self.causes),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.sandbox.worlds import Plan, write_world
+from benchmarks.made_worlds import Plan, write_world
 from world_api.core.lexicon import words
 from world_api.profiles import open_session
 from world_api.world.disk.stored import check_world
