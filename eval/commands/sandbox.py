@@ -43,12 +43,8 @@ def make(
     all films of the folder are DIR/questions.jsonl and DIR/dataset.json. A film that is there is not made again; one that was
     begun and not ended is.
     """
-    from eval.questions.dataset import add_questions
-    from eval.questions.generator import MAKERS, questions_of
-    from eval.sandbox.films import FilmFiles, make_film, work_folder
-    from eval.sandbox.sound import SAMPLE_RATE
-    from eval.sandbox.stories import video_id
-    from eval.sandbox.voices import installed_voices
+    from eval.questions import MAKERS, add_questions, questions_of
+    from eval.sandbox import SAMPLE_RATE, FilmFiles, installed_voices, make_film, video_id, work_folder
 
     voices = None if tones else installed_voices(sample_rate=SAMPLE_RATE)
     records: list[dict[str, Any]] = []

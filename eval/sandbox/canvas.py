@@ -207,6 +207,10 @@ class Sheet:
         """Paint a polygon given in units of height."""
         self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
 
+    def rectangle(self, x1: float, y1: float, x2: float, y2: float, colour: Colour, *, flat: bool = False) -> None:
+        """Paint an upright rectangle given by two corners."""
+        self.polygon([(x1, y1), (x2, y1), (x2, y2), (x1, y2)], colour, flat=flat)
+
     def _place(self, point: Point) -> Point:
         x = (self.feet[0] + point[0] * self.size * self.broad - self.left) * _FINE
         y = (self.feet[1] - point[1] * self.size - self.top) * _FINE

@@ -24,11 +24,7 @@ def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
     x -= facing * 0.012
     crown = [((x + side * 0.05, y + up), 0.022) for side in (-1, 1) for up in (0.062, 0.125)]
     sheet.hull(crown, colour)
-    sheet.polygon(
-        [(x - 0.07, y + 0.05), (x + 0.07, y + 0.05), (x + 0.07, y + 0.072), (x - 0.07, y + 0.072)],
-        shade(colour, 0.5),
-        flat=True,
-    )
+    sheet.rectangle(x - 0.07, y + 0.05, x + 0.07, y + 0.072, shade(colour, 0.5), flat=True)
     sheet.hull([((x - 0.095, y + 0.042), 0.014), ((x + 0.105, y + 0.042), 0.014)], shade(colour, 0.9))
     return _box_of(sheet, x - 0.11, y + 0.03, x + 0.12, y + 0.147)
 
@@ -38,16 +34,7 @@ def paint_scarf(sheet: Sheet, scarf: Prop, neck: Point, facing: int) -> Box:
     colour, (x, y) = COLOURS[scarf.colour], neck
     end = (x + facing * 0.052, y - 0.2)
     sheet.hull([((x + facing * 0.04, y - 0.02), 0.024), (end, 0.028)], colour)
-    sheet.polygon(
-        [
-            (end[0] - 0.03, end[1] + 0.02),
-            (end[0] + 0.03, end[1] + 0.02),
-            (end[0] + 0.03, end[1] + 0.034),
-            (end[0] - 0.03, end[1] + 0.034),
-        ],
-        shade(colour, 0.5),
-        flat=True,
-    )
+    sheet.rectangle(end[0] - 0.03, end[1] + 0.02, end[0] + 0.03, end[1] + 0.034, shade(colour, 0.5), flat=True)
     sheet.hull([((x - 0.052, y), 0.03), ((x + 0.06, y), 0.03)], shade(colour, 0.94))
     return _box_of(sheet, x - 0.085, y - 0.23, x + 0.09, y + 0.03)
 
@@ -103,18 +90,18 @@ def _cup(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
 
 def _book(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
     sheet.polygon([(-0.2, 0.0), (0.26, 0.02), (0.26, 0.54), (-0.2, 0.56)], WHITE, flat=True)
-    sheet.polygon([(-0.27, 0.0), (0.2, 0.0), (0.2, 0.54), (-0.27, 0.54)], colour)
-    sheet.polygon([(-0.27, 0.0), (-0.19, 0.0), (-0.19, 0.54), (-0.27, 0.54)], shade(colour, 0.62), flat=True)
-    sheet.polygon([(-0.12, 0.34), (0.14, 0.34), (0.14, 0.44), (-0.12, 0.44)], label or WHITE, flat=True)
+    sheet.rectangle(-0.27, 0.0, 0.2, 0.54, colour)
+    sheet.rectangle(-0.27, 0.0, -0.19, 0.54, shade(colour, 0.62), flat=True)
+    sheet.rectangle(-0.12, 0.34, 0.14, 0.44, label or WHITE, flat=True)
 
 
 def _box(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
     sheet.polygon([(-0.36, 0.38), (0.36, 0.38), (0.28, 0.52), (-0.28, 0.52)], shade(colour, 1.12), flat=True)
-    sheet.polygon([(-0.36, 0.0), (0.36, 0.0), (0.36, 0.4), (-0.36, 0.4)], colour)
-    sheet.polygon([(-0.36, 0.29), (0.36, 0.29), (0.36, 0.33), (-0.36, 0.33)], shade(colour, 0.55), flat=True)
+    sheet.rectangle(-0.36, 0.0, 0.36, 0.4, colour)
+    sheet.rectangle(-0.36, 0.29, 0.36, 0.33, shade(colour, 0.55), flat=True)
     if label is not None:
-        sheet.polygon([(-0.2, 0.05), (0.2, 0.05), (0.2, 0.26), (-0.2, 0.26)], WHITE, flat=True)
-        sheet.polygon([(-0.17, 0.08), (0.17, 0.08), (0.17, 0.23), (-0.17, 0.23)], label, flat=True)
+        sheet.rectangle(-0.2, 0.05, 0.2, 0.26, WHITE, flat=True)
+        sheet.rectangle(-0.17, 0.08, 0.17, 0.23, label, flat=True)
 
 
 def _bag(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
@@ -123,7 +110,7 @@ def _bag(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
     sheet.hull([((-0.24, 0.08), 0.08), ((0.24, 0.08), 0.08), ((0.18, 0.44), 0.08), ((-0.18, 0.44), 0.08)], colour)
     sheet.polygon([(-0.27, 0.33), (0.27, 0.33), (0.26, 0.38), (-0.26, 0.38)], shade(colour, 0.62), flat=True)
     if label is not None:
-        sheet.polygon([(-0.13, 0.1), (0.13, 0.1), (0.13, 0.27), (-0.13, 0.27)], label, flat=True)
+        sheet.rectangle(-0.13, 0.1, 0.13, 0.27, label, flat=True)
 
 
 def _key(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
@@ -132,7 +119,7 @@ def _key(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
     sheet.hull([((0.0, 0.41), 0.055)], label or WHITE, flat=True)
     sheet.hull([((0.0, 0.27), 0.035), ((0.0, 0.03), 0.035)], colour)
     for y in (0.05, 0.13):
-        sheet.polygon([(0.0, y - 0.025), (0.13, y - 0.025), (0.13, y + 0.025), (0.0, y + 0.025)], dark, flat=True)
+        sheet.rectangle(0.0, y - 0.025, 0.13, y + 0.025, dark, flat=True)
 
 
 def _umbrella(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
@@ -152,15 +139,11 @@ def _hat(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
 def _scarf(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
     for x, low, tone in ((0.09, 0.12, 0.75), (-0.07, 0.02, 1.0)):
         sheet.hull([((x, low + 0.06), 0.075), ((x * 0.4, 0.68), 0.07)], shade(colour, tone))
-        sheet.polygon(
-            [(x - 0.08, low + 0.1), (x + 0.08, low + 0.1), (x + 0.08, low + 0.16), (x - 0.08, low + 0.16)],
-            shade(colour, 0.5),
-            flat=True,
-        )
+        sheet.rectangle(x - 0.08, low + 0.1, x + 0.08, low + 0.16, shade(colour, 0.5), flat=True)
 
 
 def _letter(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
-    sheet.polygon([(-0.33, 0.0), (0.33, 0.0), (0.33, 0.4), (-0.33, 0.4)], colour)
+    sheet.rectangle(-0.33, 0.0, 0.33, 0.4, colour)
     for side in (-1, 1):
         sheet.hull([((side * 0.32, 0.38), 0.012), ((0.0, 0.17), 0.012)], shade(colour, 0.6), flat=True)
     sheet.hull([((0.0, 0.18), 0.055)], label or hexa("#b8342c"), flat=True)
@@ -365,11 +348,7 @@ def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -
     )
     for button in (0.70, 0.63, 0.56):
         sheet.hull([((front + side * 0.016, button + lift), 0.0075)], shade(coat, 0.5), flat=True)
-    sheet.polygon(
-        [(-0.092, hip + 0.088), (0.092, hip + 0.088), (0.092, hip + 0.068), (-0.092, hip + 0.068)],
-        shade(coat, 0.66),
-        flat=True,
-    )
+    sheet.rectangle(-0.092, hip + 0.088, 0.092, hip + 0.068, shade(coat, 0.66), flat=True)
     sheet.polygon(
         [
             (front - 0.05, _SHOULDER + lift + 0.016),

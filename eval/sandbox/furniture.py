@@ -308,7 +308,7 @@ def _front(canvas: Canvas, x: float, y: float, width: float, height: float, wood
 
 
 def tall_cupboard(canvas: Canvas, piece: Piece, colour: Colour) -> None:
-    """A cupboard with one panelled_door."""
+    """A cupboard with one door."""
     left, top = piece.x - piece.width / 2, LEAF_TOP["cupboard"]
     canvas.shadow(left + 3, top + 8, piece.width + 3, FOOT - top, blur=10, strength=0.4)
     canvas.rectangle(left, top - 6, piece.width, FOOT - top + 4, shade(colour, 0.72), radius=2)
@@ -322,7 +322,7 @@ def tall_cupboard(canvas: Canvas, piece: Piece, colour: Colour) -> None:
 
 
 def panelled_door(canvas: Canvas, piece: Piece, wood: Colour) -> None:
-    """A closed panelled_door in the wall."""
+    """A closed door in the wall."""
     left, top, high = (
         piece.x - piece.width / 2 + 4,
         LEAF_TOP["door"],
@@ -387,16 +387,6 @@ def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
     for number in (-1, 0, 1):
         x = piece.x + number * HOOK_STEP
         canvas.line([(x, HOOK_TOP - 6), (x, HOOK_TOP + 4), (x + 4, HOOK_TOP + 2)], INK, 2.5)
-
-
-def placed_plant(canvas: Canvas, piece: Piece) -> None:
-    """A placed_plant in its pot."""
-    plant(canvas, piece.x, FOOT, seed=piece.seed)
-
-
-def placed_fridge(canvas: Canvas, piece: Piece) -> None:
-    """A placed_fridge, its handles at the left."""
-    fridge(canvas, piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width, FOOT - LEAF_TOP["fridge"])
 
 
 def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:

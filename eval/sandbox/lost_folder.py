@@ -16,6 +16,7 @@ from eval.sandbox.script import (
     Carry,
     Film,
     Gesture,
+    GestureKind,
     HairStyle,
     Line,
     Look,
@@ -25,6 +26,7 @@ from eval.sandbox.script import (
     Room,
     Shot,
     Walk,
+    capital,
 )
 
 _NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
@@ -124,6 +126,24 @@ def _walk(start: float, end: float, origin: tuple[float, float], goal: tuple[flo
     return Walk(start=start, end=end, origin=origin, goal=goal)
 
 
+def _gesture(
+    start: float, end: float, kind: GestureKind, label: str, facing: int, place: tuple[float, float] | None = None
+) -> Gesture:
+    return Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place)
+
+
+def _carry(start: float, end: float, prop: Prop) -> Carry:
+    return Carry(start=start, end=end, prop=prop)
+
+
+def _resting(start: float, end: float, prop: Prop, place: tuple[float, float]) -> Resting:
+    return Resting(start=start, end=end, prop=prop, place=place)
+
+
+def _line(start: float, end: float, speaker: Actor, text: str, facing: int) -> Line:
+    return Line(start=start, end=end, speaker=speaker, text=text, facing=facing)
+
+
 def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
     owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
     return Shot(
@@ -134,27 +154,16 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=owner,
                 walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
-                gestures=(
-                    Gesture(
-                        start=6.2,
-                        end=7.4,
-                        kind="puts down",
-                        label=f"puts the {folder.name} on the desk",
-                        facing=1,
-                        place=DESK_TOP,
-                    ),
-                ),
-                carries=(Carry(start=0.0, end=6.8, prop=folder),),
+                gestures=(_gesture(6.2, 7.4, "puts down", f"puts the {folder.name} on the desk", 1, DESK_TOP),),
+                carries=(_carry(0.0, 6.8, folder),),
             ),
         ),
-        resting=(Resting(start=6.8, end=15.0, prop=folder, place=DESK_TOP),),
-        lines=(
-            Line(start=7.4, end=10.0, speaker=owner, text=f"I will leave the {folder.name} on this desk.", facing=-1),
-        ),
+        resting=(_resting(6.8, 15.0, folder, DESK_TOP),),
+        lines=(_line(7.4, 10.0, owner, f"I will leave the {folder.name} on this desk.", -1),),
         captions=(
-            (2.2, 6.2, f"{_upper(owner.description)} walks into the office with a {folder.name}."),
-            (6.2, 10.0, f"{_upper(owner.description)} puts the {folder.name} on the desk."),
-            (10.2, 13.0, f"{_upper(owner.description)} leaves the office to the right."),
+            (2.2, 6.2, f"{capital(owner.description)} walks into the office with a {folder.name}."),
+            (6.2, 10.0, f"{capital(owner.description)} puts the {folder.name} on the desk."),
+            (10.2, 13.0, f"{capital(owner.description)} leaves the office to the right."),
         ),
     )
 
@@ -171,20 +180,18 @@ def _tea(chosen: Cast, seed: int) -> Shot:
                 actor=owner,
                 walks=(_walk(2.1, 5.4, _LEFT, counter),),
                 gestures=(
-                    Gesture(start=5.6, end=6.6, kind="takes", label="takes a white cup", facing=1, place=_COUNTER_TOP),
-                    Gesture(start=9.6, end=11.6, kind="drinks", label="drinks from a white cup", facing=1),
+                    _gesture(5.6, 6.6, "takes", "takes a white cup", 1, _COUNTER_TOP),
+                    _gesture(9.6, 11.6, "drinks", "drinks from a white cup", 1),
                 ),
-                carries=(Carry(start=6.1, end=12.0, prop=cup),),
+                carries=(_carry(6.1, 12.0, cup),),
             ),
         ),
-        resting=(Resting(start=0.0, end=6.1, prop=cup, place=_COUNTER_TOP),),
-        lines=(
-            Line(start=6.8, end=9.4, speaker=owner, text=f"A cup of tea before the meeting at {meeting}.", facing=1),
-        ),
+        resting=(_resting(0.0, 6.1, cup, _COUNTER_TOP),),
+        lines=(_line(6.8, 9.4, owner, f"A cup of tea before the meeting at {meeting}.", 1),),
         captions=(
-            (2.1, 5.6, f"{_upper(owner.description)} walks into the kitchen."),
-            (5.6, 9.6, f"{_upper(owner.description)} takes a white cup from the counter."),
-            (9.6, 11.6, f"{_upper(owner.description)} drinks tea."),
+            (2.1, 5.6, f"{capital(owner.description)} walks into the kitchen."),
+            (5.6, 9.6, f"{capital(owner.description)} takes a white cup from the counter."),
+            (9.6, 11.6, f"{capital(owner.description)} drinks tea."),
         ),
     )
 
@@ -199,27 +206,16 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=finder,
                 walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
-                gestures=(
-                    Gesture(
-                        start=4.1,
-                        end=5.3,
-                        kind="takes",
-                        label=f"takes the {folder.name} from the desk",
-                        facing=-1,
-                        place=DESK_TOP,
-                    ),
-                ),
-                carries=(Carry(start=4.7, end=13.0, prop=folder),),
+                gestures=(_gesture(4.1, 5.3, "takes", f"takes the {folder.name} from the desk", -1, DESK_TOP),),
+                carries=(_carry(4.7, 13.0, folder),),
             ),
         ),
-        resting=(Resting(start=0.0, end=4.7, prop=folder, place=DESK_TOP),),
-        lines=(
-            Line(start=5.2, end=7.9, speaker=finder, text="A lost folder! I will take it to the library.", facing=-1),
-        ),
+        resting=(_resting(0.0, 4.7, folder, DESK_TOP),),
+        lines=(_line(5.2, 7.9, finder, "A lost folder! I will take it to the library.", -1),),
         captions=(
-            (2.1, 4.1, f"{_upper(finder.description)} walks into the office."),
-            (4.1, 8.0, f"{_upper(finder.description)} takes the {folder.name} from the desk."),
-            (8.0, 12.6, f"{_upper(finder.description)} leaves the office to the left with the {folder.name}."),
+            (2.1, 4.1, f"{capital(finder.description)} walks into the office."),
+            (4.1, 8.0, f"{capital(finder.description)} takes the {folder.name} from the desk."),
+            (8.0, 12.6, f"{capital(finder.description)} leaves the office to the left with the {folder.name}."),
         ),
     )
 
@@ -235,35 +231,20 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=finder,
                 walks=(_walk(2.1, 5.5, _LEFT, table),),
-                gestures=(
-                    Gesture(
-                        start=5.7,
-                        end=6.9,
-                        kind="puts down",
-                        label=f"puts the {folder.name} on the table",
-                        facing=1,
-                        place=TABLE_TOP,
-                    ),
-                ),
-                carries=(Carry(start=0.0, end=6.3, prop=folder),),
+                gestures=(_gesture(5.7, 6.9, "puts down", f"puts the {folder.name} on the table", 1, TABLE_TOP),),
+                carries=(_carry(0.0, 6.3, folder),),
             ),
             Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
         ),
-        resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
+        resting=(_resting(6.3, 14.0, folder, TABLE_TOP),),
         lines=(
-            Line(start=8.0, end=10.2, speaker=reader, text=f"Hello {finder.name}. Is that folder yours?", facing=-1),
-            Line(
-                start=10.5,
-                end=13.2,
-                speaker=finder,
-                text=f"No, {reader.name}. It was on the desk in office {chosen.office}.",
-                facing=1,
-            ),
+            _line(8.0, 10.2, reader, f"Hello {finder.name}. Is that folder yours?", -1),
+            _line(10.5, 13.2, finder, f"No, {reader.name}. It was on the desk in office {chosen.office}.", 1),
         ),
         captions=(
-            (2.1, 5.7, f"{_upper(finder.description)} walks into the library with the {folder.name}."),
-            (5.7, 7.8, f"{_upper(finder.description)} puts the {folder.name} on the table."),
-            (6.0, 13.2, f"{_upper(reader.description)} comes in and talks with {finder.description}."),
+            (2.1, 5.7, f"{capital(finder.description)} walks into the library with the {folder.name}."),
+            (5.7, 7.8, f"{capital(finder.description)} puts the {folder.name} on the table."),
+            (6.0, 13.2, f"{capital(reader.description)} comes in and talks with {finder.description}."),
         ),
     )
 
@@ -275,7 +256,7 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
     corridor = Room(
         kind="corridor", name="the corridor", sign="LIBRARY >", notes=doors, clock=chosen.clocks[2], seed=seed
     )
-    wave = Gesture(start=10.0, end=11.8, kind="waves", label="waves", facing=1)
+    wave = _gesture(10.0, 11.8, "waves", "waves", 1)
     return Shot(
         room=corridor,
         duration=12.0,
@@ -288,26 +269,16 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
             Performance(actor=finder, walks=(_walk(2.6, 5.2, _RIGHT, there),), gestures=(wave,)),
         ),
         lines=(
-            Line(
-                start=5.3,
-                end=7.0,
-                speaker=owner,
-                text=f"{finder.name}, where is my {folder.name}?",
-                facing=1,
-            ),
-            Line(start=7.1, end=8.9, speaker=finder, text="On the table in the library!", facing=-1),
-            Line(start=9.3, end=10.8, speaker=owner, text=f"Thank you, {finder.name}!", facing=1),
+            _line(5.3, 7.0, owner, f"{finder.name}, where is my {folder.name}?", 1),
+            _line(7.1, 8.9, finder, "On the table in the library!", -1),
+            _line(9.3, 10.8, owner, f"Thank you, {finder.name}!", 1),
         ),
         captions=(
-            (2.0, 5.3, f"{_upper(owner.description)} and {finder.description} meet in the corridor."),
-            (5.3, 9.0, f"{_upper(owner.description)} asks where the {folder.name} is."),
-            (9.0, 12.0, f"{_upper(owner.description)} walks away to the right; {finder.description} waves."),
+            (2.0, 5.3, f"{capital(owner.description)} and {finder.description} meet in the corridor."),
+            (5.3, 9.0, f"{capital(owner.description)} asks where the {folder.name} is."),
+            (9.0, 12.0, f"{capital(owner.description)} walks away to the right; {finder.description} waves."),
         ),
     )
-
-
-def _upper(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
 
 
 @dataclass(frozen=True, kw_only=True)

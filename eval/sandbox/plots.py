@@ -8,9 +8,9 @@ from eval.sandbox.director import Director, Plot, Wanted
 from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Opened
 from eval.sandbox.scenes import Scene
-from eval.sandbox.script import with_article
+from eval.sandbox.script import capital, with_article
 from eval.sandbox.story_cast import Article, Location, Player, Rule
-from eval.sandbox.story_state import capital, clock_words, kept_on
+from eval.sandbox.story_state import clock_words, kept_on
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 

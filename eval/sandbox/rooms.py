@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eval.sandbox import furniture
 from eval.sandbox.canvas import Canvas, hexa, shade
-from eval.sandbox.room_plans import SEATS, TOPS, Arrangement, Piece, Style, arrange
+from eval.sandbox.room_plans import SEATS, Arrangement, Piece, Style, arrange
 from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
@@ -71,22 +71,26 @@ def _shell(canvas: Canvas, style: Style) -> None:
 
 def _furnish(canvas: Canvas, made: Arrangement, piece: Piece) -> None:
     wood, accent = hexa(made.style.wood), hexa(made.style.accent)
-    if piece.kind == "chest":
-        furniture.chest(canvas, piece, wood)
-    elif piece.kind in TOPS:
-        furniture.surface(canvas, piece, wood, accent)
-    elif piece.kind in SEATS:
-        furniture.seat(canvas, piece, wood, accent)
-    elif piece.kind == "cupboard":
-        furniture.tall_cupboard(canvas, piece, accent)
-    elif piece.kind == "door":
-        furniture.panelled_door(canvas, piece, wood)
-    elif piece.kind == "shelf":
-        furniture.bookshelf(canvas, piece, wood)
-    elif piece.kind == "hooks":
-        furniture.hooks(canvas, piece, wood)
-    else:
-        {"fridge": furniture.placed_fridge, "plant": furniture.placed_plant}[piece.kind](canvas, piece)
+    match piece.kind:
+        case "chest":
+            furniture.chest(canvas, piece, wood)
+        case "cupboard":
+            furniture.tall_cupboard(canvas, piece, accent)
+        case "fridge":
+            top = furniture.LEAF_TOP["fridge"]
+            furniture.fridge(canvas, piece.x - piece.width / 2, top, piece.width, furniture.FOOT - top)
+        case "door":
+            furniture.panelled_door(canvas, piece, wood)
+        case "shelf":
+            furniture.bookshelf(canvas, piece, wood)
+        case "hooks":
+            furniture.hooks(canvas, piece, wood)
+        case "plant":
+            furniture.plant(canvas, piece.x, furniture.FOOT, seed=piece.seed)
+        case kind if kind in SEATS:
+            furniture.seat(canvas, piece, wood, accent)
+        case _:
+            furniture.surface(canvas, piece, wood, accent)
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:

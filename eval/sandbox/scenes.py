@@ -22,6 +22,7 @@ from eval.sandbox.script import (
     Shot,
     Walk,
     Wear,
+    capital,
 )
 from eval.sandbox.story_cast import Article, Cast, Location, Player
 from eval.sandbox.story_state import (
@@ -29,7 +30,6 @@ from eval.sandbox.story_state import (
     Feet,
     Standing,
     World,
-    capital,
     caption_of,
     event_words,
     hand_place,

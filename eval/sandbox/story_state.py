@@ -239,11 +239,6 @@ def event_words(kind: str, **parts: str) -> EventWords:
     return EventWords(predicate=f"{third}{rest}", base=f"{base}{rest}")
 
 
-def capital(sentence: str) -> str:
-    """The sentence with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]
-
-
 def clock_words(minute: int) -> str:
     """Minutes of the day as a clock shows them: ``09:05``."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"

@@ -11,9 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from eval.sandbox import SampleFiles, make_sample
-from eval.sandbox.encoder import Subtitle, write_mp4
-from eval.sandbox.lost_folder import lost_folder
+from eval.sandbox import SampleFiles, Subtitle, lost_folder, make_sample, write_mp4
 from eval.sandbox.rooms import paint_room
 from world_api.core.boxes import Box
 from world_api.core.faults import StoreFault

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.sandbox import SampleFiles, make_sample
-from eval.sandbox.sample import DEFAULT_SEED
+from eval.sandbox import DEFAULT_SEED, SampleFiles, make_sample
 from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
 from world_api.core.boxes import Box

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from eval.sandbox import WIDTH, Film, Performance, Shot, cast, lost_folder, questions
 from eval.sandbox.figures import arm_towards
-from eval.sandbox.lost_folder import cast, lost_folder, questions
-from eval.sandbox.script import WIDTH, Film, Performance, Shot
 from eval.sandbox.staging import people_at, size_at, step_times, walked
 
 SEEDS = range(25)

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from eval.questions.generator import questions_of
-from eval.sandbox.room_plans import plan_of
-from eval.sandbox.stories import Story, tell
+from eval.questions import questions_of
+from eval.sandbox import Story, plan_of, tell
 
 
 @pytest.fixture(scope="module", params=[1.0, 3.0, 10.0])

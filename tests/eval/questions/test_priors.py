@@ -10,7 +10,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
+from eval.questions import Constant, TextPrior, chance_of, measure_priors
 
 #: Of fewer questions than this a share is anything.
 FEW = 80
@@ -98,12 +98,6 @@ def test_chance_is_a_blind_draw() -> None:
     order = replace(item, question=Question(text="?", kind="order", options=("a", "b", "c")), answer=list("ABC"))
     number = replace(item, question=Question(text="?", kind="count"), answer=1)
     assert (chance_of(item), chance_of(order), chance_of(number)) == (0.25, pytest.approx(1 / 6), None)
-
-
-def test_without_other_films_the_films_take_turns() -> None:
-    items = [choice(number, gives_away=True) for number in range(120)]
-    line = measure_priors(items, {})[-1]
-    assert (line.questions, line.films, line.learned) == (120, 12, 1.0)
 
 
 def test_a_range_that_is_always_the_latest_is_found() -> None:

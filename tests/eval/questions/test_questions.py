@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Item
-from eval.questions.answer_checker import check_items
+from eval.questions import CHINESE_SHARE, MAKERS, check_items, questions_of
 from eval.questions.drafts import Asker, exchangeable
-from eval.questions.film_index import Known
-from eval.questions.generator import CHINESE_SHARE, MAKERS, questions_of
-from eval.sandbox.facts import FilmFacts
+from eval.questions.film_index import FilmIndex
+from eval.sandbox import FilmFacts
 from tool_induction.domains import Asked, leaks, load_domain
 from tool_induction.domains.domain import SplitName
 from world_api.core.lexicon import content_words
@@ -111,12 +110,12 @@ def test_all_options_share_the_same_of_the_questions_words(questions: Any) -> No
 
 def test_who_is_drawn_out_of_a_set_has_any_rank() -> None:
     ranks: Counter[int] = Counter()
-    nothing = Known(FilmFacts(
+    nothing = FilmIndex(FilmFacts(
         film="sandbox-test-9999", seed=1, duration=60.0, people=(), things=(), places=(), scenes=(), visits=(), events=(),
     ))  # fmt: skip
     for seed in range(40):
         chance = random.Random(seed)
-        ask = Asker(known=nothing, domain=load_domain("A_locate_count"), split="test", chance=chance, most=20)
+        ask = Asker(film=nothing, domain=load_domain("A_locate_count"), split="test", chance=chance, most=20)
         times = [chance.uniform(0, 60) ** 2 for _ in range(7)]  # the early ones lie close together
         for drawn, others in exchangeable(ask, times, lambda one, two: abs(one - two) >= 60.0):
             assert all(abs(one - two) >= 60.0 for one, two in combinations([drawn, *others], 2))

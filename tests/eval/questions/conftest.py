@@ -7,9 +7,8 @@ from functools import lru_cache
 import pytest
 
 from eval.datasets.items import Item
-from eval.questions.generator import questions_of
-from eval.sandbox.facts import FilmFacts
-from eval.sandbox.stories import tell
+from eval.questions import questions_of
+from eval.sandbox import FilmFacts, tell
 from tool_induction.domains.domain import SplitName
 
 

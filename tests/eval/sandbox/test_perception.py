@@ -12,16 +12,41 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
-from eval.sandbox.encoder import write_mp4
-from eval.sandbox.perception import Agreement, Drawn, Perceived, measure, owner_of, step_of, table_of
-from eval.sandbox.renderer import frames
-from eval.sandbox.room_plans import plan_of
-from eval.sandbox.script import Actor, Card, Carry, Film, Gesture, Look, Performance, Prop, Resting, Room, Shot, Walk
-from eval.sandbox.truth import SightingLog, subtitles_of, truth_of
+from eval.sandbox import (
+    Actor,
+    Card,
+    Carry,
+    Film,
+    Gesture,
+    Look,
+    Naming,
+    Performance,
+    Prop,
+    Resting,
+    Room,
+    Shot,
+    TruthWriter,
+    Walk,
+    encode_film,
+    plan_of,
+)
+from eval.sandbox.perception import (
+    Agreement,
+    Drawn,
+    Perceived,
+    measure,
+    moments_agree,
+    owner_of,
+    plain,
+    step_of,
+    stretches_iou,
+    table_of,
+)
 from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
 from world_api.build.truth import Truth, read_truth
 from world_api.core.faults import EvalFault
+from world_api.core.spans import TimeSpan
 from world_api.profiles import build_world, open_session
 from world_api.world.view import View
 
@@ -68,16 +93,10 @@ FILM = Film(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("perceived")
-    log = SightingLog()
-
-    def pictures() -> Any:
-        for frame in frames(FILM):
-            log.note(frame)
-            yield frame.image
-
+    truth = TruthWriter(made, Naming())
     silence = np.zeros(round(FILM.duration * 24_000), np.float32)
-    write_mp4(made / "two.mp4", pictures(), silence, subtitles_of(FILM), frame_rate=8, title=FILM.title)
-    (made / "two.truth.json").write_text(json.dumps(truth_of(FILM, log)))
+    encode_film(made / "two.mp4", FILM, truth, silence)
+    truth.write(made / "two.truth.json", FILM)
     return made
 
 
@@ -173,7 +192,7 @@ def test_a_folder_without_films_is_a_named_fault(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", [101, 102, 103, 104, 105, 106])
 def test_films_of_seeds_that_nothing_was_made_for_are_perceived(seed: int, tmp_path: Path) -> None:
-    from eval.sandbox.films import make_film
+    from eval.sandbox import make_film
     from eval.sandbox.perception import PRESENCE_GOAL, SCENES_GOAL, TEXT_GOAL, check_films
 
     make_film(tmp_path, seed=seed, minutes=3, split="test")
@@ -181,3 +200,39 @@ def test_films_of_seeds_that_nothing_was_made_for_are_perceived(seed: int, tmp_p
     assert film.scene_cuts.f1 >= SCENES_GOAL
     assert film.presence >= PRESENCE_GOAL
     assert film.texts.recall >= TEXT_GOAL
+
+
+def spans(*pairs: tuple[float, float]) -> list[TimeSpan]:
+    return [TimeSpan(start=start, end=end) for start, end in pairs]
+
+
+def test_moments_are_matched_one_to_one_within_the_tolerance() -> None:
+    found = moments_agree([1.0, 1.05, 5.0, 9.5], [1.02, 5.1, 8.0], tolerance=0.2)
+    assert found == Agreement(right=2, found=4, true=3)
+    assert found.precision == 0.5
+    assert found.recall == pytest.approx(2 / 3)
+    assert found.f1 == pytest.approx(4 / 7)
+
+
+def test_the_nearest_pair_is_matched_first() -> None:
+    assert moments_agree([1.0, 1.3], [1.2], tolerance=0.25).right == 1
+    assert moments_agree([0.0, 0.4], [0.2, 0.6], tolerance=0.2).right == 2
+
+
+def test_where_nothing_is_true_and_nothing_found_all_is_right() -> None:
+    assert moments_agree([], [], tolerance=0.1).f1 == 1.0
+    assert moments_agree([1.0], [], tolerance=0.1).f1 == 0.0
+    assert moments_agree([], [1.0], tolerance=0.1).recall == 0.0
+
+
+def test_stretches_count_once_however_they_overlap() -> None:
+    assert stretches_iou(spans((0, 4), (2, 6)), spans((3, 9))) == pytest.approx(3 / 9)
+    assert stretches_iou(spans((0, 1), (8, 9)), spans((0, 1), (8, 9))) == 1.0
+    assert stretches_iou(spans((0, 1)), spans((1, 2))) == 0.0
+    assert stretches_iou([], []) == 0.0
+
+
+def test_texts_are_compared_by_letters_and_figures() -> None:
+    assert plain(" Office 14 ") == plain("OFFICE-14")
+    assert plain("09:15") != plain("09:16")
+    assert plain("会议 10") == "会议10"

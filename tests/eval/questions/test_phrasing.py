@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from eval.questions.phrasing import Chinese, English, Unsayable, gerund, plural
-from eval.questions.phrasing import third_person as third
-from eval.sandbox.facts import FilmFacts
+from eval.questions.phrasing import Chinese, English, Unsayable, gerund, plural, third_person
+from eval.sandbox import FilmFacts
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_a_noun_gets_its_plural(noun: str, expected: str) -> None:
 
 
 def test_a_verb_gets_its_third_person() -> None:
-    assert [third(verb) for verb in ("open it", "wave", "carry", "fetch tea", "go")] == [
+    assert [third_person(verb) for verb in ("open it", "wave", "carry", "fetch tea", "go")] == [
         "opens it", "waves", "carries", "fetches tea", "goes",
     ]  # fmt: skip
 
@@ -74,7 +73,7 @@ def test_what_would_sound_alike_is_not_said_in_chinese(film: Any) -> None:
     twin = replace(facts.people[1], looks={**facts.people[1].looks, "coat": first.looks["coat"]})
     chinese = Chinese(replace(facts, people=(first, twin, *facts.people[2:])))
     with pytest.raises(Unsayable):
-        chinese.person(first)
+        chinese.name(first)
 
 
 def test_a_word_that_is_not_known_is_not_said_in_chinese(film: Any) -> None:
@@ -82,4 +81,4 @@ def test_a_word_that_is_not_known_is_not_said_in_chinese(film: Any) -> None:
     chinese = Chinese(facts)
     with pytest.raises(Unsayable):
         chinese.kind_of_thing("theodolite")
-    assert chinese.place(replace(facts.places[0], name="office 14")) == "14号办公室"
+    assert chinese.name(replace(facts.places[0], name="office 14")) == "14号办公室"

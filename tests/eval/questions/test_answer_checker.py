@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Item
-from eval.questions.answer_checker import check_items
-from eval.sandbox.facts import FilmFacts
+from eval.questions import check_items
+from eval.sandbox import FilmFacts
 from world_api.core.spans import TimeSpan
 
 
