@@ -24,6 +24,24 @@ def sandbox() -> None:
 
 
 @app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
+    store: Annotated[
+        Path | None, typer.Option("--store", help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what the classical profile perceives of made films: scenes, people, texts, speech.
+
+    What each figure means is in docs/sandbox.md.
+    """
+    from eval.sandbox.perception import check_films, table_of
+
+    found = check_films(folder, store or folder / "worlds", tell=note)
+    show({"films": [film.record() for film in found]}, as_json=as_json, text=lambda: table_of(found))
+
+
+@app.command()
 def make(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the films; made when missing.")],
     seed: Annotated[
@@ -75,24 +93,6 @@ def make(
         )
     record = {"dataset": str(out), "questions": in_all, "films": records}
     show(record, as_json=as_json, text=lambda: _text(record))
-
-
-@app.command()
-def check(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
-    store: Annotated[
-        Path | None, typer.Option("--store", help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure what the classical profile perceives of made films: scenes, people, texts, speech.
-
-    What each figure means is in docs/sandbox.md.
-    """
-    from eval.sandbox.perception import check_films, table_of
-
-    found = check_films(folder, store or folder / "worlds", tell=note)
-    show({"films": [film.record() for film in found]}, as_json=as_json, text=lambda: table_of(found))
 
 
 @app.command()

@@ -68,8 +68,8 @@ class Asker:
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
 
-#: Makes the drafts of one question type.
-Maker: TypeAlias = Callable[[Asker], Iterator[Draft]]
+#: Makes the drafts of one template of a question type.
+Maker: TypeAlias = Callable[[Asker, Template], Iterator[Draft]]
 
 
 def yes_or_no(template: Template, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
@@ -191,17 +191,18 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
     others = [item for item in events if item is not event]
     if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):
         return None  # something goes on meanwhile
-    if step < 0:
-        before = sorted((item for item in others if item.end <= event.start), key=lambda item: item.end)[-2:]
-        if not before or event.start - before[-1].end > RIGHT:
-            return None
-        is_clear = len(before) < 2 or (before[1].end - before[0].end >= APART and before[1].start > before[0].start)
-        return before[-1] if is_clear else None
-    after = sorted((item for item in others if item.start >= event.end), key=lambda item: item.start)[:2]
-    if not after or after[0].start - event.end > RIGHT:
+
+    def begin(item: Event) -> float:
+        return item.start if step > 0 else -item.end
+
+    def end(item: Event) -> float:
+        return item.end if step > 0 else -item.start
+
+    near = sorted((item for item in others if begin(item) >= end(event)), key=begin)[:2]
+    if not near or begin(near[0]) - end(event) > RIGHT:
         return None
-    is_clear = len(after) < 2 or (after[1].start - after[0].start >= APART and after[1].end > after[0].end)
-    return after[0] if is_clear else None
+    is_clear = len(near) < 2 or (begin(near[1]) - begin(near[0]) >= APART and end(near[1]) > end(near[0]))
+    return near[0] if is_clear else None
 
 
 def exchangeable(

@@ -65,12 +65,12 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
         ask = Asker(film=film, domain=domain_of(name), split=split, chance=chance, most=max(12, wanted * 2))
-        queues = [_in_turns(list(make(ask)), chance, English(facts)) for make in makers.values()]
+        queues = [_in_turns(_drafts(ask, *maker), chance, English(facts)) for maker in makers.items()]
         taken = _taken(ask, queues, wanted)
         if windows and len(taken) < wanted:
             more = [
-                [*queue, *_in_turns(_within(ask, make, windows), chance, English(facts))]
-                for queue, make in zip(queues, makers.values(), strict=True)
+                [*queue, *_in_turns(_within(ask, *maker, windows), chance, English(facts))]
+                for queue, maker in zip(queues, makers.items(), strict=True)
             ]
             taken = _taken(ask, more, wanted)
         found += taken
@@ -99,14 +99,19 @@ def content_of(facts: FilmFacts) -> str | None:
 # -- which drafts, in which order
 
 
-def _within(ask: Asker, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:
+def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
+    """The drafts of a question type."""
+    return [draft for template in ask.templates(kind) for draft in make(ask, template)]
+
+
+def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:
     """Drafts about windows of the film, of each no more than its share; their evidence lies inside the window."""
     share = math.ceil(ask.most / len(windows))
     found: list[Draft] = []
     for window, film in windows:
         drafts = [
             replace(draft, window=window)
-            for draft in make(replace(ask, film=film, most=max(12, share)))
+            for draft in _drafts(replace(ask, film=film, most=max(12, share)), kind, make)
             if "part" not in draft.slots  # a third of the video is no part of a window
             and all(window.start <= span.start and span.end <= window.end for span in draft.spans)
         ]

@@ -21,31 +21,27 @@ _INSIDE = 0.25
 _NARROWEST, _SHARE = 8.0, 1 / 30
 
 
-def first_appearance(ask: Asker) -> Iterator[Draft]:
+def first_appearance(ask: Asker, template: Template) -> Iterator[Draft]:
     """The first stretch, or in which range of time it begins."""
-    yield from _appearance(ask, "first_appearance", last=False)
+    yield from _appearance(ask, template, 0)
 
 
-def last_appearance(ask: Asker) -> Iterator[Draft]:
+def last_appearance(ask: Asker, template: Template) -> Iterator[Draft]:
     """The last stretch, or in which range of time it ends."""
-    yield from _appearance(ask, "last_appearance", last=True)
+    yield from _appearance(ask, template, -1)
 
 
-def _appearance(ask: Asker, kind: str, *, last: bool) -> Iterator[Draft]:
-    place = -1 if last else 0
-    for template in ask.templates(kind):
-        subjects: Sequence[Person | Thing] = ask.film.people if "{person}" in template.en else ask.film.things
-        clear = [item for item in subjects if _stands_alone(ask.film.stretches(item.id), place)]
-        if template.split == "induction":  # "when": a stretch; the other wordings ask for a moment
-            for subject in ask.some(clear):
-                yield interval(template, ask.film.stretches(subject.id)[place], named(subject))
-            continue
-        times = [_times(item, ask.film.stretches(item.id), place) for item in clear]
-        for right, wrong in _ranges(ask, times):
-            slots, stretch = named(right.subject), ask.film.stretches(right.subject.id)[place]
-            yield choice(
-                template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN
-            )
+def _appearance(ask: Asker, template: Template, place: int) -> Iterator[Draft]:
+    subjects: Sequence[Person | Thing] = ask.film.people if "{person}" in template.en else ask.film.things
+    clear = [item for item in subjects if _stands_alone(ask.film.stretches(item.id), place)]
+    if template.split == "induction":  # "when": a stretch; the other wordings ask for a moment
+        for subject in ask.some(clear):
+            yield interval(template, ask.film.stretches(subject.id)[place], named(subject))
+        return
+    times = [_times(item, ask.film.stretches(item.id), place) for item in clear]
+    for right, wrong in _ranges(ask, times):
+        slots, stretch = named(right.subject), ask.film.stretches(right.subject.id)[place]
+        yield choice(template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,27 +106,25 @@ def _holds(start: float, moment: float, width: float) -> bool:
     return start + (APART if start > 0 else 0) <= moment <= start + width - APART
 
 
-def event_time(ask: Asker) -> Iterator[Draft]:
+def event_time(ask: Asker, template: Template) -> Iterator[Draft]:
     """The stretch of an event that happens once."""
-    for template in ask.templates("event_time"):
-        for event in ask.some(item for item in ask.film.told if ask.film.is_told_once(item)):
-            slots = {**named(ask.film.person_by_id[event.actor]), "action": say.deed(event)}
-            yield interval(template, span_of(event), slots)
+    for event in ask.some(item for item in ask.film.told if ask.film.is_told_once(item)):
+        slots = {**named(ask.film.person_by_id[event.actor]), "action": say.deed(event)}
+        yield interval(template, span_of(event), slots)
 
 
-def words_time(ask: Asker) -> Iterator[Draft]:
+def words_time(ask: Asker, template: Template) -> Iterator[Draft]:
     """When a line is said, or a text can be read, of those that are there once."""
-    for template in ask.templates("words_time"):
-        lines = _written_once(ask) if template.split == "development" else _said_once(ask)
-        if template.split != "test":
-            for words, span in ask.some(lines):
-                yield interval(template, span, {"words": say.quoted(words)})
-            continue
-        moments = [_Moment(subject=line, time=line[1].start, own=(line[1].start, line[1].end)) for line in lines]
-        for right, wrong in _ranges(ask, moments):
-            words, span = right.subject
-            slots = {"words": say.quoted(words)}
-            yield choice(template, slots, [span], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN)
+    lines = _written_once(ask) if template.split == "development" else _said_once(ask)
+    if template.split != "test":
+        for words, span in ask.some(lines):
+            yield interval(template, span, {"words": say.quoted(words)})
+        return
+    moments = [_Moment(subject=line, time=line[1].start, own=(line[1].start, line[1].end)) for line in lines]
+    for right, wrong in _ranges(ask, moments):
+        words, span = right.subject
+        slots = {"words": say.quoted(words)}
+        yield choice(template, slots, [span], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN)
 
 
 def _said_once(ask: Asker) -> list[tuple[str, TimeSpan]]:
@@ -149,29 +143,14 @@ def _only_one(text: str, texts: Sequence[str]) -> bool:
     return sum(text.casefold() in other.casefold() for other in texts) == 1
 
 
-def together_time(ask: Asker) -> Iterator[Draft]:
+def together_time(ask: Asker, template: Template) -> Iterator[Draft]:
     """The first stretch in which two people are on screen at the same time."""
-    for template in ask.templates("together_time"):
-        for one, other in ask.some(combinations(ask.film.people, 2)):
-            shared = shared_stretches(ask.film.stretches(one.id), ask.film.stretches(other.id))
-            if _stands_alone(shared, 0):
-                slots = {"person": say.name(one), "other_person": say.name(other)}
-                yield interval(template, shared[0], slots)
-
-
-def shared_stretches(one: Sequence[TimeSpan], other: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """The stretches that lie in both of two lists, each in order of time."""
-    found: list[TimeSpan] = []
-    mine, theirs = 0, 0
-    while mine < len(one) and theirs < len(other):
-        start, end = max(one[mine].start, other[theirs].start), min(one[mine].end, other[theirs].end)
-        if start < end:
-            found.append(TimeSpan(start=start, end=end))
-        if one[mine].end < other[theirs].end:
-            mine += 1
-        else:
-            theirs += 1
-    return found
+    for one, other in ask.some(combinations(ask.film.people, 2)):
+        both = [item.clip(bounds) for item in ask.film.stretches(one.id) for bounds in ask.film.stretches(other.id)]
+        shared = [item for item in both if item is not None]
+        if _stands_alone(shared, 0):
+            slots = {"person": say.name(one), "other_person": say.name(other)}
+            yield interval(template, shared[0], slots)
 
 
 #: Each length that is offered differs from the next by this factor, so that a tracker's errors do not decide.
@@ -184,16 +163,15 @@ _MOST_SPANS = 20
 _OFTEN = 2
 
 
-def distinct_count(ask: Asker) -> Iterator[Draft]:
+def distinct_count(ask: Asker, template: Template) -> Iterator[Draft]:
     """Different people of the video, or who enter a room; different things of a kind, in all or in a room."""
-    for template in ask.templates("distinct_count"):
-        if "{things}" in template.en:
-            yield from _things(ask, template)
-        elif "{place}" in template.en:
-            yield from _who_enter(ask, template)
-        elif len(ask.film.people) == len(ask.film.facts.people) <= MOST_COUNTED:
-            spans = [ask.film.stretches(item.id)[0] for item in ask.film.people]
-            yield count(template, len(ask.film.people), {}, spans)
+    if "{things}" in template.en:
+        yield from _things(ask, template)
+    elif "{place}" in template.en:
+        yield from _who_enter(ask, template)
+    elif len(ask.film.people) == len(ask.film.facts.people) <= MOST_COUNTED:
+        spans = [ask.film.stretches(item.id)[0] for item in ask.film.people]
+        yield count(template, len(ask.film.people), {}, spans)
 
 
 def _who_enter(ask: Asker, template: Template) -> Iterator[Draft]:
@@ -226,21 +204,19 @@ def _things(ask: Asker, template: Template) -> Iterator[Draft]:
                 yield count(template, len({visit.subject for visit in visits}), slots, spans)
 
 
-def occurrence_count(ask: Asker) -> Iterator[Draft]:
+def occurrence_count(ask: Asker, template: Template) -> Iterator[Draft]:
     """How often somebody does something: also what others do and this person never does.
 
     Only what somebody does more than once is asked about: of the rest the words would say that it is once or never.
     """
     phrases = {item.verb_phrase: item for item in ask.film.deeds}
-    for template in ask.templates("occurrence_count"):
-        for phrase, event in ask.some(phrases.items()):
-            times = [(person, _occasions(ask, person, phrase)) for person in ask.film.people]
-            if max((len(found) for _, found in times if found is not None), default=0) < _OFTEN:
-                continue
-            for person, found in times:
-                if found is not None and len(found) <= MOST_COUNTED:
-                    slots = {**named(person), "action": say.deed(event)}
-                    yield count(template, len(found), slots, _cut(found))
+    for phrase, event in ask.some(phrases.items()):
+        times = [(person, _occasions(ask, person, phrase)) for person in ask.film.people]
+        if max((len(found) for _, found in times if found is not None), default=0) < _OFTEN:
+            continue
+        for person, found in times:
+            if found is not None and len(found) <= MOST_COUNTED:
+                yield count(template, len(found), {**named(person), "action": say.deed(event)}, _cut(found))
 
 
 def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
@@ -250,19 +226,18 @@ def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
     return times if is_clear else None
 
 
-def visible_duration(ask: Asker) -> Iterator[Draft]:
+def visible_duration(ask: Asker, template: Template) -> Iterator[Draft]:
     """For how long: out of the lengths of others where those differ clearly, else of lengths that differ by a factor."""
-    for template in ask.templates("visible_duration"):
-        subjects: Sequence[Person | Thing] = ask.film.people if "{person}" in template.en else ask.film.things
-        lengths = [(item, seconds) for item in subjects if (seconds := ask.film.seconds_seen(item.id)) >= _SHORTEST]
-        rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
-        long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
-        for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
-            options = [say.sentence("seconds", item) for item in wrong]
-            spans = ask.film.stretches(subject.id)[:_MOST_SPANS]
-            yield choice(
-                template, named(subject), spans, right=say.sentence("seconds", right), wrong=[options], bucket=DRAWN
-            )
+    subjects: Sequence[Person | Thing] = ask.film.people if "{person}" in template.en else ask.film.things
+    lengths = [(item, seconds) for item in subjects if (seconds := ask.film.seconds_seen(item.id)) >= _SHORTEST]
+    rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
+    long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
+    for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
+        options = [say.sentence("seconds", item) for item in wrong]
+        spans = ask.film.stretches(subject.id)[:_MOST_SPANS]
+        yield choice(
+            template, named(subject), spans, right=say.sentence("seconds", right), wrong=[options], bucket=DRAWN
+        )
 
 
 def _differ(one: tuple[Person | Thing, float], other: tuple[Person | Thing, float]) -> bool:
@@ -276,15 +251,14 @@ def _scaled(ask: Asker, right: float) -> list[float]:
     return [right * _LONGER ** (number - place) for number in range(_LENGTHS) if number != place]
 
 
-def presence(ask: Asker) -> Iterator[Draft]:
+def presence(ask: Asker, template: Template) -> Iterator[Draft]:
     """Whether a thing is seen at all; whether somebody is there after, before or between events."""
-    for template in ask.templates("presence"):
-        if "{object}" in template.en:
-            yield from _ever_seen(ask, template)
-        elif "{other_event}" in template.en:
-            yield from _there_between(ask, template)
-        else:
-            yield from _there_beside(ask, template)
+    if "{object}" in template.en:
+        yield from _ever_seen(ask, template)
+    elif "{other_event}" in template.en:
+        yield from _there_between(ask, template)
+    else:
+        yield from _there_beside(ask, template)
 
 
 def _ever_seen(ask: Asker, template: Template) -> Iterator[Draft]:
@@ -340,14 +314,13 @@ def _near(stretches: Sequence[TimeSpan], start: float, end: float) -> bool:
     return any(item.start < end + APART and item.end > start - APART for item in stretches)
 
 
-def place_count(ask: Asker) -> Iterator[Draft]:
+def place_count(ask: Asker, template: Template) -> Iterator[Draft]:
     """In how many rooms somebody is seen."""
-    for template in ask.templates("place_count"):
-        for person in ask.some(ask.film.people):
-            visits = ask.film.visits(person.id)
-            if all(item.place in ask.film.place_by_id and item.end - item.start >= APART for item in visits):
-                rooms = {item.place: span_of(item) for item in reversed(visits)}
-                yield count(template, len(rooms), named(person), sorted(rooms.values()))
+    for person in ask.some(ask.film.people):
+        visits = ask.film.visits(person.id)
+        if all(item.place in ask.film.place_by_id and item.end - item.start >= APART for item in visits):
+            rooms = {item.place: span_of(item) for item in reversed(visits)}
+            yield count(template, len(rooms), named(person), sorted(rooms.values()))
 
 
 def _cut(events: Sequence[Event]) -> list[TimeSpan]:

@@ -37,21 +37,20 @@ _BETWEEN = 60.0
 _ORDERED = (3, 4)
 
 
-def pair_order(ask: Asker) -> Iterator[Draft]:
+def pair_order(ask: Asker, template: Template) -> Iterator[Draft]:
     """Which of two events comes first, or whether one does."""
-    for template in ask.templates("pair_order"):
-        for event, other in _unrelated_pairs(ask):
-            first = event.start < other.start
-            spans = [span_of(event), span_of(other)]
-            if template.split == "induction":
-                slots = {"event": say.clause(event), "other_event": say.clause(other)}
-                right, wrong = (event, other) if first else (other, event)
-                options = [[say.clause(wrong)]]
-                said = say.clause(right)
-                yield choice(template, slots, spans, right=said, wrong=options, bucket=str(first), fewest=2)
-            else:
-                slots = {"event": say.doing(event), "other_event": say.doing(other)}
-                yield yes_or_no(template, first, slots, spans)
+    for event, other in _unrelated_pairs(ask):
+        first = event.start < other.start
+        spans = [span_of(event), span_of(other)]
+        if template.split == "induction":
+            slots = {"event": say.clause(event), "other_event": say.clause(other)}
+            right, wrong = (event, other) if first else (other, event)
+            options = [[say.clause(wrong)]]
+            said = say.clause(right)
+            yield choice(template, slots, spans, right=said, wrong=options, bucket=str(first), fewest=2)
+        else:
+            slots = {"event": say.doing(event), "other_event": say.doing(other)}
+            yield yes_or_no(template, first, slots, spans)
 
 
 def _unrelated_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
@@ -67,13 +66,12 @@ def _apart(one: Event, other: Event) -> bool:
     return one.end + APART <= other.start or other.end + APART <= one.start
 
 
-def sequence_order(ask: Asker) -> Iterator[Draft]:
+def sequence_order(ask: Asker, template: Template) -> Iterator[Draft]:
     """Three or four events of different people with different things, in their order."""
-    for template in ask.templates("sequence_order"):
-        for row in unrelated_rows(ask, _ORDERED):
-            spans = tuple(span_of(item) for item in row)
-            order = tuple(say.clause(item) for item in row)
-            yield Draft(template=template, kind="order", slots={}, spans=spans, order=order)
+    for row in unrelated_rows(ask, _ORDERED):
+        spans = tuple(span_of(item) for item in row)
+        order = tuple(say.clause(item) for item in row)
+        yield Draft(template=template, kind="order", slots={}, spans=spans, order=order)
 
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
@@ -91,39 +89,32 @@ def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
             yield sorted(chosen[:length], key=lambda item: item.start)
 
 
-def just_before(ask: Asker) -> Iterator[Draft]:
+def just_before(ask: Asker, template: Template) -> Iterator[Draft]:
     """What somebody does right before an event, or what happens at all."""
-    yield from _beside(ask, "just_before", -1)
+    yield from _beside(ask, template, -1)
 
 
-def just_after(ask: Asker) -> Iterator[Draft]:
+def just_after(ask: Asker, template: Template) -> Iterator[Draft]:
     """What happens right after an event, what somebody does then, or how they react to it."""
-    for template in ask.templates("just_after"):
-        if "react" in template.en:
-            yield from _reaction(ask, template)
-    yield from _beside(ask, "just_after", 1)
+    yield from _reaction(ask, template) if "react" in template.en else _beside(ask, template, 1)
 
 
-def _beside(ask: Asker, kind: str, step: int) -> Iterator[Draft]:
-    for template in ask.templates(kind):
-        if "react" in template.en:
+def _beside(ask: Asker, template: Template, step: int) -> Iterator[Draft]:
+    as_clause = "{event}?" in template.en and "lead up" not in template.en
+    for event in ask.some(ask.film.told):
+        said = say.clause(event) if as_clause else say.doing(event)
+        if "{person}" not in template.en:
+            found = neighbour(ask.film.around(event, RIGHT), event, step)
+            if found is not None and ask.film.is_told(found) and not related(found, event):
+                wrong = alike(found, ask.some(ask.film.told), [event], say.clause)
+                spans = [span_of(event), span_of(found)]
+                yield choice(template, {"event": said}, spans, right=say.clause(found), wrong=wrong)
             continue
-        as_clause = "{event}?" in template.en and "lead up" not in template.en
-        for event in ask.some(ask.film.told):
-            said = say.clause(event) if as_clause else say.doing(event)
-            if "{person}" not in template.en:
-                found = neighbour(ask.film.around(event, RIGHT), event, step)
-                if found is not None and ask.film.is_told(found) and not related(found, event):
-                    wrong = alike(found, ask.some(ask.film.told), [event], say.clause)
-                    spans = [span_of(event), span_of(found)]
-                    yield choice(template, {"event": said}, spans, right=say.clause(found), wrong=wrong)
-                continue
-            for person in ask.some(ask.film.people, 2):
-                around = [item for item in ask.film.around(event, RIGHT) if item.actor == person.id]
-                found = neighbour(around, event, step)
-                if found is not None and ask.film.is_deed(found) and not related(found, event):
-                    slots = {**named(person), "event": said}
-                    yield _one_deed(ask, template, slots, found, [event])
+        for person in ask.some(ask.film.people, 2):
+            around = [item for item in ask.film.around(event, RIGHT) if item.actor == person.id]
+            found = neighbour(around, event, step)
+            if found is not None and ask.film.is_deed(found) and not related(found, event):
+                yield _one_deed(ask, template, {**named(person), "event": said}, found, [event])
 
 
 def _one_deed(
@@ -156,31 +147,30 @@ def _reaction(ask: Asker, template: Template) -> Iterator[Draft]:
             yield _one_deed(ask, template, slots, effect, [cause])
 
 
-def between(ask: Asker) -> Iterator[Draft]:
+def between(ask: Asker, template: Template) -> Iterator[Draft]:
     """What happens between two events, where somebody goes, what somebody does."""
-    for template in ask.templates("between"):
-        asks_where = "go between" in template.en
-        went: list[tuple[Mapping[str, Say], tuple[Event, Place]]] = []
-        for event, other in _near_pairs(ask):
-            slots = {"event": say.doing(event), "other_event": say.doing(other)}
-            inside = [item for item in ask.film.events if event.end <= item.start and item.end <= other.start]
-            if "{person}" not in template.en:
-                yield from _happens(ask, template, slots, inside, [event, other])
-                continue
-            for person in ask.some(ask.film.people, 2):
-                asked = {**slots, **named(person)}
-                if person.id in (event.actor, event.other, other.actor, other.other):
-                    continue  # what somebody goes on with can be guessed
-                own = [item for item in inside if item.actor == person.id]
-                if asks_where:
-                    gone = _goes(ask, own)
-                    went += [(asked, gone)] if gone is not None else []
-                elif deeds := [item for item in own if ask.film.is_deed(item)]:
-                    yield _one_deed(ask, template, asked, ask.chance.choice(deeds), [event, other], also=deeds)
-        rooms = {place.id: place for _, (_, place) in went}  # others are never right: they would be told by that
-        for said, (entered, place) in went:
-            wrong = [say.name(item) for item in rooms.values() if item is not place]
-            yield choice(template, said, [span_of(entered)], right=say.name(place), wrong=[wrong])
+    asks_where = "go between" in template.en
+    went: list[tuple[Mapping[str, Say], tuple[Event, Place]]] = []
+    for event, other in _near_pairs(ask):
+        slots = {"event": say.doing(event), "other_event": say.doing(other)}
+        inside = [item for item in ask.film.events if event.end <= item.start and item.end <= other.start]
+        if "{person}" not in template.en:
+            yield from _happens(ask, template, slots, inside, [event, other])
+            continue
+        for person in ask.some(ask.film.people, 2):
+            asked = {**slots, **named(person)}
+            if person.id in (event.actor, event.other, other.actor, other.other):
+                continue  # what somebody goes on with can be guessed
+            own = [item for item in inside if item.actor == person.id]
+            if asks_where:
+                gone = _goes(ask, own)
+                went += [(asked, gone)] if gone is not None else []
+            elif deeds := [item for item in own if ask.film.is_deed(item)]:
+                yield _one_deed(ask, template, asked, ask.chance.choice(deeds), [event, other], also=deeds)
+    rooms = {place.id: place for _, (_, place) in went}  # others are never right: they would be told by that
+    for said, (entered, place) in went:
+        wrong = [say.name(item) for item in rooms.values() if item is not place]
+        yield choice(template, said, [span_of(entered)], right=say.name(place), wrong=[wrong])
 
 
 def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
@@ -217,20 +207,19 @@ _HUNG = ("hat", "scarf")
 _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
 
 
-def cause(ask: Asker) -> Iterator[Draft]:
+def cause(ask: Asker, template: Template) -> Iterator[Draft]:
     """The reason, out of reasons of the same words with somebody else or another time in them."""
-    for template in ask.templates("cause"):
-        for before, effect, reason in ask.some(ask.film.caused):
-            if not ask.film.is_told(effect) or not ask.film.is_told_once(effect):
-                continue
-            slots = (
-                {**named(ask.film.person_by_id[effect.actor]), "action": say.deed(effect)}
-                if "{action}" in template.en
-                else {"event": say.clause(effect)}
-            )
-            wrong = [say.in_english(other) for other in _other_reasons(ask, effect, reason)]
-            spans = [span_of(before), span_of(effect)]
-            yield choice(template, slots, spans, right=say.in_english(reason), wrong=[wrong])
+    for before, effect, reason in ask.some(ask.film.caused):
+        if not ask.film.is_told(effect) or not ask.film.is_told_once(effect):
+            continue
+        slots = (
+            {**named(ask.film.person_by_id[effect.actor]), "action": say.deed(effect)}
+            if "{action}" in template.en
+            else {"event": say.clause(effect)}
+        )
+        wrong = [say.in_english(other) for other in _other_reasons(ask, effect, reason)]
+        spans = [span_of(before), span_of(effect)]
+        yield choice(template, slots, spans, right=say.in_english(reason), wrong=[wrong])
 
 
 def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
@@ -248,45 +237,43 @@ def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
     return []
 
 
-def consequence(ask: Asker) -> Iterator[Draft]:
+def consequence(ask: Asker, template: Template) -> Iterator[Draft]:
     """What an event, or what somebody said, brings about."""
-    for template in ask.templates("consequence"):
-        if "what changes for" in template.en:
-            continue  # a change is no deed; the facts know of deeds
-        for before, effect, _ in ask.some(ask.film.caused):
-            if not (ask.film.is_clear(before) and ask.film.is_told(effect)):
-                continue
-            effects = [item for one, item, _ in ask.film.caused if one is before]
-            pool = [item for item in ask.film.told if item not in effects and item.start >= before.end]
-            spans = [span_of(before), span_of(effect)]
-            if "{person}" in template.en:
-                own = [item for item in pool if item.actor == effect.actor]
-                slots = {**named(ask.film.person_by_id[effect.actor]), "event": say.doing(before)}
-                wrong = alike(effect, own, [before], say.deed)
-                yield choice(template, slots, spans, right=say.deed(effect), wrong=wrong)
-            else:
-                slots = {"event": say.doing(before)}
-                wrong = alike(effect, ask.some(pool), [before], say.clause)
-                yield choice(template, slots, spans, right=say.clause(effect), wrong=wrong)
+    if "what changes for" in template.en:
+        return  # a change is no deed; the facts know of deeds
+    for before, effect, _ in ask.some(ask.film.caused):
+        if not (ask.film.is_clear(before) and ask.film.is_told(effect)):
+            continue
+        effects = [item for one, item, _ in ask.film.caused if one is before]
+        pool = [item for item in ask.film.told if item not in effects and item.start >= before.end]
+        spans = [span_of(before), span_of(effect)]
+        if "{person}" in template.en:
+            own = [item for item in pool if item.actor == effect.actor]
+            slots = {**named(ask.film.person_by_id[effect.actor]), "event": say.doing(before)}
+            wrong = alike(effect, own, [before], say.deed)
+            yield choice(template, slots, spans, right=say.deed(effect), wrong=wrong)
+        else:
+            slots = {"event": say.doing(before)}
+            wrong = alike(effect, ask.some(pool), [before], say.clause)
+            yield choice(template, slots, spans, right=say.clause(effect), wrong=wrong)
 
 
-def state_change(ask: Asker) -> Iterator[Draft]:
+def state_change(ask: Asker, template: Template) -> Iterator[Draft]:
     """Where a thing is, or with whom, at the time of an event that does not name it.
 
     The other wordings are left out: an event that changes where a thing is names what changes.
     """
-    for template in ask.templates("state_change"):
-        if "by the time of" not in template.en:
-            continue
-        for event in ask.some(ask.film.told):
-            for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
-                now = ask.film.kept_at(thing.id, event.start)
-                shown = None if now is None else _shown(ask, thing, now, event.start)
-                if now is None or shown is None or now.subject in (event.actor, event.other):
-                    continue
-                slots = {"object": say.name(thing), "event": say.doing(event)}
-                right, wrong = where(ask, thing, now), other_states(ask, thing, now, (event.actor, event.other))
-                yield choice(template, slots, [shown, span_of(event)], right=right, wrong=wrong)
+    if "by the time of" not in template.en:
+        return
+    for event in ask.some(ask.film.told):
+        for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
+            now = ask.film.kept_at(thing.id, event.start)
+            shown = None if now is None else _shown(ask, thing, now, event.start)
+            if now is None or shown is None or now.subject in (event.actor, event.other):
+                continue
+            slots = {"object": say.name(thing), "event": say.doing(event)}
+            right, wrong = where(ask, thing, now), other_states(ask, thing, now, (event.actor, event.other))
+            yield choice(template, slots, [shown, span_of(event)], right=right, wrong=wrong)
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
@@ -341,22 +328,21 @@ def where(ask: Asker, thing: Thing, state: Relation) -> Say:
     return say.kept(state, None, ask.film.place_by_id.get(room or ""))
 
 
-def responsible(ask: Asker) -> Iterator[Draft]:
+def responsible(ask: Asker, template: Template) -> Iterator[Draft]:
     """Who put a thing where it is at the end."""
-    for template in ask.templates("responsible"):
-        for thing in ask.some(ask.film.things):
-            states = ask.film.keeping(thing.id)
-            if not states or is_with_person(states[-1]):
-                continue
-            last = states[-1]
-            put = put_there(ask, thing, last)
-            same = [item for item in states if (item.kind, item.object) == (last.kind, last.object)]
-            if put is None or len(same) != 1:
-                continue
-            wrong = [say.name(item) for item in ask.some(ask.film.people) if item.id != put.actor]
-            right = say.name(ask.film.person_by_id[put.actor])
-            slots = {"fact": say.sentence("lies", say.name(thing), where(ask, thing, last))}
-            yield choice(template, slots, [span_of(put)], right=right, wrong=[wrong])
+    for thing in ask.some(ask.film.things):
+        states = ask.film.keeping(thing.id)
+        if not states or is_with_person(states[-1]):
+            continue
+        last = states[-1]
+        put = put_there(ask, thing, last)
+        same = [item for item in states if (item.kind, item.object) == (last.kind, last.object)]
+        if put is None or len(same) != 1:
+            continue
+        wrong = [say.name(item) for item in ask.some(ask.film.people) if item.id != put.actor]
+        right = say.name(ask.film.person_by_id[put.actor])
+        slots = {"fact": say.sentence("lies", say.name(thing), where(ask, thing, last))}
+        yield choice(template, slots, [span_of(put)], right=right, wrong=[wrong])
 
 
 MAKERS: Mapping[str, Maker] = {

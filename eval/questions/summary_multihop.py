@@ -29,26 +29,25 @@ _LOOKED_AT = 120  #: deeds, of a long film
 _COMING_AND_GOING = ("enters", "leaves")
 
 
-def part_summary(ask: Asker) -> Iterator[Draft]:
+def part_summary(ask: Asker, template: Template) -> Iterator[Draft]:
     """What happens in a stretch, in a room's only scene, or in a third of the video."""
-    for template in ask.templates("part_summary"):
-        if "{start_time}" in template.en:
-            for scene in ask.some(ask.film.facts.scenes):
-                slots = {
-                    "start_time": say.sentence("moment", scene.start),
-                    "end_time": say.sentence("moment", scene.end),
-                }
-                yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, ask.film.deeds)
-        elif "{place}" in template.en:
-            standing = [item for item in ask.film.deeds if item.kind not in _COMING_AND_GOING]  # they name the room
-            for scene in ask.some(_only_scenes(ask)):
-                slots = {"place": say.name(ask.film.place_by_id[scene.place])}
-                yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, standing)
-        elif "short account" in template.en:
-            length = ask.film.facts.duration / 3
-            thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
-            for number, one in enumerate(thirds):
-                yield from _of_stretch(ask, template, {"part": say.third(number)}, one, thirds, ask.film.told)
+    if "{start_time}" in template.en:
+        for scene in ask.some(ask.film.facts.scenes):
+            slots = {
+                "start_time": say.sentence("moment", scene.start),
+                "end_time": say.sentence("moment", scene.end),
+            }
+            yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, ask.film.deeds)
+    elif "{place}" in template.en:
+        standing = [item for item in ask.film.deeds if item.kind not in _COMING_AND_GOING]  # they name the room
+        for scene in ask.some(_only_scenes(ask)):
+            slots = {"place": say.name(ask.film.place_by_id[scene.place])}
+            yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, standing)
+    elif "short account" in template.en:
+        length = ask.film.facts.duration / 3
+        thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
+        for number, one in enumerate(thirds):
+            yield from _of_stretch(ask, template, {"part": say.third(number)}, one, thirds, ask.film.told)
 
 
 def _only_scenes(ask: Asker) -> list[Visit]:
@@ -120,17 +119,16 @@ def _clauses(row: Sequence[Event]) -> Say:
     return say.row([say.clause(item) for item in row])
 
 
-def person_summary(ask: Asker) -> Iterator[Draft]:
+def person_summary(ask: Asker, template: Template) -> Iterator[Draft]:
     """What somebody does: rows of deeds that only one person does, the wrong ones of others."""
-    for template in ask.templates("person_summary"):
-        for person in ask.some(ask.film.people):
-            if "everything" in template.en and not _ROW <= len(ask.film.deeds_of(person.id)) <= _ROW + 1:
-                continue  # no row of that length is everything
-            right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *_but(ask, person))]
-            if right:
-                spans = [span_of(item) for item in right]
-                rows = [[_deeds(row) for row in wrong if row]]
-                yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
+    for person in ask.some(ask.film.people):
+        if "everything" in template.en and not _ROW <= len(ask.film.deeds_of(person.id)) <= _ROW + 1:
+            continue  # no row of that length is everything
+        right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *_but(ask, person))]
+        if right:
+            spans = [span_of(item) for item in right]
+            rows = [[_deeds(row) for row in wrong if row]]
+            yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
 
 
 def _but(ask: Asker, person: Person) -> list[Person]:
@@ -153,18 +151,17 @@ def _deeds(row: Sequence[Event]) -> Say:
     return say.row([say.deed(item) for item in row])
 
 
-def comparison(ask: Asker) -> Iterator[Draft]:
+def comparison(ask: Asker, template: Template) -> Iterator[Draft]:
     """What one does and the other never does, or what both do."""
-    for template in ask.templates("comparison"):
-        pairs = list(permutations(ask.film.people, 2))
-        for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
-            slots = {"person": say.name(one), "other_person": say.name(other)}
-            if "differ" in template.en:
-                yield from _difference(ask, template, slots, one, other)
-            elif "in common" in template.en:
-                yield from _common(ask, template, slots, one, other)
-            elif "busier" in template.en:
-                yield from _busier(ask, template, slots, one, other)
+    pairs = list(permutations(ask.film.people, 2))
+    for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
+        slots = {"person": say.name(one), "other_person": say.name(other)}
+        if "differ" in template.en:
+            yield from _difference(ask, template, slots, one, other)
+        elif "in common" in template.en:
+            yield from _common(ask, template, slots, one, other)
+        elif "busier" in template.en:
+            yield from _busier(ask, template, slots, one, other)
 
 
 def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
@@ -200,15 +197,14 @@ def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, 
         yield choice(template, slots, spans, right=say.busy(more, _deeds(mine)), wrong=[wrong], is_crossed=True)
 
 
-def video_summary(ask: Asker) -> Iterator[Draft]:
+def video_summary(ask: Asker, template: Template) -> Iterator[Draft]:
     """The story in its order: the same events in other orders are wrong. "What is it about" has no such answer."""
-    for template in ask.templates("video_summary"):
-        if "from beginning to end" not in template.en:
-            continue
-        for row in unrelated_rows(ask, (4,)):
-            others = [ask.chance.sample(row, len(row)) for _ in range(8)]
-            wrong = [_clauses(item) for item in others if item != row]
-            yield choice(template, {}, [span_of(item) for item in row], right=_clauses(row), wrong=[wrong])
+    if "from beginning to end" not in template.en:
+        return
+    for row in unrelated_rows(ask, (4,)):
+        others = [ask.chance.sample(row, len(row)) for _ in range(8)]
+        wrong = [_clauses(item) for item in others if item != row]
+        yield choice(template, {}, [span_of(item) for item in row], right=_clauses(row), wrong=[wrong])
 
 
 def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
@@ -239,21 +235,20 @@ _MINUTES = (10, 15, 20, 25, 30)
 _MOST_HANDS = 5
 
 
-def followed_thing(ask: Asker) -> Iterator[Draft]:
+def followed_thing(ask: Asker, template: Template) -> Iterator[Draft]:
     """Where a thing ends up, through whose hands it goes, who has it and where it was at first."""
-    for template in ask.templates("followed_thing"):
-        for thing in ask.some(ask.film.things):
-            states = ask.film.keeping(thing.id)
-            moves = [put_there(ask, thing, state) for state in states[1:]]
-            seen = [item for item in moves if item is not None]
-            if not seen or len(seen) < len(moves):
-                continue  # somebody moved it unseen
-            if "end up" in template.en:
-                yield _end(ask, template, thing, states, seen)
-            elif "hands" in template.en:
-                yield from _hands(ask, template, thing, states, seen)
-            elif is_with_person(states[-1]) and not is_with_person(states[0]):
-                yield from _end_and_origin(ask, template, thing, states, seen)
+    for thing in ask.some(ask.film.things):
+        states = ask.film.keeping(thing.id)
+        moves = [put_there(ask, thing, state) for state in states[1:]]
+        seen = [item for item in moves if item is not None]
+        if not seen or len(seen) < len(moves):
+            continue  # somebody moved it unseen
+        if "end up" in template.en:
+            yield _end(ask, template, thing, states, seen)
+        elif "hands" in template.en:
+            yield from _hands(ask, template, thing, states, seen)
+        elif is_with_person(states[-1]) and not is_with_person(states[0]):
+            yield from _end_and_origin(ask, template, thing, states, seen)
 
 
 def _end(ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]) -> Draft:
@@ -324,23 +319,22 @@ def _end_and_origin(
     )
 
 
-def spoken_reference(ask: Asker) -> Iterator[Draft]:
+def spoken_reference(ask: Asker, template: Template) -> Iterator[Draft]:
     """When somebody's appointment is: those who have one only."""
-    for template in ask.templates("spoken_reference"):
-        if "appointment" not in template.en:
-            continue  # what words refer to beyond themselves is not in the facts
-        kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
-        for person in ask.film.people:
-            own = [item for item in kept if person.id in item.values.get("people", "").split()]
-            minute = _minute(own[0].values.get("time", "")) if len(own) == 1 else None
-            if minute is None:
-                continue
-            step, place = ask.chance.choice(_MINUTES), ask.chance.randrange(_CLOCKS)
-            times = [minute + step * (number - place) for number in range(_CLOCKS)]
-            options = [say.quoted(f"{time // 60 % 24:02d}:{time % 60:02d}") for time in times]
-            wrong = [item for number, item in enumerate(options) if number != place]
-            spans = [TimeSpan(start=start, end=end) for start, end in own[0].spans]
-            yield choice(template, named(person), spans, right=options[place], wrong=[wrong], bucket=str(place))
+    if "appointment" not in template.en:
+        return  # what words refer to beyond themselves is not in the facts
+    kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
+    for person in ask.film.people:
+        own = [item for item in kept if person.id in item.values.get("people", "").split()]
+        minute = _minute(own[0].values.get("time", "")) if len(own) == 1 else None
+        if minute is None:
+            continue
+        step, place = ask.chance.choice(_MINUTES), ask.chance.randrange(_CLOCKS)
+        times = [minute + step * (number - place) for number in range(_CLOCKS)]
+        options = [say.quoted(f"{time // 60 % 24:02d}:{time % 60:02d}") for time in times]
+        wrong = [item for number, item in enumerate(options) if number != place]
+        spans = [TimeSpan(start=start, end=end) for start, end in own[0].spans]
+        yield choice(template, named(person), spans, right=options[place], wrong=[wrong], bucket=str(place))
 
 
 def _minute(clock: str) -> int | None:
@@ -349,13 +343,12 @@ def _minute(clock: str) -> int | None:
     return int(hours) * 60 + int(minutes) if colon and hours.isdecimal() and minutes.isdecimal() else None
 
 
-def chain(ask: Asker) -> Iterator[Draft]:
+def chain(ask: Asker, template: Template) -> Iterator[Draft]:
     """What the doer of a deed does later; who of those in a room is later seen with a thing."""
-    for template in ask.templates("chain"):
-        if "{action}" in template.en:
-            yield from _afterwards(ask, template)
-        elif "later seen with" in template.en:
-            yield from _later_with(ask, template)
+    if "{action}" in template.en:
+        yield from _afterwards(ask, template)
+    elif "later seen with" in template.en:
+        yield from _later_with(ask, template)
 
 
 def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
@@ -403,27 +396,24 @@ def _later_with(ask: Asker, template: Template) -> Iterator[Draft]:
             yield choice(template, slots, spans, right=say.name(ask.film.person_by_id[holder]), wrong=[wrong])
 
 
-def general_rule(ask: Asker) -> Iterator[Draft]:
+def general_rule(ask: Asker, template: Template) -> Iterator[Draft]:
     """Where things with a label are put, out of all that can be opened."""
-    for template in ask.templates("general_rule"):
-        targets = {
-            (item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target
-        }
-        rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
-        targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}
-        for rule in rules:
-            own = (rule.values.get("target", ""), rule.values.get("place", ""))
-            room = ask.film.place_by_id.get(own[1])
-            if room is None or not own[0]:
-                continue
-            wrong = [
-                say.put_into(target, ask.film.place_by_id[place])
-                for target, place in sorted(targets - {own})
-                if place in ask.film.place_by_id and target and "door" not in target
-            ]
-            slots = {"things": say.labelled(rule.values.get("category", ""), rule.values.get("label", ""))}
-            spans = [TimeSpan(start=start, end=end) for start, end in rule.spans]
-            yield choice(template, slots, spans, right=say.put_into(own[0], room), wrong=[wrong])
+    targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
+    rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
+    targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}
+    for rule in rules:
+        own = (rule.values.get("target", ""), rule.values.get("place", ""))
+        room = ask.film.place_by_id.get(own[1])
+        if room is None or not own[0]:
+            continue
+        wrong = [
+            say.put_into(target, ask.film.place_by_id[place])
+            for target, place in sorted(targets - {own})
+            if place in ask.film.place_by_id and target and "door" not in target
+        ]
+        slots = {"things": say.labelled(rule.values.get("category", ""), rule.values.get("label", ""))}
+        spans = [TimeSpan(start=start, end=end) for start, end in rule.spans]
+        yield choice(template, slots, spans, right=say.put_into(own[0], room), wrong=[wrong])
 
 
 MAKERS: Mapping[str, Maker] = {

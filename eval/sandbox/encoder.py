@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import av
@@ -39,7 +40,7 @@ class Subtitle:
 
 
 def write_mp4(
-    path: Path,
+    path: Path | str,
     images: Iterable[Image],
     sound: Samples | Iterable[Samples],
     subtitles: Sequence[Subtitle],
@@ -71,7 +72,7 @@ def write_mp4(
         text.codec_context.subtitle_header = _SUBTITLE_HEADER.encode()
         lines = _subtitle_packets(text, subtitles)
         blocks = _audio_frames(sound)
-        for number, image in enumerate(_chain(first, feed)):
+        for number, image in enumerate(chain([first], feed)):
             frame = av.VideoFrame.from_ndarray(image, format="bgr24")
             frame.pts, frame.time_base = number, Fraction(1, frame_rate)
             container.mux(video.encode(frame))
@@ -83,24 +84,19 @@ def write_mp4(
             container.mux(packet)
 
 
-def write_srt(path: Path, subtitles: Sequence[Subtitle]) -> None:
+def write_srt(path: Path | str, subtitles: Sequence[Subtitle]) -> None:
     """Write the subtitles as SubRip text (UTF-8)."""
     blocks = [
         f"{number}\n{_stamp(line.start)} --> {_stamp(line.end)}\n{line.text}\n"
         for number, line in enumerate(subtitles, start=1)
     ]
-    path.write_text("\n".join(blocks), encoding="utf-8", newline="\n")
+    Path(path).write_text("\n".join(blocks), encoding="utf-8", newline="\n")
 
 
 def _stamp(seconds: float) -> str:
     whole, milliseconds = divmod(round(seconds * 1000), 1000)
     minutes, second = divmod(whole, 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d},{milliseconds:03d}"
-
-
-def _chain(first: Image, rest: Iterator[Image]) -> Iterator[Image]:
-    yield first
-    yield from rest
 
 
 def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:

@@ -170,13 +170,13 @@ _MOST_BYTES = 512 * 2**20
 _HINT = "make the film again: videoworld sandbox make"
 
 
-def write_facts(path: Path, facts: FilmFacts) -> None:
+def write_facts(path: Path | str, facts: FilmFacts) -> None:
     """Write facts, whole or not at all.
 
     Raises:
         StoreFault: ``not_writable``.
     """
-    write_atomically(path, readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
+    write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
 def read_facts(path: Path | str) -> FilmFacts:

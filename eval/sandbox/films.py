@@ -132,7 +132,7 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
 
 
 def encode_film(
-    path: Path,
+    path: Path | str,
     film: Film,
     truth: TruthWriter,
     sound: Samples | Iterable[Samples],

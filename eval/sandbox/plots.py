@@ -10,14 +10,16 @@ from eval.sandbox.room_plans import Opened
 from eval.sandbox.scenes import Scene
 from eval.sandbox.script import capital, with_article
 from eval.sandbox.story_cast import Article, Location, Player, Rule
-from eval.sandbox.story_state import clock_words, kept_on
+from eval.sandbox.story_state import Standing, clock_words, kept_on
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
 
-def bring_in(scene: Scene, player: Player) -> Event | None:
-    """Somebody comes in; None where they are here already."""
-    return None if scene.is_here(player) else scene.enter(player)
+def bring_in(scene: Scene, *players: Player) -> None:
+    """People come in, unless they are here already."""
+    for player in players:
+        if not scene.is_here(player):
+            scene.enter(player)
 
 
 def greet(scene: Scene, player: Player) -> None:
@@ -42,16 +44,17 @@ def remark(scene: Scene, player: Player, article: Article) -> None:
     """Somebody may say something about a thing."""
     if scene.chance.random() < 0.45:
         words = scene.chance.choice(_REMARKS).format(article.thing.name)
-        scene.say(player, words[0].upper() + words[1:])
+        scene.say(player, capital(words))
 
 
-def go_or_stay(scene: Scene, player: Player, *, waits: bool = True) -> None:
-    """Somebody whose plot is over leaves, or sits down, or stays standing until the scene is over."""
-    who = scene.state(player)
-    if who.holds is not None or scene.chance.random() > _STAYING:
-        scene.leave(player, waits=waits)
-    elif who.seat is None and scene.chance.random() < 0.7:
-        settle(scene, player)
+def go_or_stay(scene: Scene, *players: Player, waits: bool = True) -> None:
+    """People whose plot is over leave, or sit down, or stay standing until the scene is over."""
+    for player in players:
+        who = scene.state(player)
+        if who.holds is not None or scene.chance.random() > _STAYING:
+            scene.leave(player, waits=waits)
+        elif who.seat is None and scene.chance.random() < 0.7:
+            settle(scene, player)
 
 
 def settle(scene: Scene, player: Player) -> None:
@@ -160,7 +163,7 @@ def consulted(director: Director) -> Plot:
         scene.pick_up(one, thing)
         if chance.random() < 0.5:
             words = chance.choice(_NEEDING).format(thing.thing.name)
-            scene.say(one, words[0].upper() + words[1:])
+            scene.say(one, capital(words))
         if chance.random() < _THERE:
             settle(scene, one)
             scene.pause(chance.uniform(1.0, 3.0))
@@ -219,8 +222,7 @@ def moment(director: Director) -> Plot:
             act(director, scene, chance.choice(people))
         if len(people) > 1 and _talk not in acts and chance.random() < 0.6:
             _talk(director, scene, people[0])
-        for player in people:
-            go_or_stay(scene, player)
+        go_or_stay(scene, *people)
 
 
 def come_by(director: Director, scene: Scene) -> bool:
@@ -268,44 +270,37 @@ def _containers(location: Location) -> list[Opened]:
 
 def relieved(director: Director) -> Plot:
     """Somebody with a thing in hand puts it down somewhere."""
-    holding = [
-        who.player
-        for who in director.world.people.values()
-        if who.holds is not None and director.cast.rule_of(who.holds) is None and director.is_free(who.player)
-    ]
-    if not holding:
-        return
-    player = director.chance.choice(holding)
-    room = director.room_of(player) or director.room(sought=1)
-    if not room:
-        return
-    with director.engaged(player):
-        scene = yield Wanted(room=room)
-        bring_in(scene, player)
-        greet(scene, player)
-        lay_down(scene, player)
-        go_or_stay(scene, player)
+    yield from _freed(
+        director, [who for who in _free(director) if who.holds is not None and director.cast.rule_of(who.holds) is None]
+    )
 
 
 def uncovered(director: Director) -> Plot:
     """Somebody who wears a hat or scarf takes it off and hangs it up."""
-    wearing = [
-        who.player
-        for who in director.world.people.values()
-        if who.wears and who.holds is None and director.is_free(who.player)
-    ]
-    if not wearing:
+    yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
+
+
+def _free(director: Director) -> list[Standing]:
+    return [who for who in director.world.people.values() if director.is_free(who.player)]
+
+
+def _freed(director: Director, people: list[Standing]) -> Plot:
+    """One of some people puts down what they hold, or else wear."""
+    if not people:
         return
-    player = director.chance.choice(wearing)
-    room = director.room_of(player) or director.room(sought=1)
+    who = director.chance.choice(people)
+    room = director.room_of(who.player) or director.room(sought=1)
     if not room:
         return
-    with director.engaged(player):
+    with director.engaged(who.player):
         scene = yield Wanted(room=room)
-        bring_in(scene, player)
-        scene.take_off(player, scene.state(player).wears[-1])
-        lay_down(scene, player)
-        go_or_stay(scene, player)
+        bring_in(scene, who.player)
+        if who.holds is not None:
+            greet(scene, who.player)
+        else:
+            scene.take_off(who.player, who.wears[-1])
+        lay_down(scene, who.player)
+        go_or_stay(scene, who.player)
 
 
 def _things_here(director: Director, scene: Scene) -> list[Article]:
@@ -403,8 +398,7 @@ def appointment(director: Director) -> Plot:
     told: list[Event] = []
     with director.engaged(one, two):
         scene = yield Wanted(room=made)
-        for player in (one, two):
-            bring_in(scene, player)
+        bring_in(scene, one, two)
         at = director.minute_after(wait)
         director.arrange(at)
         words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
@@ -415,8 +409,7 @@ def appointment(director: Director) -> Plot:
         if chance.random() < 0.4 and director.left > wait + 70:
             meeting = director.room() or made
             scene = yield Wanted(room=meeting)
-            for player in (two, one):
-                bring_in(scene, player)
+            bring_in(scene, two, one)
             if director.minute() < at:
                 old, at = at, director.minute_after(wait + 20)
                 director.arrange(at, instead_of=old)
@@ -437,8 +430,7 @@ def appointment(director: Director) -> Plot:
             if chance.random() < 0.5:
                 settle(scene, player)
         scene.pause(chance.uniform(0.5, 2.0))
-        for player in (one, two):
-            go_or_stay(scene, player)
+        go_or_stay(scene, one, two)
 
 
 def _learn(director: Director, people: list[Player], place: str, at: int, told: list[Event], met: list[Event]) -> None:
@@ -488,8 +480,7 @@ def called(director: Director) -> Plot:
             scene.enter(player)
         greet(scene, called_ones[0])
         scene.pause(chance.uniform(0.5, 1.5))
-        for player in called_ones:
-            go_or_stay(scene, player)
+        go_or_stay(scene, *called_ones)
 
 
 def noticed(director: Director) -> Plot:
@@ -515,9 +506,8 @@ def noticed(director: Director) -> Plot:
         )
         go_or_stay(scene, player)
         scene = yield Wanted(room=goal, at=at)
-        came = bring_in(scene, player)
-        if came is not None:
-            director.chronicle.brings_about(read, came, f"{what.lower()} was at {clock_words(at)}")
+        if not scene.is_here(player):
+            director.chronicle.brings_about(read, scene.enter(player), f"{what.lower()} was at {clock_words(at)}")
         settle(scene, player)
         scene.pause(chance.uniform(0.5, 1.5))
         go_or_stay(scene, player)
@@ -538,8 +528,7 @@ def told_number(director: Director) -> Plot:
         return
     with director.engaged(owner, asker):
         scene = yield Wanted(room=room)
-        for player in chance.sample((owner, asker), 2):
-            bring_in(scene, player)
+        bring_in(scene, *chance.sample((owner, asker), 2))
         asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
         told = scene.say(owner, f"My {what} number is {number}.", asker)
         chronicle.brings_about(asked, told, f"{asker.person.description} asked for the number")
@@ -555,8 +544,7 @@ def told_number(director: Director) -> Plot:
                 chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
                 owner,
             )
-        for player in (asker, owner):
-            go_or_stay(scene, player)
+        go_or_stay(scene, asker, owner)
 
 
 _ASKING = (
@@ -679,8 +667,7 @@ def _found_again(director: Director, owner: Player, mover: Player, thing: Articl
     name, away, left = thing.thing.name, where_is(director, thing), where_words(director, thing)
     met = director.room_of(mover) or between
     scene = yield Wanted(room=met)
-    for player in director.chance.sample((owner, mover), 2):
-        bring_in(scene, player)
+    bring_in(scene, *director.chance.sample((owner, mover), 2))
     asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
     told = scene.say(mover, f"Yes. It is {left}.", owner)
     director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
@@ -724,8 +711,7 @@ def lent(director: Director) -> Plot:
         scene.leave(two)
 
         scene = yield Wanted(room=second)
-        for player in chance.sample((two, three), 2):
-            bring_in(scene, player)
+        bring_in(scene, *chance.sample((two, three), 2))
         if chance.random() < 0.6:
             scene.say(
                 two,
@@ -738,8 +724,7 @@ def lent(director: Director) -> Plot:
         else:
             _use(scene, two, thing)
             lay_down(scene, two)
-        for player in chance.sample((two, three), 2):
-            go_or_stay(scene, player)
+        go_or_stay(scene, *chance.sample((two, three), 2))
 
 
 def outing(director: Director) -> Plot:
@@ -756,8 +741,7 @@ def outing(director: Director) -> Plot:
     with director.engaged(goer, thing):
         with director.engaged(adviser):
             scene = yield Wanted(room=room)
-            for player in chance.sample((goer, adviser), 2):
-                bring_in(scene, player)
+            bring_in(scene, *chance.sample((goer, adviser), 2))
             words = chance.choice(
                 ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
             )

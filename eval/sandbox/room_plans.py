@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -270,9 +270,7 @@ def _named(pieces: list[Piece]) -> tuple[Piece, ...]:
     for piece in pieces:
         alike = sorted(other.x for other in pieces if other.kind == piece.kind)
         name = piece.kind if len(alike) == 1 else f"{'left' if piece.x == alike[0] else 'right'} {piece.kind}"
-        found.append(
-            Piece(kind=piece.kind, x=piece.x, width=piece.width, name=name, facing=piece.facing, seed=piece.seed)
-        )
+        found.append(replace(piece, name=name))
     return tuple(sorted(found, key=lambda piece: piece.kind not in WALL_KINDS))
 
 

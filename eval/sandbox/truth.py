@@ -55,7 +55,7 @@ class TruthWriter:
     Every ``every``-th frame is kept. ``folder`` is where unnamed temporary files are.
     """
 
-    def __init__(self, folder: Path, naming: Naming, *, every: int = 1) -> None:
+    def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
         self._folder = folder
         self._naming = naming
         self._every = every
@@ -84,7 +84,7 @@ class TruthWriter:
                 self._tracks[sighting.subject] = _Records(self._folder)
             self._tracks[sighting.subject].add({"time": round_time(drawn.time), "box": sighting.box.rounded()})
 
-    def write(self, path: Path, film: Film, *, order: Sequence[str] = SECTIONS) -> None:
+    def write(self, path: Path | str, film: Film, *, order: Sequence[str] = SECTIONS) -> None:
         """Write the file: one line for each entry of a list."""
         heading = {
             "schema_version": SCHEMA_VERSION,
@@ -94,7 +94,7 @@ class TruthWriter:
             "resolution": {"width": WIDTH, "height": HEIGHT},
             "cuts": self._cuts,
         }
-        with path.open("w", encoding="utf-8", newline="\n") as file:
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
             file.write("{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in heading.items()))
             for name in order:
                 file.write(f",\n {json.dumps(name)}: [")
@@ -123,7 +123,7 @@ class TruthWriter:
 class _Records:
     """Records of one kind in a temporary file; read back in the order in which they were added."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | str) -> None:
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=folder)  # noqa: SIM115
 
     def add(self, record: Record) -> None:

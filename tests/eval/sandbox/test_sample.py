@@ -22,11 +22,6 @@ Frames = list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> SampleFiles:
-    return make_sample(tmp_path_factory.mktemp("sample") / "made" / "here")
-
-
-@pytest.fixture(scope="module")
 def truth(sample: SampleFiles) -> Any:
     return json.loads(sample.truth.read_text(encoding="utf-8"))
 
