@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -173,49 +173,44 @@ class TextPrior:
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._constant = Constant(items, durations)
-        self._choices = _fitted([_choice_case(item) for item in items if item.question.kind == "choice"])
-        self._orders = _fitted([case for item in items if item.question.kind == "order" for case in _order_cases(item)])
-        self._counts = _fitted([_count_case(item) for item in items if item.question.kind == "count"])
+        self._weights = {
+            kind: _fitted([case for item in items if item.question.kind == kind for case in _cases(item)])
+            for kind in ("choice", "order", "count")
+        }
 
     def guess(self, item: Item) -> Any:
         """The likeliest answer by the words."""
         question = item.question
-        if question.kind == "choice":
-            rows = [of_option(item, number) for number in range(len(question.options))]
-            return question.letters[int(np.argmax([self._choices[row].sum() for row in rows]))]
+        if question.kind not in self._weights:
+            return self._constant.guess(item)
+        scores = np.array([self._weights[question.kind][row].sum() for row in _rows(item)])
         if question.kind == "order":
-            scores = [self._orders[of_option(item, number)].sum() for number in range(len(question.options))]
-            return [question.letters[place] for place in np.argsort(-np.array(scores), kind="stable")]
-        if question.kind == "count":
-            return int(np.argmax([self._counts[row].sum() for row in _count_rows(item)]))
-        return self._constant.guess(item)
+            return [question.letters[place] for place in np.argsort(-scores, kind="stable")]
+        best = int(np.argmax(scores))
+        return question.letters[best] if question.kind == "choice" else best
 
 
 #: The features of each alternative, and which of them is right.
 _Case = tuple[list[list[int]], int]
 
 
-def _choice_case(item: Item) -> _Case:
-    rows = [of_option(item, number) for number in range(len(item.question.options))]
-    return rows, item.question.letters.index(item.answer)
+def _rows(item: Item) -> list[list[int]]:
+    """The features of each option; of a number those of the question, moved by the number."""
+    if item.question.kind == "count":
+        shown = of_question(item)
+        return [[(place + 7919 * (number + 1)) % PLACES for place in shown] for number in range(_MOST_COUNTED)]
+    return [of_option(item, number) for number in range(len(item.question.options))]
 
 
-def _order_cases(item: Item) -> list[_Case]:
-    """Of each two options, which comes first."""
-    places = [item.question.letters.index(letter) for letter in item.answer]
-    rows = {place: of_option(item, place) for place in places}
-    pairs = [(places[one], places[two]) for one in range(len(places)) for two in range(one + 1, len(places))]
-    return [([rows[first], rows[second]], 0) for first, second in pairs]
-
-
-def _count_rows(item: Item) -> list[list[int]]:
-    """One row of features for each number: those of the question, moved by the number."""
-    shown = of_question(item)
-    return [[(place + 7919 * (number + 1)) % PLACES for place in shown] for number in range(_MOST_COUNTED)]
-
-
-def _count_case(item: Item) -> _Case:
-    return _count_rows(item), min(int(item.answer), _MOST_COUNTED - 1)
+def _cases(item: Item) -> list[_Case]:
+    """What is learned from: all alternatives; of an order each two options, and which comes first."""
+    rows, letters = _rows(item), item.question.letters
+    if item.question.kind == "count":
+        return [(rows, min(int(item.answer), _MOST_COUNTED - 1))]
+    if item.question.kind == "choice":
+        return [(rows, letters.index(item.answer))]
+    in_order = [rows[letters.index(letter)] for letter in item.answer]
+    return [([first, second], 0) for first, second in combinations(in_order, 2)]
 
 
 def _fitted(cases: Sequence[_Case]) -> Floats:

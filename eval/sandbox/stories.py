@@ -28,7 +28,7 @@ from eval.sandbox.plots import (
     told_number,
     uncovered,
 )
-from eval.sandbox.room_plans import Opened
+from eval.sandbox.room_plans import Opened, Spot
 from eval.sandbox.scenes import Scene
 from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
 from eval.sandbox.story_cast import Article, Cast, Rule, cast_story
@@ -58,7 +58,7 @@ def _labelled(director: Director, article: Article, rule: Rule) -> None:
         world.hand(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
     else:
-        _keep(director, article, rule.room, world.opening(rule.room, rule.target))
+        _place(director, article, rule.room, world.opening(rule.room, rule.target))
 
 
 def _lying(director: Director, article: Article) -> None:
@@ -72,31 +72,27 @@ def _lying(director: Director, article: Article) -> None:
     ]
     inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
     if inside or not _lay(director, article):
-        _keep(director, article, *chance.choice(openings))
+        _place(director, article, *chance.choice(openings))
 
 
 def _lay(director: Director, article: Article) -> bool:
-    """Let a thing lie or hang in some room; False where all places are taken."""
-    chance, world = director.chance, director.world
+    """Let a thing lie or hang in some room; False if all places are taken."""
     rooms = [location.id for location in director.cast.locations]
-    free = {room: world.free_spots(room, article) for room in rooms}
+    free = {room: director.world.free_spots(room, article) for room in rooms}
     if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
         free = {room: [spot for spot in spots if spot.hangs] for room, spots in free.items()}
     rooms = [room for room in rooms if free[room]]
     if not rooms:
         return False
-    room = chance.choice(rooms)
-    spot = chance.choice(free[room])
-    world.place(article, room, spot)
-    director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins("on", article.id, kept_on(spot), 0.0)
+    room = director.chance.choice(rooms)
+    _place(director, article, room, director.chance.choice(free[room]))
     return True
 
 
-def _keep(director: Director, article: Article, room: str, inside: Opened) -> None:
-    director.world.place(article, room, inside)
+def _place(director: Director, article: Article, room: str, place: Spot | Opened) -> None:
+    director.world.place(article, room, place)
     director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins("inside", article.id, inside.name, 0.0)
+    director.chronicle.begins("on" if isinstance(place, Spot) else "inside", article.id, kept_on(place), 0.0)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
@@ -104,9 +100,35 @@ _ENOUGH = 2  #: moments from which something can be learned
 
 
 def learn(director: Director) -> None:
-    """Note the rules and habits that enough moments show."""
-    _rules(director)
-    _habits(director)
+    """Note the rules and habits that enough events show."""
+    chronicle = director.chronicle
+    for rule in director.cast.rules:
+        shown, room = _following(director, rule), director.room_name(rule.room)
+        if len(shown) >= _ENOUGH:
+            many = (
+                f"{rule.category}{'es' if rule.category.endswith('x') else 's'} with {with_article(rule.label)} label"
+            )
+            values = {"things": many, "category": rule.category, "label": rule.label, "target": rule.target}
+            text = f"{many} go into {rule.target} in {room}"
+            chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
+    for habit in director.cast.habits:
+        who, room = director.cast.person(habit.person).description, director.room_name(habit.room)
+        own = [event for event in chronicle.events if (event.actor, event.place) == (habit.person, habit.room)]
+        if habit.kind == "waves":
+            shown = [event for event in own if event.kind == "waves" and _on_entering(event, chronicle.events)]
+            text, phrase = f"{who} waves on entering {room}", f"wave on entering {room}"
+        else:
+            shown = [event for event in own if event.kind == "sits"]
+            text, phrase = f"{who} always sits on {habit.seat} in {room}", f"sit on {habit.seat} in {room}"
+        if len(shown) >= _ENOUGH:
+            chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, shown)
+
+
+def _on_entering(wave: Event, events: list[Event]) -> bool:
+    return any(
+        event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
+        for event in events
+    )
 
 
 def rules_are_shown(director: Director) -> bool:
@@ -142,61 +164,6 @@ def containers_are_shown(director: Director) -> bool:
 def _following(director: Director, rule: Rule) -> list[Event]:
     things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
-
-
-def _rules(director: Director) -> None:
-    chronicle = director.chronicle
-    for rule in director.cast.rules:
-        shown = _following(director, rule)
-        if len(shown) < _ENOUGH:
-            continue
-        many = f"{_plural(rule.category)} with {with_article(rule.label)} label"
-        room = director.room_name(rule.room)
-        chronicle.learned(
-            "rule",
-            f"{many} go into {rule.target} in {room}",
-            {
-                "things": many,
-                "category": rule.category,
-                "label": rule.label,
-                "target": rule.target,
-                "place": rule.room,
-            },
-            shown,
-        )
-
-
-def _habits(director: Director) -> None:
-    chronicle = director.chronicle
-    for habit in director.cast.habits:
-        person, room = director.cast.person(habit.person), director.room_name(habit.room)
-        kind = "waves" if habit.kind == "waves" else "sits"
-        shown = [
-            event
-            for event in chronicle.events
-            if event.kind == kind and event.actor == habit.person and event.place == habit.room
-        ]
-        if habit.kind == "waves":
-            shown = [event for event in shown if _on_entering(event, chronicle.events)]
-        if len(shown) < _ENOUGH:
-            continue
-        if habit.kind == "waves":
-            text, phrase = f"{person.description} waves on entering {room}", f"wave on entering {room}"
-        else:
-            text = f"{person.description} always sits on {habit.seat} in {room}"
-            phrase = f"sit on {habit.seat} in {room}"
-        chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, shown)
-
-
-def _on_entering(wave: Event, events: list[Event]) -> bool:
-    return any(
-        event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
-        for event in events
-    )
-
-
-def _plural(category: str) -> str:
-    return f"{category}es" if category.endswith("x") else f"{category}s"
 
 
 STORY_VERSION = 2  #: counts up when the same seed no longer tells the same story
