@@ -157,7 +157,7 @@ def _one(named: Mapping[str, list[_Item]], words: str) -> _Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _ParsedQuestion:
     """A question, read: what stands in the slots of its template, and look-ups in its film."""
 
     item: Item
@@ -221,7 +221,7 @@ class _Asked:
         return option.split(self.say.fill("row"))
 
 
-def _read(item: Item, lexicon: _Lexicon) -> _Asked:
+def _read(item: Item, lexicon: _Lexicon) -> _ParsedQuestion:
     """The question by its template."""
     kinds = domain_of(item.domain or "").question_types
     template: Template | None = {one.id: one for kind in kinds for one in kind.templates}.get(item.template or "")
@@ -231,7 +231,9 @@ def _read(item: Item, lexicon: _Lexicon) -> _Asked:
         escaped = re.sub(r"[^\w\s{}]", lambda sign: re.escape(sign.group()), wording)
         pattern = PLACEHOLDER.sub(lambda slot: f"(?P<{slot.group(1)}>{lexicon.pattern(slot.group(1))})", escaped)
         if found := re.fullmatch(pattern, item.question.text):
-            return _Asked(item=item, words=lexicon, type=template.id.partition("/")[0], slots=found.groupdict())
+            return _ParsedQuestion(
+                item=item, words=lexicon, type=template.id.partition("/")[0], slots=found.groupdict()
+            )
     raise Unclear(f"{item.question.text!r} does not read as {template.id} does")
 
 
@@ -257,7 +259,9 @@ def _is_seen(frames: _Frames, start: float, end: float) -> bool:
     return inside > 0
 
 
-def _is_at(asked: _Asked, found: Sequence[tuple[float, float]], *, last: bool = False) -> Sequence[bool] | bool:
+def _is_at(
+    asked: _ParsedQuestion, found: Sequence[tuple[float, float]], *, last: bool = False
+) -> Sequence[bool] | bool:
     """Whether the answer is the first (or last) stretch found, or which range its beginning (or end) lies in."""
     if not found:
         raise Unclear("it is never seen")
@@ -280,18 +284,18 @@ def _in_range(option: str, moment: float) -> bool:
 # -- domain A: locate and count
 
 
-def _appearance(asked: _Asked) -> Sequence[bool] | bool:
+def _appearance(asked: _ParsedQuestion) -> Sequence[bool] | bool:
     return _is_at(asked, _runs(asked.frames(asked.subject())), last=asked.type == "last_appearance")
 
 
-def _event_time(asked: _Asked) -> Sequence[bool] | bool:
+def _event_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
     found = asked.done_by(asked.person(), asked.slots["action"])
     if len(found) != 1:
         raise Unclear(f"it happens {len(found)} times")
     return _is_at(asked, [(found[0].start, found[0].end)])
 
 
-def _words_time(asked: _Asked) -> Sequence[bool] | bool:
+def _words_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
     words = asked.slots["words"].casefold()
     found = [(item.start, item.end) for item in asked.facts.events if words in item.words.casefold() and item.words]
     if "read on screen" in asked.item.question.text or "屏幕上" in asked.item.question.text:
@@ -301,12 +305,12 @@ def _words_time(asked: _Asked) -> Sequence[bool] | bool:
     return _is_at(asked, found)
 
 
-def _together_time(asked: _Asked) -> Sequence[bool] | bool:
+def _together_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
     both = asked.frames(asked.person().id) & asked.frames(asked.person("other_person").id)
     return _is_at(asked, _runs(both))
 
 
-def _distinct_count(asked: _Asked) -> bool:
+def _distinct_count(asked: _ParsedQuestion) -> bool:
     facts, place = asked.facts, asked.place().id if "place" in asked.slots else ""
     if "things" in asked.slots:
         subjects = [item.id for item in facts.things if asked.say.kind_of_thing(item.category) == asked.slots["things"]]
@@ -318,11 +322,11 @@ def _distinct_count(asked: _Asked) -> bool:
     return bool(asked.item.answer == sum(bool(asked.frames(name, place).any()) for name in subjects))
 
 
-def _occurrence_count(asked: _Asked) -> bool:
+def _occurrence_count(asked: _ParsedQuestion) -> bool:
     return bool(asked.item.answer == len(asked.done_by(asked.person(), asked.slots["action"])))
 
 
-def _visible_duration(asked: _Asked) -> Sequence[bool]:
+def _visible_duration(asked: _ParsedQuestion) -> Sequence[bool]:
     """The option that is nearest, if no other is near."""
     seconds = float(asked.frames(asked.subject()).sum()) / _FRAMES
     offered = [float(re.findall(r"\d+", option)[0]) for option in asked.options]
@@ -331,7 +335,7 @@ def _visible_duration(asked: _Asked) -> Sequence[bool]:
     return [abs(length - seconds) <= max(0.6, _SAME * seconds) for length in offered]
 
 
-def _presence(asked: _Asked) -> bool:
+def _presence(asked: _ParsedQuestion) -> bool:
     """Whether it is there: ever, after, before, between."""
     facts, slots = asked.facts, asked.slots
     if "object" in slots:
@@ -344,7 +348,7 @@ def _presence(asked: _Asked) -> bool:
     return _is_seen(seen, 0.0, event.start) if is_before else _is_seen(seen, event.end, facts.duration)
 
 
-def _place_count(asked: _Asked) -> bool:
+def _place_count(asked: _ParsedQuestion) -> bool:
     rooms = [item.id for item in asked.facts.places if asked.frames(asked.person().id, item.id).any()]
     return bool(asked.item.answer == len(rooms))
 
@@ -352,7 +356,7 @@ def _place_count(asked: _Asked) -> bool:
 # -- domain B: order and cause
 
 
-def _pair_order(asked: _Asked) -> Sequence[bool] | bool:
+def _pair_order(asked: _ParsedQuestion) -> Sequence[bool] | bool:
     """By their beginnings; neither may reach into the other."""
     event, other = asked.event(), asked.event("other_event")
     if event.end > other.start and other.end > event.start:
@@ -363,7 +367,7 @@ def _pair_order(asked: _Asked) -> Sequence[bool] | bool:
     return [asked.say.clause(first) == option for option in asked.options]
 
 
-def _sequence_order(asked: _Asked) -> bool:
+def _sequence_order(asked: _ParsedQuestion) -> bool:
     question = asked.item.question
     lettered = dict(zip(question.letters, question.options, strict=True))
     starts = {letter: _one(asked.words.events, text).start for letter, text in lettered.items()}
@@ -371,7 +375,7 @@ def _sequence_order(asked: _Asked) -> bool:
     return is_listed and list(asked.item.answer) == sorted(starts, key=lambda letter: starts[letter])
 
 
-def _beside(asked: _Asked) -> Sequence[bool]:
+def _beside(asked: _ParsedQuestion) -> Sequence[bool]:
     """The nearest event on one side: of all, or of somebody; or what somebody did because of it."""
     event = asked.event()
     if asked.item.template == "just_after/test/0":
@@ -385,7 +389,7 @@ def _beside(asked: _Asked) -> Sequence[bool]:
     return _matching(asked, [] if found is None else [found])
 
 
-def _between(asked: _Asked) -> Sequence[bool]:
+def _between(asked: _ParsedQuestion) -> Sequence[bool]:
     event, other = asked.event(), asked.event("other_event")
     person = asked.person().id if "person" in asked.slots else ""
     inside = [item for item in asked.facts.events if event.end <= item.start and item.end <= other.start]
@@ -396,14 +400,14 @@ def _between(asked: _Asked) -> Sequence[bool]:
     return _matching(asked, own)
 
 
-def _matching(asked: _Asked, events: Iterable[Event]) -> list[bool]:
+def _matching(asked: _ParsedQuestion, events: Iterable[Event]) -> list[bool]:
     """Which options tell one of the events: what somebody does if a person is asked about, else clauses."""
     way = asked.say.deed if "person" in asked.slots else asked.say.clause
-    told = {_spoken(way, item) for item in events}
-    return [option in told for option in asked.options]
+    expected = {_spoken(way, item) for item in events}
+    return [option in expected for option in asked.options]
 
 
-def _cause(asked: _Asked) -> Sequence[bool]:
+def _cause(asked: _ParsedQuestion) -> Sequence[bool]:
     is_told = "event" in asked.slots
     effects = [asked.event()] if is_told else asked.done_by(asked.person(), asked.slots["action"])
     if len(effects) != 1:
@@ -412,32 +416,32 @@ def _cause(asked: _Asked) -> Sequence[bool]:
     return [option in reasons for option in asked.options]
 
 
-def _consequence(asked: _Asked) -> Sequence[bool]:
+def _consequence(asked: _ParsedQuestion) -> Sequence[bool]:
     return _matching(asked, _effects(asked, asked.event()))
 
 
-def _effects(asked: _Asked, event: Event) -> list[Event]:
+def _effects(asked: _ParsedQuestion, event: Event) -> list[Event]:
     names = {item.effect for item in asked.facts.causes if item.cause == event.id}
     return [item for item in asked.facts.events if item.id in names]
 
 
-def _state_change(asked: _Asked) -> Sequence[bool]:
+def _state_change(asked: _ParsedQuestion) -> Sequence[bool]:
     """The one state that holds when the event begins."""
     thing, time = asked.thing(), asked.event().start
     states = [item for item in _states_of(asked, thing) if item.start <= time < item.end]
     if len(states) != 1:
         raise Unclear(f"{thing.name} is in {len(states)} states")
-    told = _tell(asked, thing, states[0], time)
-    return [option == told for option in asked.options]
+    expected = _state_in_words(asked, thing, states[0], time)
+    return [option == expected for option in asked.options]
 
 
-def _states_of(asked: _Asked, thing: Thing) -> list[Relation]:
+def _states_of(asked: _ParsedQuestion, thing: Thing) -> list[Relation]:
     """Where a thing is, in order of time."""
     found = [item for item in asked.facts.relations if item.kind in KEEPING and thing.id in (item.subject, item.object)]
     return sorted(found, key=lambda item: item.start)
 
 
-def _tell(asked: _Asked, thing: Thing, state: Relation, time: float | None = None) -> str:
+def _state_in_words(asked: _ParsedQuestion, thing: Thing, state: Relation, time: float | None = None) -> str:
     """A state in words, at a time or in its middle."""
     time = (state.start + state.end) / 2 if time is None else time
     keeper = next((item for item in asked.facts.people if item.id == state.subject), None)
@@ -453,7 +457,7 @@ def _tell(asked: _Asked, thing: Thing, state: Relation, time: float | None = Non
         raise Unclear(f"{word} cannot be said") from None
 
 
-def _responsible(asked: _Asked) -> Sequence[bool]:
+def _responsible(asked: _ParsedQuestion) -> Sequence[bool]:
     """Who put it down last, of the things of which the fact is true at the end."""
     makers = []
     for thing in asked.facts.things:
@@ -461,7 +465,7 @@ def _responsible(asked: _Asked) -> Sequence[bool]:
         if not states or is_with_person(states[-1]):
             continue
         try:
-            fact = asked.say.fill("lies", asked.say.name(thing), _tell(asked, thing, states[-1]))
+            fact = asked.say.fill("lies", asked.say.name(thing), _state_in_words(asked, thing, states[-1]))
         except (Unsayable, Unclear):
             continue
         if fact == asked.slots["fact"]:
@@ -475,13 +479,13 @@ def _responsible(asked: _Asked) -> Sequence[bool]:
 # -- domain C: summaries and several steps
 
 
-def _video_summary(asked: _Asked) -> Sequence[bool]:
+def _video_summary(asked: _ParsedQuestion) -> Sequence[bool]:
     """The row whose events are in their order."""
     rows = [[_one(asked.words.events, part).start for part in asked.row(option)] for option in asked.options]
     return [row == sorted(row) for row in rows]
 
 
-def _part_summary(asked: _Asked) -> Sequence[bool]:
+def _part_summary(asked: _ParsedQuestion) -> Sequence[bool]:
     """The row all of whose events lie in the stretch."""
     slots, duration = asked.slots, asked.facts.duration
     if "start_time" in slots:  # whole seconds are told
@@ -503,19 +507,19 @@ def _part_summary(asked: _Asked) -> Sequence[bool]:
     return [lies_inside.issuperset(asked.row(option)) for option in asked.options]
 
 
-def _person_summary(asked: _Asked) -> Sequence[bool]:
+def _person_summary(asked: _ParsedQuestion) -> Sequence[bool]:
     return [_does_all(asked, asked.person(), option) for option in asked.options]
 
 
-def _does_all(asked: _Asked, person: Person, row: str) -> bool:
+def _does_all(asked: _ParsedQuestion, person: Person, row: str) -> bool:
     return all(asked.done_by(person, part) for part in asked.row(row))
 
 
-def _comparison(asked: _Asked) -> Sequence[bool]:
+def _comparison(asked: _ParsedQuestion) -> Sequence[bool]:
     return [_is_true_of_both(asked, option) for option in asked.options]
 
 
-def _is_true_of_both(asked: _Asked, option: str) -> bool:
+def _is_true_of_both(asked: _ParsedQuestion, option: str) -> bool:
     one, other, say = asked.person(), asked.person("other_person"), asked.say
     for deed in asked.words.deeds:
         if option == say.fill("both", deed):
@@ -533,7 +537,7 @@ def _is_true_of_both(asked: _Asked, option: str) -> bool:
     raise Unclear(f"{option!r} says nothing that is known")
 
 
-def _followed_thing(asked: _Asked) -> Sequence[bool]:
+def _followed_thing(asked: _ParsedQuestion) -> Sequence[bool]:
     """The last state, all holders in order, or the last holder and the first state."""
     thing, say = asked.thing(), asked.say
     states = _states_of(asked, thing)
@@ -543,15 +547,15 @@ def _followed_thing(asked: _Asked) -> Sequence[bool]:
         if is_with_person(state) and holders[-1:] != [state.subject]:
             holders.append(state.subject)
     if asked.item.template == "followed_thing/induction/0":
-        told = _tell(asked, thing, states[-1])
+        expected = _state_in_words(asked, thing, states[-1])
     elif asked.item.template == "followed_thing/development/0":
-        told = say.fill("row").join(_spoken(say.name, people[name]) for name in holders)
+        expected = say.fill("row").join(_spoken(say.name, people[name]) for name in holders)
     else:
-        told = say.fill("had", _spoken(say.name, people[holders[-1]]), _tell(asked, thing, states[0]))
-    return [option == told for option in asked.options]
+        expected = say.fill("had", _spoken(say.name, people[holders[-1]]), _state_in_words(asked, thing, states[0]))
+    return [option == expected for option in asked.options]
 
 
-def _spoken_reference(asked: _Asked) -> Sequence[bool]:
+def _spoken_reference(asked: _ParsedQuestion) -> Sequence[bool]:
     """The time of the only appointment."""
     facts = [item for item in asked.facts.facts if item.kind == "appointment"]
     kept = [item.values["time"] for item in facts if asked.person().id in item.values["people"].split()]
@@ -560,7 +564,7 @@ def _spoken_reference(asked: _Asked) -> Sequence[bool]:
     return [option == kept[0] for option in asked.options]
 
 
-def _chain(asked: _Asked) -> Sequence[bool]:
+def _chain(asked: _ParsedQuestion) -> Sequence[bool]:
     """What the doer does later; who is seen in the room and later with the thing."""
     if "action" not in asked.slots:
         return [_is_later_with(asked, _one(asked.words.people, option)) for option in asked.options]
@@ -571,7 +575,7 @@ def _chain(asked: _Asked) -> Sequence[bool]:
     return [any(item.start >= doers[0].end for item in asked.done_by(person, option)) for option in asked.options]
 
 
-def _is_later_with(asked: _Asked, person: Person) -> bool:
+def _is_later_with(asked: _ParsedQuestion, person: Person) -> bool:
     inside = _runs(asked.frames(person.id, asked.place().id))
     if not inside:
         raise Unclear(f"{person.description} is never there")
@@ -584,23 +588,23 @@ def _is_later_with(asked: _Asked, person: Person) -> bool:
     return False
 
 
-def _general_rule(asked: _Asked) -> Sequence[bool]:
+def _general_rule(asked: _ParsedQuestion) -> Sequence[bool]:
     """The target of the only rule about such things."""
-    say, told = asked.say, []
+    say, expected = asked.say, []
     for rule in (item for item in asked.facts.facts if item.kind == "rule"):
         room = next(item for item in asked.facts.places if item.id == rule.values["place"])
         try:
             if say.labelled(rule.values["category"], rule.values["label"]) == asked.slots["things"]:
-                told.append(say.fill("put_into", say.furniture(rule.values["target"]), say.name(room)))
+                expected.append(say.fill("put_into", say.furniture(rule.values["target"]), say.name(room)))
         except Unsayable:
             continue
-    if len(told) != 1:
-        raise Unclear(f"{len(told)} rules are about them")
-    return [option == told[0] for option in asked.options]
+    if len(expected) != 1:
+        raise Unclear(f"{len(expected)} rules are about them")
+    return [option == expected[0] for option in asked.options]
 
 
 #: By type of question: whether each option is right, or whether the answer is (or "yes").
-_CHECKS: Mapping[str, Callable[[_Asked], Sequence[bool] | bool]] = {
+_CHECKS: Mapping[str, Callable[[_ParsedQuestion], Sequence[bool] | bool]] = {
     "first_appearance": _appearance,
     "last_appearance": _appearance,
     "event_time": _event_time,

@@ -51,8 +51,8 @@ class FilmIndex:
     @cached_property
     def person_by_id(self) -> dict[str, Person]:
         """People who are seen and whom a description tells from all others."""
-        told = Counter(item.description for item in self.facts.people)
-        return {item.id: item for item in self.facts.people if told[item.description] == 1 and self.visits(item.id)}
+        shared = Counter(item.description for item in self.facts.people)
+        return {item.id: item for item in self.facts.people if shared[item.description] == 1 and self.visits(item.id)}
 
     @cached_property
     def thing_by_id(self) -> dict[str, Thing]:
@@ -67,9 +67,9 @@ class FilmIndex:
     @cached_property
     def place_by_id(self) -> dict[str, Place]:
         """Rooms that are shown and whose name is no other's."""
-        told = Counter(item.name for item in self.facts.places)
+        shared = Counter(item.name for item in self.facts.places)
         shown = {scene.place for scene in self.facts.scenes}
-        return {item.id: item for item in self.facts.places if told[item.name] == 1 and item.id in shown}
+        return {item.id: item for item in self.facts.places if shared[item.name] == 1 and item.id in shown}
 
     @property
     def people(self) -> tuple[Person, ...]:
@@ -98,7 +98,7 @@ class FilmIndex:
         )
 
     @cached_property
-    def told(self) -> tuple[Event, ...]:
+    def named_events(self) -> tuple[Event, ...]:
         """The deeds that one clause only names."""
         return tuple(item for item in self.deeds if self._clauses[item.clause] == 1)
 
@@ -109,8 +109,8 @@ class FilmIndex:
         """Whether one clause only names an event and its people are known, also if it is something said."""
         return self._knows_people(event) and self._clauses[event.clause] == 1
 
-    def is_told(self, event: Event) -> bool:
-        """Whether an event is in ``told``."""
+    def is_named(self, event: Event) -> bool:
+        """Whether an event is in ``named_events``."""
         return event.id in self._deed_ids and self._clauses[event.clause] == 1
 
     def is_deed(self, event: Event) -> bool:
@@ -145,7 +145,7 @@ class FilmIndex:
         """All events in which a person does what a phrase says, in these words or in more, in order."""
         return self._times.get((person, phrase), [])
 
-    def is_told_once(self, event: Event) -> bool:
+    def happens_once(self, event: Event) -> bool:
         """Whether its actor does this once only."""
         return len(self.times_of(event.actor, event.verb_phrase)) == 1
 
@@ -160,20 +160,20 @@ class FilmIndex:
         return self._visits.get(subject, [])
 
     @cached_property
-    def _stretches(self) -> dict[str, tuple[TimeSpan, ...]]:
+    def _seen_spans(self) -> dict[str, tuple[TimeSpan, ...]]:
         return {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
 
-    def stretches(self, subject: str) -> tuple[TimeSpan, ...]:
+    def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
         """The same as time spans, those that touch joined."""
-        return self._stretches.get(subject, ())
+        return self._seen_spans.get(subject, ())
 
     def seconds_seen(self, subject: str) -> float:
         """Seconds on screen, all stretches together."""
-        return sum(item.duration for item in self.stretches(subject))
+        return sum(item.duration for item in self.seen_spans(subject))
 
     def seen_within(self, subject: str, start: float, end: float) -> float:
         """Seconds of a stretch in which it is on screen."""
-        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.stretches(subject))
+        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans(subject))
 
     def rooms_of(self, subject: str) -> list[str]:
         """The rooms in which it is seen, in the order of the first time."""

@@ -33,14 +33,14 @@ def last_appearance(ask: Asker, template: Template) -> Iterator[Draft]:
 
 def _appearance(ask: Asker, template: Template, place: int) -> Iterator[Draft]:
     subjects: Sequence[Person | Thing] = ask.film.people if "{person}" in template.en else ask.film.things
-    clear = [item for item in subjects if _stands_alone(ask.film.stretches(item.id), place)]
+    clear = [item for item in subjects if _is_separate(ask.film.seen_spans(item.id), place)]
     if template.split == "induction":  # "when": a stretch; the other wordings ask for a moment
         for subject in ask.some(clear):
-            yield interval(template, ask.film.stretches(subject.id)[place], named(subject))
+            yield interval(template, ask.film.seen_spans(subject.id)[place], named(subject))
         return
-    times = [_times(item, ask.film.stretches(item.id), place) for item in clear]
+    times = [_times(item, ask.film.seen_spans(item.id), place) for item in clear]
     for right, wrong in _ranges(ask, times):
-        slots, stretch = named(right.subject), ask.film.stretches(right.subject.id)[place]
+        slots, stretch = named(right.subject), ask.film.seen_spans(right.subject.id)[place]
         yield choice(template, slots, [stretch], right=right.says, wrong=[[item.says for item in wrong]], bucket=DRAWN)
 
 
@@ -85,7 +85,7 @@ def named(subject: Person | Thing) -> dict[str, Say]:
     return {"person": say.name(subject)} if isinstance(subject, Person) else {"object": say.name(subject)}
 
 
-def _stands_alone(stretches: Sequence[TimeSpan], place: int) -> bool:
+def _is_separate(stretches: Sequence[TimeSpan], place: int) -> bool:
     """Whether a stretch is long enough to be seen and ends well before the next begins."""
     if not stretches or stretches[place].duration < APART:
         return False
@@ -108,7 +108,7 @@ def _holds(start: float, moment: float, width: float) -> bool:
 
 def event_time(ask: Asker, template: Template) -> Iterator[Draft]:
     """The stretch of an event that happens once."""
-    for event in ask.some(item for item in ask.film.told if ask.film.is_told_once(item)):
+    for event in ask.some(item for item in ask.film.named_events if ask.film.happens_once(item)):
         slots = {**named(ask.film.person_by_id[event.actor]), "action": say.deed(event)}
         yield interval(template, span_of(event), slots)
 
@@ -146,9 +146,9 @@ def _only_one(text: str, texts: Sequence[str]) -> bool:
 def together_time(ask: Asker, template: Template) -> Iterator[Draft]:
     """The first stretch in which two people are on screen at the same time."""
     for one, other in ask.some(combinations(ask.film.people, 2)):
-        both = [item.clip(bounds) for item in ask.film.stretches(one.id) for bounds in ask.film.stretches(other.id)]
+        both = [item.clip(bounds) for item in ask.film.seen_spans(one.id) for bounds in ask.film.seen_spans(other.id)]
         shared = [item for item in both if item is not None]
-        if _stands_alone(shared, 0):
+        if _is_separate(shared, 0):
             slots = {"person": say.name(one), "other_person": say.name(other)}
             yield interval(template, shared[0], slots)
 
@@ -170,7 +170,7 @@ def distinct_count(ask: Asker, template: Template) -> Iterator[Draft]:
     elif "{place}" in template.en:
         yield from _who_enter(ask, template)
     elif len(ask.film.people) == len(ask.film.facts.people) <= MOST_COUNTED:
-        spans = [ask.film.stretches(item.id)[0] for item in ask.film.people]
+        spans = [ask.film.seen_spans(item.id)[0] for item in ask.film.people]
         yield count(template, len(ask.film.people), {}, spans)
 
 
@@ -191,7 +191,7 @@ def _things(ask: Asker, template: Template) -> Iterator[Draft]:
         if len(alike) != len([item for item in ask.film.things if item.category == category]):
             continue  # one of them is never seen, or cannot be told from another
         if "{place}" not in template.en:
-            spans = [ask.film.stretches(item.id)[0] for item in alike]
+            spans = [ask.film.seen_spans(item.id)[0] for item in alike]
             yield count(template, len(alike), {"things": say.things(category)}, spans)
             continue
         for place in ask.some(ask.film.places):
@@ -234,7 +234,7 @@ def visible_duration(ask: Asker, template: Template) -> Iterator[Draft]:
     long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
     for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
         options = [say.sentence("seconds", item) for item in wrong]
-        spans = ask.film.stretches(subject.id)[:_MOST_SPANS]
+        spans = ask.film.seen_spans(subject.id)[:_MOST_SPANS]
         yield choice(
             template, named(subject), spans, right=say.sentence("seconds", right), wrong=[options], bucket=DRAWN
         )
@@ -271,7 +271,7 @@ def _ever_seen(ask: Asker, template: Template) -> Iterator[Draft]:
         if any(pair in there | marked for pair in exchanged):
             continue
         item, (colour, kind) = ask.chance.choice((one, other)), ask.chance.choice(exchanged)
-        spans = [ask.film.stretches(item.id)[0]]
+        spans = [ask.film.seen_spans(item.id)[0]]
         yield yes_or_no(template, True, {"object": say.made_up(item.colour, item.category)}, spans)
         yield yes_or_no(template, False, {"object": say.made_up(colour, kind)}, [])
 
@@ -279,9 +279,9 @@ def _ever_seen(ask: Asker, template: Template) -> Iterator[Draft]:
 def _there_beside(ask: Asker, template: Template) -> Iterator[Draft]:
     """Whether somebody is there before or after what another does."""
     before = "before" in template.en
-    for event in ask.some(ask.film.told):
+    for event in ask.some(ask.film.named_events):
         for person in ask.some(ask.film.people, 3):
-            stretches = ask.film.stretches(person.id)
+            stretches = ask.film.seen_spans(person.id)
             if person.id in (event.actor, event.other) or _near(stretches, event.start, event.end):
                 continue
             there = [item for item in stretches if (item.end <= event.start if before else item.start >= event.end)]
@@ -292,11 +292,11 @@ def _there_beside(ask: Asker, template: Template) -> Iterator[Draft]:
 
 
 def _there_between(ask: Asker, template: Template) -> Iterator[Draft]:
-    for event in ask.some(ask.film.told):
-        later = [item for item in ask.film.told if item.start > event.end + 2 * APART]
+    for event in ask.some(ask.film.named_events):
+        later = [item for item in ask.film.named_events if item.start > event.end + 2 * APART]
         for other in ask.some(later[:30], 2):
             for person in ask.some(ask.film.people, 2):
-                stretches = ask.film.stretches(person.id)
+                stretches = ask.film.seen_spans(person.id)
                 involved = {event.actor, event.other, other.actor, other.other}
                 if person.id in involved or _near(stretches, event.start, event.end):
                     continue

@@ -54,9 +54,9 @@ def pair_order(ask: Asker, template: Template) -> Iterator[Draft]:
 
 
 def _unrelated_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
-    told = ask.film.told
-    for event in ask.some(told):
-        others = [item for item in told if not related(event, item) and _apart(event, item)]
+    named_events = ask.film.named_events
+    for event in ask.some(named_events):
+        others = [item for item in named_events if not related(event, item) and _apart(event, item)]
         for other in ask.some((item for item in others if shape(item) == shape(event)), 1):
             yield (event, other) if ask.chance.random() < 0.5 else (other, event)
 
@@ -77,7 +77,7 @@ def sequence_order(ask: Asker, template: Template) -> Iterator[Draft]:
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
     """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
     by_shape: dict[tuple[str, bool, bool, bool], list[Event]] = {}
-    for event in ask.film.told:
+    for event in ask.film.named_events:
         by_shape.setdefault(shape(event), []).append(event)
     for _ in range(ask.most // 2 if by_shape else 0):
         chosen: list[Event] = []
@@ -101,12 +101,12 @@ def just_after(ask: Asker, template: Template) -> Iterator[Draft]:
 
 def _beside(ask: Asker, template: Template, step: int) -> Iterator[Draft]:
     as_clause = "{event}?" in template.en and "lead up" not in template.en
-    for event in ask.some(ask.film.told):
+    for event in ask.some(ask.film.named_events):
         said = say.clause(event) if as_clause else say.doing(event)
         if "{person}" not in template.en:
             found = neighbour(ask.film.around(event, RIGHT), event, step)
-            if found is not None and ask.film.is_told(found) and not related(found, event):
-                wrong = alike(found, ask.some(ask.film.told), [event], say.clause)
+            if found is not None and ask.film.is_named(found) and not related(found, event):
+                wrong = alike(found, ask.some(ask.film.named_events), [event], say.clause)
                 spans = [span_of(event), span_of(found)]
                 yield choice(template, {"event": said}, spans, right=say.clause(found), wrong=wrong)
             continue
@@ -174,8 +174,8 @@ def between(ask: Asker, template: Template) -> Iterator[Draft]:
 
 
 def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
-    for event in ask.some(ask.film.told):
-        later = [item for item in ask.film.told if APART <= item.start - event.end <= _BETWEEN]
+    for event in ask.some(ask.film.named_events):
+        later = [item for item in ask.film.named_events if APART <= item.start - event.end <= _BETWEEN]
         for other in ask.some(later, 1):
             yield event, other
 
@@ -183,11 +183,13 @@ def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
 def _happens(
     ask: Asker, template: Template, slots: Mapping[str, Say], inside: Sequence[Event], anchors: Sequence[Event]
 ) -> Iterator[Draft]:
-    told = [item for item in inside if ask.film.is_told(item) and not any(related(item, one) for one in anchors)]
-    if told:
-        right = ask.chance.choice(told)
+    named_events = [
+        item for item in inside if ask.film.is_named(item) and not any(related(item, one) for one in anchors)
+    ]
+    if named_events:
+        right = ask.chance.choice(named_events)
         start, end = anchors[0].start - APART, anchors[1].end + APART
-        outside = [item for item in ask.film.told if item.end <= start or item.start >= end]
+        outside = [item for item in ask.film.named_events if item.end <= start or item.start >= end]
         wrong = alike(right, ask.some(outside), anchors, say.clause)
         yield choice(template, slots, [span_of(right)], right=say.clause(right), wrong=wrong)
 
@@ -210,7 +212,7 @@ _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
 def cause(ask: Asker, template: Template) -> Iterator[Draft]:
     """The reason, out of reasons of the same words with somebody else or another time in them."""
     for before, effect, reason in ask.some(ask.film.caused):
-        if not ask.film.is_told(effect) or not ask.film.is_told_once(effect):
+        if not ask.film.is_named(effect) or not ask.film.happens_once(effect):
             continue
         slots = (
             {**named(ask.film.person_by_id[effect.actor]), "action": say.deed(effect)}
@@ -242,10 +244,10 @@ def consequence(ask: Asker, template: Template) -> Iterator[Draft]:
     if "what changes for" in template.en:
         return  # a change is no deed; the facts know of deeds
     for before, effect, _ in ask.some(ask.film.caused):
-        if not (ask.film.is_clear(before) and ask.film.is_told(effect)):
+        if not (ask.film.is_clear(before) and ask.film.is_named(effect)):
             continue
         effects = [item for one, item, _ in ask.film.caused if one is before]
-        pool = [item for item in ask.film.told if item not in effects and item.start >= before.end]
+        pool = [item for item in ask.film.named_events if item not in effects and item.start >= before.end]
         spans = [span_of(before), span_of(effect)]
         if "{person}" in template.en:
             own = [item for item in pool if item.actor == effect.actor]
@@ -265,7 +267,7 @@ def state_change(ask: Asker, template: Template) -> Iterator[Draft]:
     """
     if "by the time of" not in template.en:
         return
-    for event in ask.some(ask.film.told):
+    for event in ask.some(ask.film.named_events):
         for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
             now = ask.film.kept_at(thing.id, event.start)
             shown = None if now is None else _shown(ask, thing, now, event.start)
@@ -282,7 +284,9 @@ def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan 
     if put is not None:
         return span_of(put)
     seen = [
-        span for span in ask.film.stretches(thing.id) if state.start <= span.start and span.end <= min(until, state.end)
+        span
+        for span in ask.film.seen_spans(thing.id)
+        if state.start <= span.start and span.end <= min(until, state.end)
     ]
     return seen[-1] if seen else None
 

@@ -356,11 +356,11 @@ def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLin
     minutes = min(_LONGEST, max(1.0, sum(durations.values()) / len(durations) / 60))
     others: list[Item] = []
     for split in sorted({item.split for item in items if item.split is not None}):
-        others += _told(split, minutes, films, durations)
+        others += _other_items(split, minutes, films, durations)
     return measure_priors(items, durations, others=others, seed=seed)
 
 
-def _told(split: SplitName, minutes: float, films: int, durations: dict[str, float]) -> list[Item]:
+def _other_items(split: SplitName, minutes: float, films: int, durations: dict[str, float]) -> list[Item]:
     found: list[Item] = []
     for number in range(_FIRST_SEED, _FIRST_SEED + films):
         facts = tell(number, minutes, split=split).facts

@@ -37,17 +37,17 @@ def part_summary(ask: Asker, template: Template) -> Iterator[Draft]:
                 "start_time": say.sentence("moment", scene.start),
                 "end_time": say.sentence("moment", scene.end),
             }
-            yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, ask.film.deeds)
+            yield from _of_interval(ask, template, slots, scene, ask.film.facts.scenes, ask.film.deeds)
     elif "{place}" in template.en:
         standing = [item for item in ask.film.deeds if item.kind not in _COMING_AND_GOING]  # they name the room
         for scene in ask.some(_only_scenes(ask)):
             slots = {"place": say.name(ask.film.place_by_id[scene.place])}
-            yield from _of_stretch(ask, template, slots, scene, ask.film.facts.scenes, standing)
+            yield from _of_interval(ask, template, slots, scene, ask.film.facts.scenes, standing)
     elif "short account" in template.en:
         length = ask.film.facts.duration / 3
         thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
         for number, one in enumerate(thirds):
-            yield from _of_stretch(ask, template, {"part": say.third(number)}, one, thirds, ask.film.told)
+            yield from _of_interval(ask, template, {"part": say.third(number)}, one, thirds, ask.film.named_events)
 
 
 def _only_scenes(ask: Asker) -> list[Visit]:
@@ -60,7 +60,7 @@ def _only_scenes(ask: Asker) -> list[Visit]:
     ]
 
 
-def _of_stretch(
+def _of_interval(
     ask: Asker,
     template: Template,
     slots: dict[str, Say],
@@ -352,7 +352,7 @@ def chain(ask: Asker, template: Template) -> Iterator[Draft]:
 
 
 def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
-    for event in ask.some(ask.film.told):
+    for event in ask.some(ask.film.named_events):
         doers = [item for person in ask.film.people for item in ask.film.times_of(person.id, event.verb_phrase)]
         if len(doers) != 1:
             continue
@@ -390,7 +390,7 @@ def _later_with(ask: Asker, template: Template) -> Iterator[Draft]:
             if not seen:
                 continue
             wrong = [say.name(ask.film.person_by_id[item]) for item in inside if item != holder]
-            having_it = [item.clip(span_of(seen[0])) for item in ask.film.stretches(holder)]
+            having_it = [item.clip(span_of(seen[0])) for item in ask.film.seen_spans(holder)]
             slots: dict[str, Say] = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield choice(template, slots, spans, right=say.name(ask.film.person_by_id[holder]), wrong=[wrong])

@@ -76,7 +76,7 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
     return Agreement(right=len(used_found), found=len(found), true=len(true))
 
 
-def stretches_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
+def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
     """Intersection over union of two sets of stretches, each taken as one set of moments; 0 for two empty ones."""
     first, second = merge_spans(some), merge_spans(others)
     shared = sum(one.overlap(other) for one in first for other in second)
@@ -290,7 +290,7 @@ def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
 def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
     visits = drawn.visits()
     own = [track for track in tracks if whose[track.track_id] == drawn.name]
-    best = [max(((stretches_iou([visit], track.appearances), track) for track in own), key=lambda pair: pair[0], default=None)
+    best = [max(((spans_iou([visit], track.appearances), track) for track in own), key=lambda pair: pair[0], default=None)
             for visit in visits]  # fmt: skip
     seen = [span for track in own for span in track.appearances]
     mains = [pair[1] for pair in best if pair is not None and pair[0] > 0]
@@ -298,7 +298,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
         name=drawn.name,
         label=drawn.label,
         seconds=round(sum(visit.duration for visit in visits), 3),
-        presence=stretches_iou(seen, visits),
+        presence=spans_iou(seen, visits),
         visits=len(visits),
         visit_iou=_mean([pair[0] if pair is not None else 0.0 for pair in best]),
         entities=len(own),
@@ -367,7 +367,7 @@ def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
     for thing in things:
         for visit in thing.visits():
             true += 1
-            right += any(stretches_iou([visit], track.appearances) > 0 for track in own.get(thing.name, ()))
+            right += any(spans_iou([visit], track.appearances) > 0 for track in own.get(thing.name, ()))
     return Agreement(right=right, found=sum(len(tracks) for tracks in own.values()), true=true)
 
 

@@ -74,7 +74,7 @@ def settle(scene: Scene, player: Player) -> None:
         scene.sit(player, scene.chance.choice(seats))
 
 
-def lay_down(scene: Scene, player: Player) -> bool:
+def put_somewhere(scene: Scene, player: Player) -> bool:
     """Somebody puts what they hold somewhere in this room; False where nothing is free."""
     article = scene.state(player).holds
     if article is None:
@@ -299,7 +299,7 @@ def _freed(director: Director, people: list[Standing]) -> Plot:
             greet(scene, who.player)
         else:
             scene.take_off(who.player, who.wears[-1])
-        lay_down(scene, who.player)
+        put_somewhere(scene, who.player)
         go_or_stay(scene, who.player)
 
 
@@ -318,7 +318,7 @@ def _handle(director: Director, scene: Scene, player: Player) -> None:
     if thing.thing.category == "cup":
         for _ in range(scene.chance.randint(1, 3)):
             scene.drink(player)
-    lay_down(scene, player)
+    put_somewhere(scene, player)
 
 
 def _carry(director: Director, scene: Scene, player: Player) -> None:
@@ -395,14 +395,14 @@ def appointment(director: Director) -> Plot:
     if not people or made is None or place is None or director.left < wait + 40 or not director.may_arrange():
         return
     one, two = people
-    told: list[Event] = []
+    spoken: list[Event] = []
     with director.engaged(one, two):
         scene = yield Wanted(room=made)
         bring_in(scene, one, two)
         at = director.minute_after(wait)
         director.arrange(at)
         words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
-        told.append(scene.say(one, words, two))
+        spoken.append(scene.say(one, words, two))
         scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
         for player in (one, two):
             scene.leave(player, waits=player is two)
@@ -414,7 +414,7 @@ def appointment(director: Director) -> Plot:
                 old, at = at, director.minute_after(wait + 20)
                 director.arrange(at, instead_of=old)
                 words = chance.choice(("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?"))
-                told.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
+                spoken.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
                 scene.say(one, "All right.", two)
             for player in (one, two):
                 scene.leave(player)
@@ -422,8 +422,8 @@ def appointment(director: Director) -> Plot:
         scene = yield Wanted(room=place, at=at)
         met = [scene.enter(player) for player in chance.sample((one, two), 2)]
         for event in met:
-            director.chronicle.brings_about(told[-1], event, f"they had agreed on {clock_words(at)}")
-        _learn(director, people, place, at, told, met)
+            director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
+        _learn(director, people, place, at, spoken, met)
         if chance.random() < 0.6:
             scene.say(two, f"It is {clock_words(at)}. Here I am, {one.person.name}.", one)
         for player in (one, two):
@@ -433,14 +433,16 @@ def appointment(director: Director) -> Plot:
         go_or_stay(scene, one, two)
 
 
-def _learn(director: Director, people: list[Player], place: str, at: int, told: list[Event], met: list[Event]) -> None:
+def _learn(
+    director: Director, people: list[Player], place: str, at: int, spoken: list[Event], met: list[Event]
+) -> None:
     one, two = (player.person for player in people)
     room, time = director.room_name(place), clock_words(at)
     director.chronicle.learned(
         "appointment",
         f"{one.description} and {two.description} have an appointment in {room} at {time}",
         {"people": f"{one.id} {two.id}", "time": time, "place": place, "kept": "yes"},
-        [*told, *met],
+        [*spoken, *met],
     )
 
 
@@ -514,7 +516,7 @@ def noticed(director: Director) -> Plot:
     del director.notices[room]
 
 
-def told_number(director: Director) -> Plot:
+def shared_number(director: Director) -> Plot:
     """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
     chance, chronicle = director.chance, director.chronicle
     people = director.free_people(2)
@@ -523,20 +525,22 @@ def told_number(director: Director) -> Plot:
         return
     (owner, asker), number = people, str(chance.randint(100, 999))
     what = chance.choice(("telephone", "locker", "ticket"))
-    told_already = any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far)
-    if told_already:
+    known_already = any(
+        owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far
+    )
+    if known_already:
         return
     with director.engaged(owner, asker):
         scene = yield Wanted(room=room)
         bring_in(scene, *chance.sample((owner, asker), 2))
         asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
-        told = scene.say(owner, f"My {what} number is {number}.", asker)
-        chronicle.brings_about(asked, told, f"{asker.person.description} asked for the number")
+        spoken = scene.say(owner, f"My {what} number is {number}.", asker)
+        chronicle.brings_about(asked, spoken, f"{asker.person.description} asked for the number")
         chronicle.learned(
             "number",
             f"the {what} number of {owner.person.description} is {number}",
             {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
-            [told],
+            [spoken],
         )
         if chance.random() < 0.6:
             scene.say(
@@ -600,7 +604,7 @@ def errand(director: Director) -> Plot:
             scene.say(asker, chance.choice(_THANKING).format(name=bringer.person.name), bringer)
         go_or_stay(scene, bringer, waits=False)
         _use(scene, asker, thing)
-        lay_down(scene, asker)
+        put_somewhere(scene, asker)
         go_or_stay(scene, asker)
 
 
@@ -631,7 +635,7 @@ def misplaced(director: Director) -> Plot:
         scene = yield Wanted(room=home)
         bring_in(scene, owner)
         scene.pick_up(owner, thing)
-        if not lay_down(scene, owner):
+        if not put_somewhere(scene, owner):
             scene.leave(owner)
             return
         scene.say(owner, f"I will leave {name} {where_words(director, thing)}.")
@@ -647,7 +651,7 @@ def misplaced(director: Director) -> Plot:
         scene = yield Wanted(room=away)
         scene.enter(mover)
         greet(scene, mover)
-        if not lay_down(scene, mover):
+        if not put_somewhere(scene, mover):
             return
         go_or_stay(scene, mover)
 
@@ -669,7 +673,7 @@ def _found_again(director: Director, owner: Player, mover: Player, thing: Articl
     scene = yield Wanted(room=met)
     bring_in(scene, *director.chance.sample((owner, mover), 2))
     asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
-    told = scene.say(mover, f"Yes. It is {left}.", owner)
+    spoken = scene.say(mover, f"Yes. It is {left}.", owner)
     director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
     if met != away:
         scene.leave(owner)
@@ -677,9 +681,9 @@ def _found_again(director: Director, owner: Player, mover: Player, thing: Articl
         scene = yield Wanted(room=away)
         scene.enter(owner)
     found = scene.pick_up(owner, thing)
-    director.chronicle.brings_about(told, found, f"{mover.person.description} said where {name} was")
+    director.chronicle.brings_about(spoken, found, f"{mover.person.description} said where {name} was")
     if director.chance.random() < 0.4:
-        lay_down(scene, owner)
+        put_somewhere(scene, owner)
     go_or_stay(scene, owner)
 
 
@@ -720,10 +724,10 @@ def lent(director: Director) -> Plot:
             )
             scene.give(two, three)
             _use(scene, three, thing)
-            lay_down(scene, three)
+            put_somewhere(scene, three)
         else:
             _use(scene, two, thing)
-            lay_down(scene, two)
+            put_somewhere(scene, two)
         go_or_stay(scene, *chance.sample((two, three), 2))
 
 
@@ -745,10 +749,10 @@ def outing(director: Director) -> Plot:
             words = chance.choice(
                 ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
             )
-            told = scene.say(adviser, words.format(goer.person.name, thing.thing.name), goer)
+            spoken = scene.say(adviser, words.format(goer.person.name, thing.thing.name), goer)
             scene.pick_up(goer, thing)
             put_on = scene.put_on(goer)
-            director.chronicle.brings_about(told, put_on, f"{adviser.person.description} spoke of the weather")
+            director.chronicle.brings_about(spoken, put_on, f"{adviser.person.description} spoke of the weather")
             go_or_stay(scene, adviser, waits=False)
             scene.leave(goer)
         back = director.room() or room
@@ -757,5 +761,5 @@ def outing(director: Director) -> Plot:
         greet(scene, goer)
         if scene.chance.random() < 0.7:
             scene.take_off(goer, thing)
-            lay_down(scene, goer)
+            put_somewhere(scene, goer)
         go_or_stay(scene, goer)

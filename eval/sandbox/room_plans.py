@@ -328,14 +328,14 @@ def _spots(made: Arrangement) -> Iterator[Spot]:
         for name, share in _THREE if piece.width >= _WIDE else _TWO:
             place = (piece.x + share * piece.width, TOPS[piece.kind])
             side = -1 if share > 0 else 1
-            stand, facing = _reaching(place, side)
+            stand, facing = _standing_place(place, side)
             yield Spot(
                 name=f"the {name} of the {piece.name}", on=f"the {piece.name}", place=place, stand=stand, facing=facing
             )
     for piece in made.only("hooks"):
         for name, share in (("left", -1), ("middle", 0), ("right", 1)):
             place = (piece.x + share * HOOK_STEP, HOOK_TOP + HANGING)
-            stand, facing = _reaching(place, -1 if share > 0 else 1)
+            stand, facing = _standing_place(place, -1 if share > 0 else 1)
             yield Spot(name=f"the {name} hook", on="the hooks", place=place, stand=stand, facing=facing, hangs=True)
 
 
@@ -348,11 +348,11 @@ def _openings(made: Arrangement) -> Iterator[Opened]:
     for piece in made.only("chest", *LEAVES):
         if piece.kind == "chest":
             for side in (-1, 1):
-                stand, facing = _reaching((handle := drawer_handle(piece, side)), -side)
+                stand, facing = _standing_place((handle := drawer_handle(piece, side)), -side)
                 word = "left" if side < 0 else "right"
                 yield Opened(name=f"the {word} drawer", handle=handle, stand=stand, facing=facing)
         else:
-            stand, facing = _reaching((handle := leaf_handle(piece)), hinge_side(piece))
+            stand, facing = _standing_place((handle := leaf_handle(piece)), hinge_side(piece))
             yield Opened(name=f"the {piece.name}", handle=handle, stand=stand, facing=facing)
 
 
@@ -371,7 +371,7 @@ def leaf_handle(piece: Piece) -> Place:
     return piece.x - hinge_side(piece) * (piece.width / 2 - 12), _HANDLES[piece.kind]
 
 
-def _reaching(place: Place, facing: int) -> tuple[Place, int]:
+def _standing_place(place: Place, facing: int) -> tuple[Place, int]:
     """Where to stand for a place, on the side that is asked for unless that is too near to the edge."""
     for side in (facing, -facing):
         x = place[0] - side * _ARM

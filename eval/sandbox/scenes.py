@@ -59,7 +59,7 @@ _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stretch:
+class _Interval:
     """A thing lies here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
 
     thing: str
@@ -115,14 +115,14 @@ class _Part:
         """The actor holds or wears a thing from now on."""
         self._had_since[article.id] = time
 
-    def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Stretch:
+    def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Interval:
         """The actor no longer holds, or no longer wears, a thing."""
         start = self._had_since.pop(article.id)
         if worn:
             self._wears.append(Wear(start=start, end=time, prop=article.prop))
         else:
             self._carries.append(Carry(start=start, end=time, prop=article.prop))
-        return _Stretch(thing=article.id, holder=self.who.player.id, start=start, end=time)
+        return _Interval(thing=article.id, holder=self.who.player.id, start=start, end=time)
 
     def appears(self, time: float) -> None:
         """The actor comes into the picture."""
@@ -134,7 +134,7 @@ class _Part:
             self.seen.append((self._seen_since, time))
             self._seen_since = None
 
-    def finish(self, duration: float) -> list[_Stretch]:
+    def finish(self, duration: float) -> list[_Interval]:
         """The shot is over; returns what was still held and worn."""
         self.disappears(duration)
         left = [self.had_until(self.who.holds, duration)] if self.who.holds is not None else []
@@ -178,15 +178,15 @@ class Scene:
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
         self._parts: dict[str, _Part] = {}
-        self._lies_since = {
+        self._resting_since = {
             where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
         self._open_since = dict.fromkeys(sorted(world.open[location.id]), 0.0)
         self._resting: list[Resting] = []
         self._openings: list[Opening] = []
         self._lines: list[Line] = []
-        self._stretches: list[_Stretch] = []
-        self._told: list[Event] = []
+        self._intervals: list[_Interval] = []
+        self._events: list[Event] = []
 
     def state(self, player: Player) -> Standing:
         """A person's state."""
@@ -259,12 +259,12 @@ class Scene:
         place = self.world.things[article.id].place
         if place is None:
             raise LookupError(f"{article.id} does not lie anywhere")
-        self._reach(player, place)
+        self._walk_to(player, place)
         self.world.take(player, article)
         event, middle = self._handle(player, "picks up", place, article)
         self._part(player).has_from(article, middle)
         if isinstance(place, Spot):
-            self._rest(article, self._lies_since.pop(article.id), middle, place)
+            self._rest(article, self._resting_since.pop(article.id), middle, place)
         self.chronicle.ends(_relation(place), article.id, kept_on(place), self._time(middle))
         self.chronicle.begins("holds", player.id, article.id, self._time(middle))
         if isinstance(place, Opened):
@@ -273,7 +273,7 @@ class Scene:
 
     def put_down(self, player: Player, place: Spot | Opened) -> Event:
         """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
-        self._reach(player, place)
+        self._walk_to(player, place)
         article = self.world.put(player, place)
         event, middle = self._handle(player, "puts down", place, article)
         self._let_go(player, article, middle)
@@ -281,7 +281,7 @@ class Scene:
         if isinstance(place, Opened):
             self.close(player, place)
         else:
-            self._lies_since[article.id] = middle
+            self._resting_since[article.id] = middle
         return event
 
     def give(self, giver: Player, receiver: Player) -> Event:
@@ -318,7 +318,7 @@ class Scene:
         self.world.unwear(player, article)
         event, middle = self._act(player, "takes off", article=article)
         part = self._part(player)
-        self._stretches.append(part.had_until(article, middle, worn=True))
+        self._intervals.append(part.had_until(article, middle, worn=True))
         part.has_from(article, middle)
         self.chronicle.ends("wears", player.id, article.id, self._time(middle))
         self.chronicle.begins("holds", player.id, article.id, self._time(middle))
@@ -385,14 +385,14 @@ class Scene:
     def finish(self, *, longer: float = 0.0) -> Shot:
         """End the shot, so many seconds later than need be; things stay where they are."""
         duration = on_frame(self.length + longer)
-        for article_id, since in self._lies_since.items():
+        for article_id, since in self._resting_since.items():
             where = self.world.things[article_id]
             if isinstance(where.place, Spot):
                 self._rest(where.article, since, duration, where.place)
         for target, since in self._open_since.items():
             self._openings.append(Opening(start=since, end=duration, target=target))
         for part in self._parts.values():
-            self._stretches += part.finish(duration)
+            self._intervals += part.finish(duration)
         self._note_visits(duration)
         room = self._room
         texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
@@ -400,13 +400,13 @@ class Scene:
         return Shot(
             room=room,
             duration=duration,
-            caption=caption_of(self.location.place.name, self._told),
+            caption=caption_of(self.location.place.name, self._events),
             performances=tuple(part.performance() for part in self._parts.values()),
             resting=tuple(self._resting),
             lines=tuple(self._lines),
             captions=tuple(
                 (on_frame(event.start - self.start), on_frame(event.end - self.start), capital(event.clause) + ".")
-                for event in sorted(self._told, key=lambda event: (event.start, event.end))
+                for event in sorted(self._events, key=lambda event: (event.start, event.end))
             ),
             openings=tuple(self._openings),
         )
@@ -414,12 +414,12 @@ class Scene:
     def _note_visits(self, duration: float) -> None:
         """Note who and what is on screen when: a thing in hand is, as long as its holder is."""
         shown = {part.who.player.id: part.seen for part in self._parts.values()}
-        for item in self._stretches:
+        for item in self._intervals:
             for start, end in shown[item.holder] if item.holder else [(0.0, duration)]:
                 if min(end, item.end) > max(start, item.start):
                     shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
-        for subject, stretches in shown.items():
-            for start, end in _joined(stretches):
+        for subject, intervals in shown.items():
+            for start, end in _joined(intervals):
                 if end > start:
                     self.chronicle.visits.append(
                         Visit(subject=subject, place=self.location.id, start=self._time(start), end=self._time(end))
@@ -437,13 +437,13 @@ class Scene:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
-    def _stands_apart_from(self, taken: Iterable[float]) -> list[Feet]:
+    def _free_stands(self, taken: Iterable[float]) -> list[Feet]:
         taken = tuple(taken)
         return [place for place in self.location.plan.stands if all(abs(place[0] - x) >= _APART for x in taken)]
 
     def _free_places(self, player: Player) -> Sequence[Feet]:
         """Where one can stand and nobody is covered."""
-        free = self._stands_apart_from(self.state(other).feet[0] for other in self.others(player))
+        free = self._free_stands(self.state(other).feet[0] for other in self.others(player))
         return free or self.location.plan.stands
 
     def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
@@ -471,7 +471,7 @@ class Scene:
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
                 taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
-                free, here = self._stands_apart_from(taken) or [who.feet], who.feet[0]
+                free, here = self._free_stands(taken) or [who.feet], who.feet[0]
                 aside = min(free, key=lambda place: abs(place[0] - here))
                 part = self._part(other)
                 begin = max(self.now, part.busy)
@@ -507,7 +507,7 @@ class Scene:
         if self.state(player).seat is not None:
             self.stand_up(player)
 
-    def _reach(self, player: Player, place: Spot | Opened) -> None:
+    def _walk_to(self, player: Player, place: Spot | Opened) -> None:
         """Walk to a spot, or to something that is opened."""
         if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
             self.open(player, place)
@@ -549,12 +549,12 @@ class Scene:
         return event, on_frame((begin + end) / 2)
 
     def _let_go(self, player: Player, article: Article, time: float) -> None:
-        self._stretches.append(self._part(player).had_until(article, time))
+        self._intervals.append(self._part(player).had_until(article, time))
         self.chronicle.ends("holds", player.id, article.id, self._time(time))
 
     def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
         self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
-        self._stretches.append(_Stretch(thing=article.id, holder="", start=start, end=end))
+        self._intervals.append(_Interval(thing=article.id, holder="", start=start, end=end))
 
     def _carried_by(self, player: Player) -> list[str]:
         who = self.state(player)
@@ -573,7 +573,7 @@ class Scene:
         words: str = "",
         inside: bool = False,
     ) -> Event:
-        told = event_words(
+        wording = event_words(
             {"picks_up": "takes_out", "puts_down": "puts_into"}[kind] if inside else kind,
             thing=article.thing.name if article else "",
             other=other.person.description if other else "",
@@ -588,15 +588,15 @@ class Scene:
             end=self._time(end),
             actor=player.id,
             place=self.location.id,
-            clause=f"{player.person.description} {told.predicate}",
-            verb_phrase=told.base,
+            clause=f"{player.person.description} {wording.predicate}",
+            verb_phrase=wording.base,
             thing=article.id if article else "",
             other=other.id if other else "",
             target=target,
             words=words,
         )
         self.chronicle.events.append(event)
-        self._told.append(event)
+        self._events.append(event)
         return event
 
 
@@ -604,10 +604,10 @@ def _relation(place: Spot | Opened) -> Literal["on", "inside"]:
     return "on" if isinstance(place, Spot) else "inside"
 
 
-def _joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def _joined(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Stretches in order, those that touch as one."""
     found: list[tuple[float, float]] = []
-    for start, end in sorted(stretches):
+    for start, end in sorted(intervals):
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:

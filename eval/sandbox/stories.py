@@ -24,8 +24,8 @@ from eval.sandbox.plots import (
     noticed,
     outing,
     relieved,
+    shared_number,
     sought,
-    told_number,
     uncovered,
 )
 from eval.sandbox.room_plans import Opened, Spot
@@ -55,7 +55,7 @@ def _labelled(director: Director, article: Article, rule: Rule) -> None:
     hands = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
     if len(hands) > 1 and chance.random() < _BROUGHT:
         player = chance.choice(hands)
-        world.hand(article, player)
+        world.put_in_hand(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
     else:
         _place(director, article, rule.room, world.opening(rule.room, rule.target))
@@ -71,11 +71,11 @@ def _lying(director: Director, article: Article) -> None:
         if not item.name.endswith("door")
     ]
     inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
-    if inside or not _lay(director, article):
+    if inside or not _place_anywhere(director, article):
         _place(director, article, *chance.choice(openings))
 
 
-def _lay(director: Director, article: Article) -> bool:
+def _place_anywhere(director: Director, article: Article) -> bool:
     """Let a thing lie or hang in some room; False if all places are taken."""
     rooms = [location.id for location in director.cast.locations]
     free = {room: director.world.free_spots(room, article) for room in rooms}
@@ -192,7 +192,7 @@ _PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (noticed, 1.0, 60.0),
     (moment, 2.0, 12.0),
     (relieved, 2.5, 8.0),
-    (told_number, 1.5, 15.0),
+    (shared_number, 1.5, 15.0),
     (uncovered, 1.0, 10.0),
     (sought, 0.7, 20.0),
 )
@@ -206,7 +206,7 @@ _LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
     "office": (appointment, consulted, called),
     "home": (outing, moment, uncovered),
     "workshop": (errand, lent),
-    "reading room": (misplaced, noticed, told_number),
+    "reading room": (misplaced, noticed, shared_number),
 }
 
 

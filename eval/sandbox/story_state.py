@@ -67,7 +67,7 @@ class World:
         how: Literal["on", "inside"] = "on" if is_spot else "inside"
         self.things[article.id] = Whereabouts(article=article, how=how, room=room, place=place)
 
-    def hand(self, article: Article, player: Player) -> None:
+    def put_in_hand(self, article: Article, player: Player) -> None:
         """Let a person hold a thing."""
         who = self.people[player.id]
         self._must(who.holds is None, f"{player.id} holds something")
@@ -132,7 +132,7 @@ class World:
         self._must(where.place is not None and where.room == room, f"{article.id} is not here")
         is_open = not isinstance(where.place, Opened) or where.place.name in self.open[room]
         self._must(is_open, f"{article.id} is shut in")
-        self.hand(article, player)
+        self.put_in_hand(article, player)
 
     def put(self, player: Player, place: Spot | Opened) -> Article:
         """A person puts what they hold, which is returned, on a spot or into something."""
@@ -147,7 +147,7 @@ class World:
         one, other = self.people[giver.id], self.people[receiver.id]
         self._must(one.room == other.room and bool(one.room), f"{giver.id} and {receiver.id} are apart")
         article = self._let_go(giver)
-        self.hand(article, receiver)
+        self.put_in_hand(article, receiver)
         return article
 
     def wear(self, player: Player) -> Article:
@@ -167,7 +167,7 @@ class World:
         """A person takes off what they wear and holds it."""
         who = self.people[player.id]
         self._must(article in who.wears, f"{player.id} does not wear {article.id}")
-        self.hand(article, player)
+        self.put_in_hand(article, player)
         who.wears.remove(article)
 
     def set_open(self, room: str, target: str, *, is_open: bool) -> None:
@@ -200,7 +200,7 @@ def kept_on(place: Spot | Opened | Seat) -> str:
 
 # -- words
 
-_TOLD = 5  #: events that a shot's caption tells
+_MOST_CLAUSES = 5  #: events that a shot's caption tells
 
 #: For each kind of event its verb in the third person and in the base form, and what follows it: of these the first none of
 #: whose slots is empty. "takes_out" and "puts_into" are "picks_up" and "puts_down" of what is inside something.
@@ -248,9 +248,9 @@ def caption_of(room: str, events: Sequence[Event]) -> str:
     """A shot in one sentence: the first things that are done in it, and the first that is said."""
     deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
     said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
-    told = "; ".join(event.clause for event in deeds[:_TOLD]) or "nothing happens"
+    clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"
     heard = f"; somebody says{said}" if said else ""
-    return f"In {room}, {told}{heard}."
+    return f"In {room}, {clauses}{heard}."
 
 
 # -- chronicle

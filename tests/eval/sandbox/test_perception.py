@@ -38,8 +38,8 @@ from eval.sandbox.perception import (
     moments_agree,
     owner_of,
     plain,
+    spans_iou,
     step_of,
-    stretches_iou,
     table_of,
 )
 from tests.support.building import Silent
@@ -226,10 +226,10 @@ def test_where_nothing_is_true_and_nothing_found_all_is_right() -> None:
 
 
 def test_stretches_count_once_however_they_overlap() -> None:
-    assert stretches_iou(spans((0, 4), (2, 6)), spans((3, 9))) == pytest.approx(3 / 9)
-    assert stretches_iou(spans((0, 1), (8, 9)), spans((0, 1), (8, 9))) == 1.0
-    assert stretches_iou(spans((0, 1)), spans((1, 2))) == 0.0
-    assert stretches_iou([], []) == 0.0
+    assert spans_iou(spans((0, 4), (2, 6)), spans((3, 9))) == pytest.approx(3 / 9)
+    assert spans_iou(spans((0, 1), (8, 9)), spans((0, 1), (8, 9))) == 1.0
+    assert spans_iou(spans((0, 1)), spans((1, 2))) == 0.0
+    assert spans_iou([], []) == 0.0
 
 
 def test_texts_are_compared_by_letters_and_figures() -> None:
