@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.sandbox.worlds.language import KINDS, vocabulary
+from benchmarks.made_worlds import KINDS, vocabulary
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.operations import run

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measured(store: Path, segments: int, chosen: argparse.Namespace) -> dict[str, Any]:
     """Make a world of that size where it is not there, and measure it in a fresh process."""
-    from eval.sandbox.worlds import Plan, write_world
+    from benchmarks.made_worlds import Plan, write_world
     from world_api.profiles import text_embedder
     from world_api.world.disk.stored import list_worlds, open_world
     from world_api.world.search.prepare import prepare
@@ -215,7 +215,7 @@ def table(found: dict[int, dict[str, Any]], decoded: Row | None, chosen: argpars
         "## Operations", "",
         f"Machine: {machine()}.", "",
         f"Versions: {versions(['numpy', 'pyarrow', 'faiss-cpu'])}.", "",
-        f"Milliseconds a call on made worlds (`eval.sandbox.worlds`, seed {chosen.seed}), answered from stored rows: the",
+        f"Milliseconds a call on made worlds (`benchmarks.made_worlds`, seed {chosen.seed}), answered from stored rows: the",
         f"first call in a process, then p50 and p95 of {chosen.calls} calls with other arguments; *cut*: a session opened",
         f"at a causal cut of its own with its first call, p50 and p95 of {chosen.cuts}. Memory operations: {MEMORIES}",
         "memories in the session. *open*: `open_session` alone, in a fresh process; then with the first answer of",

@@ -50,8 +50,7 @@ class Subject:
 
 def sample_subject(folder: Path) -> Subject:
     """The film that the project draws itself."""
-    from eval.sandbox.casting import cast
-    from eval.sandbox.sample import DEFAULT_SEED
+    from eval.sandbox import DEFAULT_SEED, cast
 
     coat = cast(DEFAULT_SEED).owner.look.coat
     return Subject(

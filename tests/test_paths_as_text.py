@@ -15,7 +15,7 @@ import tool_induction
 import world_api
 from controller import Budget, Journal, Question, SystemContext, answer_recorded, build_system
 from eval.ladder import open_ladder
-from eval.sandbox.making import FilmFiles, work_folder
+from eval.sandbox import FilmFiles, work_folder
 from tests.support.building import Silent
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock

@@ -80,7 +80,7 @@ class Bench:
     """Recorded episodes of ``hier`` on instant replies and results."""
 
     def __init__(self, folder: Path, segments: int, seed: int) -> None:
-        from eval.sandbox.worlds import Plan, write_world
+        from benchmarks.made_worlds import Plan, write_world
 
         print("writing a world ...", file=sys.stderr)
         self._folder, self._store = folder, folder / "worlds"

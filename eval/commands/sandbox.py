@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from eval.sandbox.perceived.command import check
 from tool_induction.domains.domain import SplitName
 from world_api.exposure.cli import JsonOption, command_app, note, show
 
@@ -24,7 +23,22 @@ def sandbox() -> None:
     """Make videos with exact truth, and questions about them."""
 
 
-app.command()(check)
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
+    store: Annotated[
+        Path | None, typer.Option("--store", help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what the classical profile perceives of made films: scenes, people, texts, speech.
+
+    What each figure means is in docs/sandbox.md.
+    """
+    from eval.sandbox.perception import check_films, table_of
+
+    found = check_films(folder, store or folder / "worlds", tell=note)
+    show({"films": [film.record() for film in found]}, as_json=as_json, text=lambda: table_of(found))
 
 
 @app.command()
@@ -47,12 +61,8 @@ def make(
     all films of the folder are DIR/questions.jsonl and DIR/dataset.json. A film that is there is not made again; one that was
     begun and not ended is.
     """
-    from eval.sandbox.asking import questions_of
-    from eval.sandbox.asking.kinds import MAKERS
-    from eval.sandbox.making import FilmFiles, add_questions, make_film, work_folder
-    from eval.sandbox.sound import SAMPLE_RATE
-    from eval.sandbox.stories.telling import video_id
-    from eval.sandbox.voices import installed_voices
+    from eval.questions import MAKERS, add_questions, questions_of
+    from eval.sandbox import SAMPLE_RATE, FilmFiles, installed_voices, make_film, video_id, work_folder
 
     voices = None if tones else installed_voices(sample_rate=SAMPLE_RATE)
     records: list[dict[str, Any]] = []
@@ -98,10 +108,10 @@ def prior(
     A prior learns from the questions and answers of other stories, and guesses at these by the words alone. Where it does no
     better than chance, the words give nothing away.
     """
-    from eval.sandbox.asking.priors.folder import prior_of_folder, record, told
+    from eval.questions.priors import prior_of_folder, table_of
 
     lines = prior_of_folder(folder, films=films)
-    show(record(lines), as_json=as_json, text=lambda: told(lines))
+    show({"lines": [line.record() for line in lines]}, as_json=as_json, text=lambda: table_of(lines))
 
 
 def _progress(name: str) -> Callable[[float, float], None]:

@@ -1,13 +1,21 @@
-"""What is true of a made film, as data: what the renderer draws, what the truth file holds, what questions are made from.
+"""The facts of a film, and ``<id>.facts.json``, which holds them.
 
-Times in seconds of the film, half-open. Ids: ``person_mia``, ``folder_blue``, ``office_14``, ``e0007``.
+Times in seconds of the film, half-open. Ids: ``person_mia``, ``folder_blue``, ``office_14``, ``e0007``. The file is one JSON object
+of ``schema_version`` and the fields of ``FilmFacts``; lists have one entry a line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from world_api.core.faults import EvalFault
+from world_api.world.disk.files import write_atomically
 
 EventKind = Literal[
     "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "takes_off", "gives", "opens", "closes",
@@ -155,3 +163,92 @@ class FilmFacts:
     written: tuple[Written, ...] = ()
     #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: which track of the truth somebody or something is, by id
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+SCHEMA_VERSION = 1
+_MOST_BYTES = 512 * 2**20
+_HINT = "make the film again: videoworld sandbox make"
+
+
+def write_facts(path: Path | str, facts: FilmFacts) -> None:
+    """Write facts, whole or not at all.
+
+    Raises:
+        StoreFault: ``not_writable``.
+    """
+    write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
+
+
+def read_facts(path: Path | str) -> FilmFacts:
+    """Read and check a facts file.
+
+    Raises:
+        EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
+    """
+    path = Path(path)
+    record = _record(path)
+    version = record.pop("schema_version", None)
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise EvalFault(
+            "other_schema_version",
+            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
+            hint=_HINT,
+        )
+    try:
+        facts = TypeAdapter(FilmFacts).validate_python(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise EvalFault("bad_facts", f"{path.name}: {where}: {first['msg']}", hint=_HINT) from error
+    for fault in _contradictions(facts):
+        raise EvalFault("bad_facts", f"{path.name}: {fault}", hint=_HINT)
+    return facts
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise EvalFault("bad_facts", f"{path.name} is larger than {_MOST_BYTES >> 20} MiB", hint=_HINT)
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
+    except OSError as error:
+        raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
+    except (ValueError, RecursionError) as error:
+        raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
+    if not isinstance(record, dict):
+        raise EvalFault("bad_facts", f"{path.name} is not a JSON object", hint=_HINT)
+    return record
+
+
+def _contradictions(facts: FilmFacts) -> Iterator[str]:
+    """References to what is not there, and stretches that run backwards."""
+    known = {person.id for person in facts.people} | {thing.id for thing in facts.things}
+    known |= {place.id for place in facts.places}
+    events = {event.id for event in facts.events}
+    lasting: tuple[Visit | Event | Relation | Written, ...] = (
+        *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,
+    )  # fmt: skip
+    for item in lasting:
+        if not 0 <= item.start <= item.end:
+            yield f"a stretch runs from {item.start} to {item.end}"
+    named = [(visit.subject, visit.place) for visit in facts.visits]
+    named += [(event.actor, event.place) for event in facts.events]
+    named += [(event.thing or event.actor, event.other or event.actor) for event in facts.events]
+    for name in {name for pair in named for name in pair} - known:
+        yield f"nobody and nothing is {name[:60]!r}"
+    for cause in facts.causes:
+        for name in {cause.cause, cause.effect} - events:
+            yield f"there is no event {name[:60]!r}"
+
+
+def readable(record: Mapping[str, Any]) -> str:
+    """JSON with one line for each entry of a list of objects."""
+    lines = []
+    for key, value in record.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+            entries = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+            text = f"[\n  {entries}\n ]"
+        lines.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,24 +1,91 @@
-"""The film that ships: a folder is left on a desk, carried off, missed and found again.
+"""The sample film, its cast and its questions: a folder is left on a desk, carried off, missed and found again.
 
-``casting`` decides by seed who plays, in what colours and at what times; the story stays the same.
+The seed decides who plays, in what colours and at what times; the story stays the same.
 """
 
 from __future__ import annotations
 
-from eval.sandbox.casting import Cast, cast
-from eval.sandbox.drawing.rooms import DESK_TOP, TABLE_TOP
+import random
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from eval.sandbox.rooms import DESK_TOP, TABLE_TOP
 from eval.sandbox.script import (
+    Actor,
     Card,
     Carry,
     Film,
     Gesture,
+    GestureKind,
+    HairStyle,
     Line,
+    Look,
     Performance,
+    Prop,
     Resting,
     Room,
     Shot,
     Walk,
+    capital,
 )
+
+_NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
+_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
+_FOLDERS = ("blue", "orange", "green", "red")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """What the seed decides."""
+
+    owner: Actor
+    finder: Actor
+    reader: Actor
+    folder: Prop
+    cup: Prop
+    office: str
+    clocks: tuple[str, str, str]  #: what the clocks show in the morning, then later, then later still
+    meeting: str
+
+
+def cast(seed: int) -> Cast:
+    """Choose the cast; the same seed always chooses the same."""
+    chance = random.Random(seed)
+    folder = chance.choice(_FOLDERS)
+    groups = [[coat for coat in group if coat != folder] for group in _COATS]
+    coats = [chance.choice(group) for group in chance.sample([group for group in groups if group], 3)]
+    names = chance.sample(_NAMES, 3)
+    hairs = chance.sample(("black", "brown", "blond", "grey", "ginger"), 3)
+    styles = chance.sample(get_args(HairStyle), 3)
+    skins = chance.sample(("light", "tan", "dark"), 3)
+    trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
+    actors = [
+        Actor(
+            name=names[number],
+            look=Look(
+                coat=coats[number],
+                trousers=trousers[number],
+                hair=hairs[number],
+                hair_style=styles[number],
+                skin=skins[number],
+                height=chance.choice((0.96, 1.0, 1.04)),
+            ),
+            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
+        )
+        for number in range(3)
+    ]
+    hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
+    return Cast(
+        owner=actors[0],
+        finder=actors[1],
+        reader=actors[2],
+        folder=Prop(name=f"{folder} folder", category="folder", colour=folder),
+        cup=Prop(name="white cup", category="cup", colour="white"),
+        office=str(chance.randint(10, 39)),
+        clocks=(f"{hour:02d}:{minute:02d}", f"{hour:02d}:{minute + 15:02d}", f"{hour:02d}:{minute + 35:02d}"),
+        meeting=f"{hour + 1:02d}:30",
+    )
+
 
 FRAME_RATE = 15
 _FLOOR = 326.0
@@ -59,6 +126,24 @@ def _walk(start: float, end: float, origin: tuple[float, float], goal: tuple[flo
     return Walk(start=start, end=end, origin=origin, goal=goal)
 
 
+def _gesture(
+    start: float, end: float, kind: GestureKind, label: str, facing: int, place: tuple[float, float] | None = None
+) -> Gesture:
+    return Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place)
+
+
+def _carry(start: float, end: float, prop: Prop) -> Carry:
+    return Carry(start=start, end=end, prop=prop)
+
+
+def _resting(start: float, end: float, prop: Prop, place: tuple[float, float]) -> Resting:
+    return Resting(start=start, end=end, prop=prop, place=place)
+
+
+def _line(start: float, end: float, speaker: Actor, text: str, facing: int) -> Line:
+    return Line(start=start, end=end, speaker=speaker, text=text, facing=facing)
+
+
 def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
     owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
     return Shot(
@@ -69,27 +154,16 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=owner,
                 walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
-                gestures=(
-                    Gesture(
-                        start=6.2,
-                        end=7.4,
-                        kind="puts down",
-                        label=f"puts the {folder.name} on the desk",
-                        facing=1,
-                        place=DESK_TOP,
-                    ),
-                ),
-                carries=(Carry(start=0.0, end=6.8, prop=folder),),
+                gestures=(_gesture(6.2, 7.4, "puts down", f"puts the {folder.name} on the desk", 1, DESK_TOP),),
+                carries=(_carry(0.0, 6.8, folder),),
             ),
         ),
-        resting=(Resting(start=6.8, end=15.0, prop=folder, place=DESK_TOP),),
-        lines=(
-            Line(start=7.4, end=10.0, speaker=owner, text=f"I will leave the {folder.name} on this desk.", facing=-1),
-        ),
+        resting=(_resting(6.8, 15.0, folder, DESK_TOP),),
+        lines=(_line(7.4, 10.0, owner, f"I will leave the {folder.name} on this desk.", -1),),
         captions=(
-            (2.2, 6.2, f"{_upper(owner.description)} walks into the office with a {folder.name}."),
-            (6.2, 10.0, f"{_upper(owner.description)} puts the {folder.name} on the desk."),
-            (10.2, 13.0, f"{_upper(owner.description)} leaves the office to the right."),
+            (2.2, 6.2, f"{capital(owner.description)} walks into the office with a {folder.name}."),
+            (6.2, 10.0, f"{capital(owner.description)} puts the {folder.name} on the desk."),
+            (10.2, 13.0, f"{capital(owner.description)} leaves the office to the right."),
         ),
     )
 
@@ -106,20 +180,18 @@ def _tea(chosen: Cast, seed: int) -> Shot:
                 actor=owner,
                 walks=(_walk(2.1, 5.4, _LEFT, counter),),
                 gestures=(
-                    Gesture(start=5.6, end=6.6, kind="takes", label="takes a white cup", facing=1, place=_COUNTER_TOP),
-                    Gesture(start=9.6, end=11.6, kind="drinks", label="drinks from a white cup", facing=1),
+                    _gesture(5.6, 6.6, "takes", "takes a white cup", 1, _COUNTER_TOP),
+                    _gesture(9.6, 11.6, "drinks", "drinks from a white cup", 1),
                 ),
-                carries=(Carry(start=6.1, end=12.0, prop=cup),),
+                carries=(_carry(6.1, 12.0, cup),),
             ),
         ),
-        resting=(Resting(start=0.0, end=6.1, prop=cup, place=_COUNTER_TOP),),
-        lines=(
-            Line(start=6.8, end=9.4, speaker=owner, text=f"A cup of tea before the meeting at {meeting}.", facing=1),
-        ),
+        resting=(_resting(0.0, 6.1, cup, _COUNTER_TOP),),
+        lines=(_line(6.8, 9.4, owner, f"A cup of tea before the meeting at {meeting}.", 1),),
         captions=(
-            (2.1, 5.6, f"{_upper(owner.description)} walks into the kitchen."),
-            (5.6, 9.6, f"{_upper(owner.description)} takes a white cup from the counter."),
-            (9.6, 11.6, f"{_upper(owner.description)} drinks tea."),
+            (2.1, 5.6, f"{capital(owner.description)} walks into the kitchen."),
+            (5.6, 9.6, f"{capital(owner.description)} takes a white cup from the counter."),
+            (9.6, 11.6, f"{capital(owner.description)} drinks tea."),
         ),
     )
 
@@ -134,27 +206,16 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=finder,
                 walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
-                gestures=(
-                    Gesture(
-                        start=4.1,
-                        end=5.3,
-                        kind="takes",
-                        label=f"takes the {folder.name} from the desk",
-                        facing=-1,
-                        place=DESK_TOP,
-                    ),
-                ),
-                carries=(Carry(start=4.7, end=13.0, prop=folder),),
+                gestures=(_gesture(4.1, 5.3, "takes", f"takes the {folder.name} from the desk", -1, DESK_TOP),),
+                carries=(_carry(4.7, 13.0, folder),),
             ),
         ),
-        resting=(Resting(start=0.0, end=4.7, prop=folder, place=DESK_TOP),),
-        lines=(
-            Line(start=5.2, end=7.9, speaker=finder, text="A lost folder! I will take it to the library.", facing=-1),
-        ),
+        resting=(_resting(0.0, 4.7, folder, DESK_TOP),),
+        lines=(_line(5.2, 7.9, finder, "A lost folder! I will take it to the library.", -1),),
         captions=(
-            (2.1, 4.1, f"{_upper(finder.description)} walks into the office."),
-            (4.1, 8.0, f"{_upper(finder.description)} takes the {folder.name} from the desk."),
-            (8.0, 12.6, f"{_upper(finder.description)} leaves the office to the left with the {folder.name}."),
+            (2.1, 4.1, f"{capital(finder.description)} walks into the office."),
+            (4.1, 8.0, f"{capital(finder.description)} takes the {folder.name} from the desk."),
+            (8.0, 12.6, f"{capital(finder.description)} leaves the office to the left with the {folder.name}."),
         ),
     )
 
@@ -170,35 +231,20 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
             Performance(
                 actor=finder,
                 walks=(_walk(2.1, 5.5, _LEFT, table),),
-                gestures=(
-                    Gesture(
-                        start=5.7,
-                        end=6.9,
-                        kind="puts down",
-                        label=f"puts the {folder.name} on the table",
-                        facing=1,
-                        place=TABLE_TOP,
-                    ),
-                ),
-                carries=(Carry(start=0.0, end=6.3, prop=folder),),
+                gestures=(_gesture(5.7, 6.9, "puts down", f"puts the {folder.name} on the table", 1, TABLE_TOP),),
+                carries=(_carry(0.0, 6.3, folder),),
             ),
             Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
         ),
-        resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
+        resting=(_resting(6.3, 14.0, folder, TABLE_TOP),),
         lines=(
-            Line(start=8.0, end=10.2, speaker=reader, text=f"Hello {finder.name}. Is that folder yours?", facing=-1),
-            Line(
-                start=10.5,
-                end=13.2,
-                speaker=finder,
-                text=f"No, {reader.name}. It was on the desk in office {chosen.office}.",
-                facing=1,
-            ),
+            _line(8.0, 10.2, reader, f"Hello {finder.name}. Is that folder yours?", -1),
+            _line(10.5, 13.2, finder, f"No, {reader.name}. It was on the desk in office {chosen.office}.", 1),
         ),
         captions=(
-            (2.1, 5.7, f"{_upper(finder.description)} walks into the library with the {folder.name}."),
-            (5.7, 7.8, f"{_upper(finder.description)} puts the {folder.name} on the table."),
-            (6.0, 13.2, f"{_upper(reader.description)} comes in and talks with {finder.description}."),
+            (2.1, 5.7, f"{capital(finder.description)} walks into the library with the {folder.name}."),
+            (5.7, 7.8, f"{capital(finder.description)} puts the {folder.name} on the table."),
+            (6.0, 13.2, f"{capital(reader.description)} comes in and talks with {finder.description}."),
         ),
     )
 
@@ -210,7 +256,7 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
     corridor = Room(
         kind="corridor", name="the corridor", sign="LIBRARY >", notes=doors, clock=chosen.clocks[2], seed=seed
     )
-    wave = Gesture(start=10.0, end=11.8, kind="waves", label="waves", facing=1)
+    wave = _gesture(10.0, 11.8, "waves", "waves", 1)
     return Shot(
         room=corridor,
         duration=12.0,
@@ -223,23 +269,78 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
             Performance(actor=finder, walks=(_walk(2.6, 5.2, _RIGHT, there),), gestures=(wave,)),
         ),
         lines=(
-            Line(
-                start=5.3,
-                end=7.0,
-                speaker=owner,
-                text=f"{finder.name}, where is my {folder.name}?",
-                facing=1,
-            ),
-            Line(start=7.1, end=8.9, speaker=finder, text="On the table in the library!", facing=-1),
-            Line(start=9.3, end=10.8, speaker=owner, text=f"Thank you, {finder.name}!", facing=1),
+            _line(5.3, 7.0, owner, f"{finder.name}, where is my {folder.name}?", 1),
+            _line(7.1, 8.9, finder, "On the table in the library!", -1),
+            _line(9.3, 10.8, owner, f"Thank you, {finder.name}!", 1),
         ),
         captions=(
-            (2.0, 5.3, f"{_upper(owner.description)} and {finder.description} meet in the corridor."),
-            (5.3, 9.0, f"{_upper(owner.description)} asks where the {folder.name} is."),
-            (9.0, 12.0, f"{_upper(owner.description)} walks away to the right; {finder.description} waves."),
+            (2.0, 5.3, f"{capital(owner.description)} and {finder.description} meet in the corridor."),
+            (5.3, 9.0, f"{capital(owner.description)} asks where the {folder.name} is."),
+            (9.0, 12.0, f"{capital(owner.description)} walks away to the right; {finder.description} waves."),
         ),
     )
 
 
-def _upper(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with its true answer. ``spans`` are the stretches, in seconds, that show it."""
+
+    id: str
+    question: str
+    task: Literal["A", "B", "C"]
+    answer_type: Literal["interval", "count", "order", "text"]
+    answer: Any
+    spans: tuple[tuple[float, float], ...]
+
+
+def questions(seed: int) -> tuple[Question, ...]:
+    """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+    chosen = cast(seed)
+    film = lost_folder(seed)
+    desk, tea, taken, library, corridor = (start for start, _ in film.shots())
+    owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
+    return (
+        Question(
+            id="q1",
+            question=f"When does the person in the {finder.look.coat} coat take the {folder.name} from the desk?",
+            task="A",
+            answer_type="interval",
+            answer=[taken + 4.1, taken + 5.3],
+            spans=((taken + 4.1, taken + 5.3),),
+        ),
+        Question(
+            id="q2",
+            question=f"In how many different rooms is the person in the {owner.look.coat} coat seen?",
+            task="A",
+            answer_type="count",
+            answer=3,
+            spans=((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0)),
+        ),
+        Question(
+            id="q3",
+            question=(
+                f"In which order do these happen: (a) somebody drinks tea, (b) the {folder.name} is put on the desk, "
+                f"(c) the {folder.name} is put on a table in the library?"
+            ),
+            task="B",
+            answer_type="order",
+            answer=["b", "a", "c"],
+            spans=((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9)),
+        ),
+        Question(
+            id="q4",
+            question=f"Why is the {folder.name} no longer on the desk?",
+            task="B",
+            answer_type="text",
+            answer=f"The person in the {finder.look.coat} coat took it to the library, thinking it was lost.",
+            spans=((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2)),
+        ),
+        Question(
+            id="q5",
+            question=f"At what time is the meeting that the owner of the {folder.name} has to attend?",
+            task="C",
+            answer_type="text",
+            answer=chosen.meeting,
+            spans=((tea, tea + 12.0),),
+        ),
+    )

@@ -1,21 +1,17 @@
-"""The sample video: for whoever has none at hand."""
+"""The sample video: one film to try everything on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from eval.sandbox.encode import write_mp4, write_srt
-from eval.sandbox.lost_folder import lost_folder
-from eval.sandbox.questions import questions
-from eval.sandbox.render import DrawnFrame, frames
+from eval.sandbox.encoder import write_srt
+from eval.sandbox.facts import readable
+from eval.sandbox.films import encode_film
+from eval.sandbox.lost_folder import lost_folder, questions
 from eval.sandbox.sound import soundtrack
-from eval.sandbox.truth import SCHEMA_VERSION, SightingLog, subtitles_of, truth_of
+from eval.sandbox.truth import SCHEMA_VERSION, Naming, TruthWriter, subtitles_of
 from world_api.core.faults import StoreFault
-from world_api.core.ports import Image
 
 DEFAULT_SEED = 7
 
@@ -31,10 +27,10 @@ class SampleFiles:
 
 
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
-    """Draw, score and encode the sample film into a folder, which is made when missing; the same seed, the same files.
+    """Draw and encode the sample film into a folder, which is made if it is missing; the same seed, the same files.
 
     The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
-    and subtitles both embedded and beside it. The truth is written last: where it is, the film is whole.
+    and subtitles both embedded and beside it. The truth is written last: if it is there, the film is whole.
 
     Raises:
         StoreFault: ``not_writable``.
@@ -47,54 +43,21 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
         questions=folder / "sample.questions.json",
     )
     film = lost_folder(seed)
-    log = SightingLog()
-    lines = subtitles_of(film)
+    asked = {
+        "schema_version": SCHEMA_VERSION,
+        "video": files.video.name,
+        "questions": [asdict(question) for question in questions(seed)],
+    }
     unfinished = files.video.with_suffix(".mp4.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_srt(files.subtitles, lines)
-        _write_json(files.questions, _questions_record(seed, files.video.name))
-        write_mp4(
-            unfinished,
-            _logged(frames(film), log),
-            soundtrack(film, seed=seed),
-            lines,
-            frame_rate=film.frame_rate,
-            title=film.title,
-        )
+        truth = TruthWriter(folder, Naming())
+        write_srt(files.subtitles, subtitles_of(film))
+        files.questions.write_text(readable(asked), encoding="utf-8")
+        encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
         unfinished.replace(files.video)
-        _write_json(files.truth, truth_of(film, log))
+        truth.write(files.truth, film, order=("scenes", "tracks", "speech", "screen_text", "actions", "captions"))
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFault("not_writable", f"cannot write to {folder}: {reason}", hint="choose another folder") from error
     return files
-
-
-def _logged(drawn: Iterable[DrawnFrame], log: SightingLog) -> Iterator[Image]:
-    for frame in drawn:
-        log.note(frame)
-        yield frame.image
-
-
-def _questions_record(seed: int, video: str) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "video": video,
-        "questions": [asdict(question) for question in questions(seed)],
-    }
-
-
-def _readable(record: dict[str, Any]) -> str:
-    """JSON with one line for each entry: thousands of boxes stay small, and a person can read it."""
-    lines = []
-    for key, value in record.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            entries = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in value)
-            lines.append(f" {json.dumps(key)}: [\n  {entries}\n ]")
-        else:
-            lines.append(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _write_json(path: Path, record: dict[str, Any]) -> None:
-    path.write_text(_readable(record) + "\n", encoding="utf-8")

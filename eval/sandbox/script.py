@@ -30,6 +30,11 @@ def with_article(words: str) -> str:
     return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
 
 
+def capital(sentence: str) -> str:
+    """The sentence with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """What a person wears: colour words of ``palette.COLOURS``; ``height`` relative to an average person."""

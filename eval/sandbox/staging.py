@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from eval.sandbox.drawing.figures import Arm, Pose, arm_towards
-from eval.sandbox.drawing.things import grip_of
-from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Prop, Resting, Shot, Walk, Wear
+from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of
+from eval.sandbox.script import WIDTH, Actor, Carry, Gesture, Line, Performance, Resting, Shot, Walk, Wear
 
 _SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR
 _NEAR = 330.0
@@ -22,8 +21,7 @@ _HOLDING = Arm(upper=-0.3, fore=1.15)  #: the same close to the body, in rooms o
 _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
 _AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
 _AT_THE_NECK = Arm(upper=0.75, fore=2.3)
-_HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's
-_LINGERING = frozenset({"opens", "closes"})  #: gestures in which the hand stays for a while
+_HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
 #: How people stand and how broad they are in rooms of a variant: a person who stands stiffly is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
@@ -98,14 +96,13 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
     seated, seat_facing = _seated(performance, time)
     astride, broad = (_ASTRIDE, _BROAD) if shot.room.variant else (0.0, 1.0)
-    body = _Body(feet=feet, height=size * performance.actor.look.height, seated=seated, broad=broad)
+    height = size * performance.actor.look.height
     rest = _HANGING if carry is None else _HOLDING if shot.room.variant else _CARRYING
-    reach = _reach(gesture, carry, body, rest, time) if gesture else None
     pose = Pose(
         facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
         phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
-        arm=_arm(walk, line, gesture, rest, time) if reach is None else reach,
+        arm=rest,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
         seated=seated,
@@ -114,7 +111,9 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
         astride=astride,
         broad=broad,
     )
-    return Stance(actor=performance.actor, feet=feet, size=size, pose=pose)
+    reach = _reach(gesture, carry, pose, feet, height, time) if gesture else None
+    arm = _arm(walk, line, gesture, rest, time) if reach is None else reach
+    return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
 
 
 def _now(stretch: Gesture | Line | Carry | Wear, time: float) -> bool:
@@ -183,37 +182,24 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Ar
     return None if walk is not None else rest
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Body:
-    """Where an actor is and how tall (pixels), and how far they sit (0 to 1)."""
-
-    feet: tuple[float, float]
-    height: float
-    seated: float
-    broad: float
-
-
-def _reach(gesture: Gesture, carry: Carry | None, body: _Body, rest: Arm, time: float) -> Arm | None:
-    """The arm on its way to a place and back, or None when the gesture has no place."""
-    if gesture.place is None:
+def _reach(
+    gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
+) -> Arm | None:
+    """The arm on its way to a place and back, or None when the gesture has no place; ``pose.arm`` is where it rests."""
+    if gesture.place is None or pose.arm is None:
         return None
     part = (time - gesture.start) / (gesture.end - gesture.start)
-    grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(_handled(gesture, carry))
-    sunk = Pose(facing=gesture.facing, seated=body.seated).sunk
+    grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(carry.prop if carry else gesture.prop)
     place = gesture.place
     if gesture.kind == "receives":
         place = place[0] - gesture.facing * _SNATCH, place[1]
-    there = arm_towards(place, body.feet, body.height, gesture.facing, grip=grip, sunk=sunk, broad=body.broad)
+    there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk, broad=pose.broad)
     amount = math.sin(math.pi * part)
-    if gesture.kind in _LINGERING:
+    if gesture.kind in _HANDLES:
         amount = min(1.0, 1.3 * amount)
     elif gesture.kind in _BRIEF:
         amount *= amount
-    return _between(rest, there, amount)
-
-
-def _handled(gesture: Gesture, carry: Carry | None) -> Prop | None:
-    return carry.prop if carry else gesture.prop
+    return _between(pose.arm, there, amount)
 
 
 def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:

@@ -2,79 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
 
-from eval.sandbox.drawing.written import Backdrop
-from eval.sandbox.encode import Subtitle
-from eval.sandbox.render import DrawnFrame, backdrop_of
+from eval.sandbox.encoder import Subtitle
+from eval.sandbox.renderer import DrawnFrame
+from eval.sandbox.rooms import Backdrop
 from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Performance, Prop, Shot, Walk
 from world_api.core.spans import round_time
 
 SCHEMA_VERSION = 1
+#: The lists of the file, in their order.
+SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes", "tracks")
 
 Record = dict[str, Any]
 
 
-class Naming(Protocol):
-    """What the truth calls whom and what a film shows."""
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """What the truth calls people and things: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
+
+    With ``tracks`` (numbers, of whom the film's facts say who they are) nothing tells a name or a colour that was not perceived.
+    """
+
+    tracks: Mapping[Actor | Prop, str] | None = None
 
     def track(self, subject: Actor | Prop) -> str:
         """The track's id."""
-
-    def label(self, subject: Actor | Prop) -> str:
-        """What it is, for people who read the file."""
-
-    def speaker(self, actor: Actor) -> str:
-        """Who says a line."""
-
-
-class ByName:
-    """By names and colours, for people: ``person_mia``, ``folder_blue``."""
-
-    def track(self, subject: Actor | Prop) -> str:
-        """The name or the colour after the kind."""
+        if self.tracks is not None:
+            return self.tracks[subject]
         if isinstance(subject, Actor):
             return f"person_{subject.name.lower()}"
         return f"{subject.category}_{subject.colour}"
 
     def label(self, subject: Actor | Prop) -> str:
-        """With the name."""
-        return f"{subject.name}, {subject.description}" if isinstance(subject, Actor) else subject.description
+        """What it is, for people who read the file."""
+        is_named = self.tracks is None and isinstance(subject, Actor)
+        return f"{subject.name}, {subject.description}" if is_named else subject.description
 
     def speaker(self, actor: Actor) -> str:
-        """The name."""
-        return actor.name
+        """The person who says a line."""
+        return actor.name if self.tracks is None else actor.description
 
 
-BY_NAME = ByName()
+class TruthWriter:
+    """Collects what is true while the frames of a film go by, on disk, so that memory does not grow with the film.
+
+    Every ``every``-th frame is kept. ``folder`` is where unnamed temporary files are.
+    """
+
+    def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
+        self._folder = folder
+        self._naming = naming
+        self._every = every
+        self._number = 0
+        self._tracks: dict[Actor | Prop, _Records] = {}
+        self._sections = {name: _Records(folder) for name in SECTIONS if name != "tracks"}
+        self._cuts: list[float] = []
+
+    def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
+        """A part begins."""
+        if start > 0:
+            self._cuts.append(round_time(start))
+        scene = {"start": round_time(start), "end": round_time(start + part.duration), "caption": part.caption}
+        self._sections["scenes"].add(scene)
+        for name, records in truth_of_part(start, part, backdrop, self._naming).items():
+            for record in records:
+                self._sections[name].add(record)
+
+    def frame(self, drawn: DrawnFrame) -> None:
+        """A frame was drawn."""
+        self._number += 1
+        if (self._number - 1) % self._every:
+            return
+        for sighting in drawn.sightings:
+            if sighting.subject not in self._tracks:
+                self._tracks[sighting.subject] = _Records(self._folder)
+            self._tracks[sighting.subject].add({"time": round_time(drawn.time), "box": sighting.box.rounded()})
+
+    def write(self, path: Path | str, film: Film, *, order: Sequence[str] = SECTIONS) -> None:
+        """Write the file: one line for each entry of a list."""
+        heading = {
+            "schema_version": SCHEMA_VERSION,
+            "title": film.title,
+            "duration": round_time(film.duration),
+            "frame_rate": film.frame_rate,
+            "resolution": {"width": WIDTH, "height": HEIGHT},
+            "cuts": self._cuts,
+        }
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.write("{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in heading.items()))
+            for name in order:
+                file.write(f",\n {json.dumps(name)}: [")
+                if name == "tracks":
+                    self._write_tracks(file)
+                else:
+                    _write_entries(file, self._sections[name].all(), first="\n  ", then=",\n  ")
+                file.write("\n ]")
+            file.write("\n}\n")
+
+    def _write_tracks(self, file: TextIO) -> None:
+        for number, (subject, records) in enumerate(self._tracks.items()):
+            identity = {
+                "track": self._naming.track(subject),
+                "category": "person" if isinstance(subject, Actor) else subject.category,
+                "colours": [subject.look.coat, subject.look.trousers]
+                if isinstance(subject, Actor)
+                else [subject.colour],
+                "label": self._naming.label(subject),
+            }
+            file.write(f'{"," if number else ""}\n  {json.dumps(identity, ensure_ascii=False)[:-1]}, "sightings": [')
+            _write_entries(file, records.all(), first="", then=", ")
+            file.write("]}")
 
 
-class SightingLog:
-    """Collects who was drawn where while the frames go by."""
+class _Records:
+    """Records of one kind in a temporary file; read back in the order in which they were added."""
 
-    def __init__(self) -> None:
-        self._seen: dict[Actor | Prop, list[Record]] = {}
+    def __init__(self, folder: Path | str) -> None:
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=folder)  # noqa: SIM115
 
-    def note(self, frame: DrawnFrame) -> None:
-        """Remember one frame's boxes."""
-        for sighting in frame.sightings:
-            record = {"time": round_time(frame.time), "box": sighting.box.rounded()}
-            self._seen.setdefault(sighting.subject, []).append(record)
+    def add(self, record: Record) -> None:
+        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
-    def tracks(self) -> list[Record]:
-        """One track for each person and thing, over all its appearances, in order of first appearance."""
-        return [{**identity_of(subject, BY_NAME), "sightings": sightings} for subject, sightings in self._seen.items()]
+    def all(self) -> Iterator[str]:
+        self._file.seek(0)
+        for line in self._file:
+            yield line.rstrip("\n")
+        self._file.close()
 
 
-def identity_of(subject: Actor | Prop, naming: Naming) -> Record:
-    """What a track says of whom or what it shows."""
-    return {
-        "track": naming.track(subject),
-        "category": "person" if isinstance(subject, Actor) else subject.category,
-        "colours": [subject.look.coat, subject.look.trousers] if isinstance(subject, Actor) else [subject.colour],
-        "label": naming.label(subject),
-    }
+def _write_entries(file: TextIO, entries: Iterable[str], *, first: str, then: str) -> None:
+    for number, entry in enumerate(entries):
+        file.write((then if number else first) + entry)
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
@@ -84,38 +148,6 @@ def subtitles_of(film: Film) -> list[Subtitle]:
         for start, shot in film.shots()
         for line in shot.lines
     ]
-
-
-def truth_of(film: Film, log: SightingLog) -> Record:
-    """The whole record; times in seconds of the film, boxes in pixels."""
-    starts = [start for start, _ in film.placed()]
-    parts = [truth_of_part(start, part, backdrop_of(part), BY_NAME) for start, part in film.placed()]
-    return {
-        **heading_of(film),
-        "cuts": starts[1:],
-        "scenes": [scene_of(start, part) for start, part in film.placed()],
-        "tracks": log.tracks(),
-        "speech": [record for part in parts for record in part["speech"]],
-        "screen_text": [record for part in parts for record in part["screen_text"]],
-        "actions": _in_order([record for part in parts for record in part["actions"]]),
-        "captions": _in_order([record for part in parts for record in part["captions"]]),
-    }
-
-
-def heading_of(film: Film) -> Record:
-    """What the file says of the film as a whole."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "title": film.title,
-        "duration": film.duration,
-        "frame_rate": film.frame_rate,
-        "resolution": {"width": WIDTH, "height": HEIGHT},
-    }
-
-
-def scene_of(start: float, part: Shot | Card) -> Record:
-    """A part as a scene."""
-    return {"start": start, "end": start + part.duration, "caption": part.caption}
 
 
 def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: Naming) -> dict[str, list[Record]]:

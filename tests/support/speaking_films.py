@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.sandbox.encode import write_mp4, write_srt
-from eval.sandbox.render import frames
-from eval.sandbox.script import Actor, Card, Film, Line, Look, Performance, Room, Shot, Walk
-from eval.sandbox.sound import soundtrack
-from eval.sandbox.truth import subtitles_of
+from eval.sandbox import (
+    Actor,
+    Card,
+    Film,
+    Line,
+    Look,
+    Performance,
+    Room,
+    Shot,
+    Walk,
+    frames,
+    soundtrack,
+    subtitles_of,
+    write_mp4,
+    write_srt,
+)
 from tests.support.building import Silent, StandingClock
 from world_api.profiles import build_world
 

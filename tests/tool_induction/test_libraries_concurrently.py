@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.sandbox.worlds import Plan, write_world
+from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import restless
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import inputs_schema

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.made_worlds import Plan, write_world
 from controller.conversation.digest import digest_of
-from eval.sandbox.worlds import Plan, write_world
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.core.canonical import json_line
 from world_api.core.spans import TimeSpan

@@ -112,12 +112,10 @@ def test_who_was_not_perceived_is_known_where_the_truth_answers_and_unknown_else
 
 def test_the_id_of_who_was_not_perceived_tells_neither_name_nor_looks() -> None:
     """In made films: names are heard, so an id that told one would hand it to whatever is not answered from the truth."""
-    from eval.sandbox.making.naming import ByNumber
-    from eval.sandbox.script import Actor
-    from eval.sandbox.stories.telling import tell
+    from eval.sandbox import Actor, Naming, tell
 
     film, facts = (story := tell(3, 2, split="test")).film, story.facts
-    naming = ByNumber(film)
+    naming = Naming(tracks=film.tracks())
     for subject in film.tracks():
         told = {naming.track(subject), naming.label(subject)}
         assert naming.track(subject)[1:].isdecimal()

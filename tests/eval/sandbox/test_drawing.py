@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.sandbox.drawing.figures import Pose, paint_person
-from eval.sandbox.drawing.palette import COLOURS
-from eval.sandbox.drawing.rooms import paint_card, paint_room
-from eval.sandbox.drawing.things import paint_prop
-from eval.sandbox.lost_folder import lost_folder
-from eval.sandbox.script import HEIGHT, WIDTH, Card, Look, Prop, Room
+from eval.sandbox import HEIGHT, WIDTH, Card, Look, Prop, Room, lost_folder
+from eval.sandbox.canvas import COLOURS
+from eval.sandbox.figures import Pose, paint_person, paint_prop
+from eval.sandbox.rooms import paint_card, paint_room
 from world_api.core.boxes import Box
 
 LOOK = Look(coat="red", trousers="black", hair="brown", hair_style="long", skin="light")

@@ -8,11 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from eval.sandbox.drawing.figures import Pose, paint_person
-from eval.sandbox.drawing.palette import COLOURS
-from eval.sandbox.drawing.things import paint_prop
-from eval.sandbox.render import DrawnFrame, backdrop_of, frames_of_part
-from eval.sandbox.script import (
+from eval.sandbox import (
+    GIVING_APART,
     HEIGHT,
     WIDTH,
     Actor,
@@ -27,8 +24,12 @@ from eval.sandbox.script import (
     Shot,
     Walk,
     Wear,
+    giving_place,
+    plan_of,
 )
-from eval.sandbox.sets import GIVING_APART, giving_place, plan_of
+from eval.sandbox.canvas import COLOURS
+from eval.sandbox.figures import Pose, paint_person, paint_prop
+from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
 from eval.sandbox.staging import open_at, people_at
 
 RATE = 10

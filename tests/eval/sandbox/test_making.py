@@ -15,13 +15,8 @@ from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
 from eval.datasets.own_format import load_folder
-from eval.sandbox.encode import write_mp4
-from eval.sandbox.facts import FilmFacts
-from eval.sandbox.making import FilmFiles, make_film, read_facts
-from eval.sandbox.making import films as filming
-from eval.sandbox.making.facts_file import write_facts
-from eval.sandbox.sound import SAMPLE_RATE
-from eval.sandbox.stories.telling import tell
+from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
+from eval.sandbox import films as filming
 from world_api.build.truth import Truth, read_truth
 from world_api.core.faults import EvalFault
 
@@ -185,7 +180,7 @@ def test_a_film_that_was_begun_and_not_ended_is_made_again(tmp_path: Path, monke
         make_film(tmp_path, seed=3, minutes=1, split="test")
     assert not any(path.exists() for path in files.all())
     monkeypatch.setattr(filming, "write_mp4", quick)
-    monkeypatch.setattr(filming.TruthSpool, "write", lambda self, path, film: path.write_text("{}"))
+    monkeypatch.setattr(filming.TruthWriter, "write", lambda self, path, film: path.write_text("{}"))
     assert make_film(tmp_path, seed=3, minutes=1, split="test")[1] is True
     assert files.video.read_bytes() == b"a whole film"
     assert make_film(tmp_path, seed=3, minutes=1, split="test")[1] is False
@@ -260,7 +255,7 @@ def test_memory_does_not_grow_with_the_film(tmp_path: Path) -> None:
     peaks = []
     for minutes in (2, 12):
         program = (
-            "import resource, sys; from pathlib import Path; from eval.sandbox.making import make_film\n"
+            "import resource, sys; from pathlib import Path; from eval.sandbox import make_film\n"
             "make_film(Path(sys.argv[1]), seed=int(sys.argv[2]), minutes=float(sys.argv[2]), split='test')\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )

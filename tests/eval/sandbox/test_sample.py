@@ -11,21 +11,14 @@ import av
 import numpy as np
 import pytest
 
-from eval.sandbox import SampleFiles, make_sample
-from eval.sandbox.drawing.rooms import paint_room
-from eval.sandbox.encode import Subtitle, write_mp4
-from eval.sandbox.lost_folder import lost_folder
+from eval.sandbox import SampleFiles, Subtitle, lost_folder, make_sample, write_mp4
+from eval.sandbox.rooms import paint_room
 from world_api.core.boxes import Box
 from world_api.core.faults import StoreFault
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
 
 Frames = list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> SampleFiles:
-    return make_sample(tmp_path_factory.mktemp("sample") / "made" / "here")
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.sandbox import SampleFiles, make_sample
-from eval.sandbox.sample import DEFAULT_SEED
+from eval.sandbox import SampleFiles
 from tests.support.building import Silent
 from world_api.backends.clocks import SystemClock
 from world_api.core.boxes import Box
@@ -28,11 +27,6 @@ TOLERANCE = 1.0
 BESIDE, SAME_PLACE = 0.1, 0.4
 
 Seen = tuple[float, Box]
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> SampleFiles:
-    return make_sample(tmp_path_factory.mktemp("seen"), seed=DEFAULT_SEED)
 
 
 @pytest.fixture(scope="module")

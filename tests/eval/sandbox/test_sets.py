@@ -10,13 +10,11 @@ import cv2
 import numpy as np
 import pytest
 
-from eval.sandbox.drawing.figures import arm_towards
-from eval.sandbox.drawing.palette import COLOURS, hexa, shade
-from eval.sandbox.drawing.rooms import paint_room
-from eval.sandbox.script import HEIGHT, WIDTH, Room, RoomKind
-from eval.sandbox.sets import GIVING_APART, giving_place, plan_of
-from eval.sandbox.sets.arranging import arrange
-from eval.sandbox.sets.styles import WALL_COUNT, style_of
+from eval.sandbox import GIVING_APART, HEIGHT, WIDTH, Room, RoomKind, giving_place, plan_of
+from eval.sandbox.canvas import COLOURS, hexa, shade
+from eval.sandbox.figures import arm_towards
+from eval.sandbox.room_plans import WALL_COUNT, arrange, style_of
+from eval.sandbox.rooms import paint_room
 from eval.sandbox.staging import size_at
 
 KINDS = get_args(RoomKind)

@@ -7,11 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from eval.sandbox.casting import cast
-from eval.sandbox.drawing.figures import arm_towards
-from eval.sandbox.lost_folder import lost_folder
-from eval.sandbox.questions import questions
-from eval.sandbox.script import WIDTH, Film, Performance, Shot
+from eval.sandbox import WIDTH, Film, Performance, Shot, cast, lost_folder, questions
+from eval.sandbox.figures import arm_towards
 from eval.sandbox.staging import people_at, size_at, step_times, walked
 
 SEEDS = range(25)

@@ -8,10 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from eval.sandbox.facts import FilmFacts, Relation, Visit
-from eval.sandbox.script import Card
-from eval.sandbox.sets import plan_of
-from eval.sandbox.stories.telling import Story, tell
+from eval.sandbox import Card, FilmFacts, Relation, Story, Visit, plan_of, tell
 
 _SEEDS = (*range(1, 30), 101, 4242, 99_999)
 _LENGTHS = (1.0, 3.0, 8.0, 25.0)

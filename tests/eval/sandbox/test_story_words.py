@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from eval.sandbox.asking import questions_of
-from eval.sandbox.sets import plan_of
-from eval.sandbox.stories.telling import Story, tell
+from eval.questions import questions_of
+from eval.sandbox import Story, plan_of, tell
 
 
 @pytest.fixture(scope="module", params=[1.0, 3.0, 10.0])

@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.sandbox.script import Actor, Line, Look
-from eval.sandbox.voices import SpokenLines, installed_voices
-from eval.sandbox.voices.synthesisers import Espeak
-from eval.sandbox.voices.wave_files import at_rate, read_wave
+from eval.sandbox import Actor, Line, Look, SpokenLines, installed_voices
+from eval.sandbox.voices import Espeak, at_rate, read_wave
 
 RATE = 24_000
 LOOK = Look(coat="red", trousers="black", hair="brown", hair_style="long", skin="light")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.sandbox.worlds import Plan, write_world
+from benchmarks.made_worlds import Plan, write_world
 from world_api.operations import run
 from world_api.operations.navigation import MAX_ENTRIES, group_into_chapters
 from world_api.profiles import open_session

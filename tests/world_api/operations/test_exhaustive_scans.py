@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eval.sandbox.worlds import Plan, write_world
+from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import hammered
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import required_terms

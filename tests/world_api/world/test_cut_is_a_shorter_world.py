@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
-from eval.sandbox.worlds import Plan, write_world
 from world_api.core.faults import OperationFault
 from world_api.operations import run
 from world_api.profiles import open_session

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
-from eval.sandbox.worlds import Plan, write_world
 from tests.support.hammer import hammered
 from world_api.backends.classical.detector import ClassicalDetector
 from world_api.build.media.apart.worker import VideoFrames

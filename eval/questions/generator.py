@@ -1,0 +1,304 @@
+"""Questions of a film: drafts of each type are worded and taken so that types and answers are balanced."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, zip_longest
+from typing import Any
+
+from controller.questions import Question
+from eval.datasets.items import Item
+from eval.questions import locate_count, order_cause, summary_multihop
+from eval.questions.drafts import Asker, Draft, Maker
+from eval.questions.film_index import FilmIndex, facts_within, windows_of
+from eval.questions.phrasing import Chinese, English, Say, Unsayable, Wording, lettered
+from eval.sandbox.facts import FilmFacts
+from tool_induction.domains.domain import Domain, SplitName
+from tool_induction.domains.guard import PLACEHOLDER
+from tool_induction.domains.loading import load_domain
+from world_api.core.lexicon import content_words
+from world_api.core.spans import TimeSpan
+
+#: The share of questions that are asked in Chinese, if all that they name has Chinese words.
+CHINESE_SHARE = 0.25
+#: domain -> type of question -> its maker
+MAKERS: Mapping[str, Mapping[str, Maker]] = {
+    "A_locate_count": locate_count.MAKERS,
+    "B_order_cause": order_cause.MAKERS,
+    "C_summary_multihop": summary_multihop.MAKERS,
+}
+#: What a dataset of made films says of its questions, to be published beside a figure. ``version`` counts up when the same facts no
+#: longer give the same questions.
+PROTOCOL: Mapping[str, Any] = {
+    "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},
+    "questions": {
+        "version": 2,
+        "made_from": "templates of the task domains, by split; answers from the film's facts",
+        "domains": "the task domain of the template; content is the theme of the film",
+        "chinese_share": CHINESE_SHARE,
+        "blind": "videoworld sandbox prior DIR",
+    },
+}
+#: Questions of a domain: so many for any film, and one more for so many seconds, up to the most.
+_AT_LEAST, _SECONDS_EACH, _MOST = 10, 60.0, 40
+#: Of these no type of question has more than its share; a few are always allowed.
+_SHARE, _FEW = 0.2, 2
+#: A choice has four options if there are as many.
+_OPTIONS, _PAIR = 4, 2
+
+
+def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: int | None = None) -> tuple[Item, ...]:
+    """Questions of the domains A, B and C about a film, with their answers and the stretches that show them.
+
+    The words are those of the domains' templates for the split; a split without templates has no questions. Answers are
+    unique and lie at no borderline. The same facts, seed and split give the same questions. ``per_domain`` is how many there
+    are at most; by default ten, and one more a minute up to forty.
+    """
+    wanted = per_domain if per_domain is not None else min(_MOST, _AT_LEAST + int(facts.duration / _SECONDS_EACH))
+    film = FilmIndex(facts)
+    windows = [(window, FilmIndex(facts_within(facts, window))) for window in windows_of(facts)]
+    found: list[Item] = []
+    for name, makers in MAKERS.items():
+        chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
+        ask = Asker(film=film, domain=domain_of(name), split=split, chance=chance, most=max(12, wanted * 2))
+        queues = [_in_turns(_drafts(ask, *maker), chance, English(facts)) for maker in makers.items()]
+        taken = _taken(ask, queues, wanted)
+        if windows and len(taken) < wanted:
+            more = [
+                [*queue, *_in_turns(_within(ask, *maker, windows), chance, English(facts))]
+                for queue, maker in zip(queues, makers.items(), strict=True)
+            ]
+            taken = _taken(ask, more, wanted)
+        found += taken
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def domain_of(name: str) -> Domain:
+    """A task domain by its name."""
+    return load_domain(name)
+
+
+def content_of(facts: FilmFacts) -> str | None:
+    """What a film is about: its theme if it has one, else the kind of room that is shown longest."""
+    theme = facts.extras.get("theme")
+    if isinstance(theme, str) and theme:
+        return theme
+    kinds = {item.id: item.kind for item in facts.places}
+    shown: dict[str, float] = {}
+    for scene in facts.scenes:
+        kind = kinds.get(scene.place, scene.place)
+        shown[kind] = shown.get(kind, 0.0) + scene.end - scene.start
+    return max(sorted(shown), key=lambda kind: shown[kind], default=None)
+
+
+# -- which drafts, in which order
+
+
+def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
+    """The drafts of a question type."""
+    return [draft for template in ask.templates(kind) for draft in make(ask, template)]
+
+
+def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:
+    """Drafts about windows of the film, of each no more than its share; their evidence lies inside the window."""
+    share = math.ceil(ask.most / len(windows))
+    found: list[Draft] = []
+    for window, film in windows:
+        drafts = [
+            replace(draft, window=window)
+            for draft in _drafts(replace(ask, film=film, most=max(12, share)), kind, make)
+            if "part" not in draft.slots  # a third of the video is no part of a window
+            and all(window.start <= span.start and span.end <= window.end for span in draft.spans)
+        ]
+        found += ask.some(drafts, share)
+    return found
+
+
+def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
+    """Drafts so that templates take turns, and within a template the answers.
+
+    A room that is shown more than others, or a person who does more, is the answer no more often than they.
+    """
+    chance.shuffle(drafts)
+    by_template: dict[str, dict[str, list[Draft]]] = {}
+    for draft in drafts:
+        by_template.setdefault(draft.template.id, {}).setdefault(_bucket(draft, words), []).append(draft)
+    rows = []
+    for buckets in by_template.values():
+        names = sorted(buckets)
+        chance.shuffle(names)
+        rows.append(_alternating([buckets[name] for name in names]))
+    return _alternating(rows)
+
+
+def _bucket(draft: Draft, words: Wording) -> str:
+    """What a draft takes turns by: its own bucket, or the words of its answer."""
+    if draft.bucket or draft.right is None:
+        return draft.bucket
+    return _perhaps(draft.right, words)
+
+
+def _perhaps(say: Say, words: Wording) -> str:
+    """The words of a part, empty if the language lacks one."""
+    try:
+        return say(words)
+    except Unsayable:
+        return ""
+
+
+def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
+    """The first of each row, then the second of each, and so on."""
+    return [draft for turn in zip_longest(*rows) for draft in turn if draft is not None]
+
+
+def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
+    """Questions of the types in turn, no text twice, and of no type more than its share."""
+    worder = _Worder(ask)
+    most = max(_FEW, math.ceil(wanted * _SHARE))
+    left = [islice(worder.items(queue), most) for queue in queues if queue]
+    ask.chance.shuffle(left)
+    found: list[Item] = []
+    while left and len(found) < wanted:
+        for queue in list(left):
+            item = next(queue, None)
+            if item is None:
+                left.remove(queue)
+            elif len(found) < wanted:
+                # By film, domain and number: ``sandbox-test-0007.A03.event_time``.
+                number = f"{(item.domain or '')[:1]}{len(found) + 1:02d}"
+                found.append(replace(item, id=f"{item.video_id}.{number}.{item.labels['type']}"))
+    return found
+
+
+# -- words and options
+
+
+class _Worder:
+    """Words drafts and chooses their options, so that nothing but the film tells which is right."""
+
+    def __init__(self, ask: Asker) -> None:
+        self._ask = ask
+        self._chance = ask.chance
+        self._english, self._chinese = English(ask.film.facts), Chinese(ask.film.facts)
+        self._texts: set[str] = set()
+        self._places: dict[int, list[int]] = {}
+
+    def items(self, queue: Sequence[Draft]) -> Iterator[Item]:
+        """The drafts that can be worded, as questions; their ids are still open."""
+        for draft in queue:
+            found, language = self._in_some_language(draft)
+            if found is None or found[0].text in self._texts:
+                continue
+            question, answer = found
+            self._texts.add(question.text)
+            facts = self._ask.film.facts
+            yield Item(
+                id=facts.film,
+                video_id=facts.film,
+                question=question,
+                answer=answer,
+                spans=tuple(dict.fromkeys(draft.spans)),  # an event may be first and last at once
+                domain=self._ask.domain.name,
+                content=content_of(facts),
+                template=draft.template.id,
+                split=self._ask.split,
+                labels={"type": draft.template.id.partition("/")[0], "language": language},
+            )
+
+    def _in_some_language(self, draft: Draft) -> tuple[tuple[Question, Any] | None, str]:
+        """The question in Chinese for a share of drafts, in English for the others and if Chinese lacks a word."""
+        languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
+        for words in (*languages, self._english):
+            try:
+                return self._worded(draft, words), words.language
+            except Unsayable:
+                continue
+        return None, "en"
+
+    def _worded(self, draft: Draft, words: Wording) -> tuple[Question, Any] | None:
+        """The question and its answer; None if its options would give it away or are too few."""
+        template = draft.template.zh if words.language == "zh" else draft.template.en
+        if not template:
+            raise Unsayable(draft.template.id)
+        text = PLACEHOLDER.sub(
+            lambda match: match.group() if match.group(1) == "events" else draft.slots[match.group(1)](words), template
+        )
+        answer: Any = draft.answer
+        options: tuple[str, ...] = ()
+        if draft.kind == "choice":
+            found = self._choice(draft, text, words)
+            if found is None:
+                return None
+            options, answer = found
+        elif draft.kind == "order":
+            in_order = [part(words) for part in draft.order]
+            options = tuple(self._chance.sample(in_order, len(in_order)))
+            if len(set(options)) < len(options):
+                return None
+            text = text.replace("{events}", words.fill("letters").join(lettered(options)))
+            answer = in_order
+        if draft.window is not None:
+            text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)
+        question = Question(text=text, kind=draft.kind, options=options)
+        if draft.kind == "order":
+            answer = [question.letters[options.index(part)] for part in answer]
+        elif draft.kind == "choice":
+            answer = question.letters[options.index(answer)]
+        return question, answer
+
+    def _choice(self, draft: Draft, text: str, words: Wording) -> tuple[tuple[str, ...], str] | None:
+        """The options and the right one of them."""
+        if draft.right is None:
+            return None
+        right = draft.right(words)
+        if draft.is_fixed:
+            return words.yes_no, right
+        tiers = [_distinct([_perhaps(part, words) for part in tier], right) for tier in draft.wrong]
+        if draft.is_crossed:
+            wrong = [part for tier in tiers for part in tier]
+            wrong = wrong if len(wrong) == _OPTIONS - 1 else []
+        else:
+            wrong = self._as_likely(text, right, tiers, fewest=draft.fewest)
+        if not wrong:
+            return None
+        options = self._chance.sample(wrong, len(wrong))
+        options.insert(self._place_among(len(options) + 1), right)
+        return tuple(options), right
+
+    def _place_among(self, options: int) -> int:
+        """The place of the right option, dealt so that each comes equally often."""
+        left = self._places.setdefault(options, [])
+        if not left:
+            left.extend(self._chance.sample(range(options), options))
+        return left.pop()
+
+    def _as_likely(self, text: str, right: str, tiers: Sequence[Sequence[str]], *, fewest: int) -> list[str]:
+        """Wrong options that share the same of the question's words as the right one does; none if these are too few.
+
+        An option that names the question's room, person or thing if the right one does not (or the other way round) would
+        tell which is right. The first tiers that are enough by themselves give all options; one of a few that are like the
+        right one, beside others that are not, would tell that the right one is one of the pair.
+        """
+        asked = set(content_words(text))
+        mine = asked & set(content_words(right))
+        every = list(dict.fromkeys(part for tier in tiers for part in tier))
+        wanted = min(_OPTIONS, len(every) + 1) - 1
+        if wanted + 1 == fewest == _PAIR:  # the question names both
+            return every
+        fair: list[str] = []
+        for tier in tiers:
+            same = (part for part in tier if asked & set(content_words(part)) == mine)
+            fair = list(dict.fromkeys([*fair, *same]))
+            if len(fair) >= wanted:
+                break
+        return self._chance.sample(fair, min(wanted, len(fair))) if len(fair) + 1 >= fewest else []
+
+
+def _distinct(tier: Sequence[str], right: str) -> list[str]:
+    """Options that do not say what the right one says, or a part of it."""
+    return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]

@@ -1,0 +1,451 @@
+"""How people, things, rooms, events and times are put into words, in English and in Chinese.
+
+A part of a question is a function of the language (``Say``), so that a question is made once and worded in either. English clauses and
+descriptions are the film's own; Chinese sentences are made from the parts of an event, and what has no Chinese word is not
+asked in Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
+from eval.sandbox.script import with_article
+
+Named: TypeAlias = Person | Thing | Place
+
+#: Sentences around parts that are worded already, and the separators of rows and of lettered options: English, Chinese.
+_SENTENCES: Mapping[str, tuple[str, str]] = {
+    "seconds": ("about {} seconds", "约{}秒"),
+    "moment": ("{} s", "{}秒"),
+    "range": ("between {} and {} seconds", "{}秒到{}秒之间"),
+    "within": ("Consider only the part of the video from {} s to {} s. {}", "只看视频的{}秒到{}秒这一段。{}"),
+    "only": ("{} {}, {} never does", "{}{}，{}从来没有"),
+    "both": ("each of them {}", "两人都{}"),
+    "lies": ("{} is {}", "{}{}"),
+    "busy": ("{}: {}", "{}：{}"),
+    "had": ("{}; at first it was {}", "{}；起初它{}"),
+    "put_into": ("put into {0} in {1}", "放进{1}{0}"),
+    "row": ("; then ", "，然后"),
+    "letters": (", ", "，"),
+}
+
+
+class Unsayable(Exception):
+    """A word is not known in this language, or two things that differ would sound alike."""
+
+
+class Wording(ABC):
+    """The words of one language for what a film holds."""
+
+    language: Literal["en", "zh"]
+    yes_no: tuple[str, str]
+    thirds: tuple[str, str, str]
+
+    def fill(self, sentence: str, *parts: str) -> str:
+        """Return a sentence of ``_SENTENCES`` with its parts."""
+        return _SENTENCES[sentence][self.language == "zh"].format(*parts)
+
+    @abstractmethod
+    def name(self, item: Named) -> str:
+        """A person by looks ("the person in the red coat"), a thing or a room by its name."""
+
+    @abstractmethod
+    def kind_of_thing(self, category: str) -> str:
+        """Things of a kind, in the plural: "folders"."""
+
+    @abstractmethod
+    def labelled(self, category: str, label: str) -> str:
+        """Things with a label: "folders with a red label"."""
+
+    @abstractmethod
+    def made_up(self, colour: str, category: str) -> str:
+        """A thing by its colour and kind: "the green folder"."""
+
+    @abstractmethod
+    def furniture(self, target: str) -> str:
+        """A piece of furniture in which things are put: "the left drawer"."""
+
+    @abstractmethod
+    def clause(self, event: Event) -> str:
+        """An event as a clause: "the person in the red coat opens the left drawer"."""
+
+    @abstractmethod
+    def doing(self, event: Event) -> str:
+        """An event as a noun: "the person in the red coat opening the left drawer"."""
+
+    @abstractmethod
+    def deed(self, event: Event) -> str:
+        """What is done, in the base form: "open the left drawer"."""
+
+    @abstractmethod
+    def does(self, event: Event) -> str:
+        """What is done, in the third person: "opens the left drawer"."""
+
+    @abstractmethod
+    def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
+        """Where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
+
+
+#: A part of a question, worded in a language.
+Say: TypeAlias = Callable[[Wording], str]
+
+
+class English(Wording):
+    """English."""
+
+    language = "en"
+    yes_no = ("Yes", "No")
+    thirds = ("first third", "middle third", "last third")
+
+    def __init__(self, facts: FilmFacts) -> None:
+        self._described = {item.id: item.description for item in facts.people}
+
+    def name(self, item: Named) -> str:
+        """Description or name."""
+        return item.description if isinstance(item, Person) else item.name
+
+    def kind_of_thing(self, category: str) -> str:
+        """The plural."""
+        return plural(category)
+
+    def labelled(self, category: str, label: str) -> str:
+        """The plural with the label."""
+        return f"{plural(category)} with {with_article(label)} label"
+
+    def made_up(self, colour: str, category: str) -> str:
+        """As things are named."""
+        return f"the {colour} {category}"
+
+    def furniture(self, target: str) -> str:
+        """Its name."""
+        return target
+
+    def clause(self, event: Event) -> str:
+        """The film's clause."""
+        return event.clause
+
+    def doing(self, event: Event) -> str:
+        """The person and the verb with -ing."""
+        return f"{self._described[event.actor]} {gerund(event.verb_phrase)}"
+
+    def deed(self, event: Event) -> str:
+        """The film's verb phrase."""
+        return event.verb_phrase
+
+    def does(self, event: Event) -> str:
+        """The clause without its subject; if it does not begin with that, the inflected verb."""
+        subject = self._described[event.actor] + " "
+        return (
+            event.clause.removeprefix(subject) if event.clause.startswith(subject) else third_person(event.verb_phrase)
+        )
+
+    def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
+        """Holder or place."""
+        if keeper is not None:
+            return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
+        where = "in" if relation.kind in ("in", "inside") else "on"
+        return f"{where} {relation.object}" + ("" if place is None else f" in {place.name}")
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular noun: folders, boxes, keys, parties."""
+    if re.search(r"(?:s|x|z|ch|sh)$", noun):
+        return noun + "es"
+    if re.search(r"f$", noun) and not noun.endswith(("ff", "ief")):
+        return noun[:-1] + "ves"
+    return noun[:-1] + "ies" if re.search(r"[^aeiou]y$", noun) else noun + "s"
+
+
+def gerund(phrase: str) -> str:
+    """A phrase in the base form with its verb's -ing: "put the cup down" -> "putting the cup down"."""
+    verb, _, rest = phrase.partition(" ")
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        verb = verb[:-1]
+    elif len(re.findall(r"[aeiou]+", verb)) == 1 and re.search(r"[^aeiou][aeiou][^aeiouwxy]$", verb):
+        verb += verb[-1]
+    return f"{verb}ing {rest}".strip()
+
+
+def third_person(phrase: str) -> str:
+    """A phrase in the base form with its verb in the third person: "wave" -> "waves"."""
+    verb, _, rest = phrase.partition(" ")
+    ending = "es" if re.search(r"(?:s|x|z|ch|sh|o)$", verb) else "s"
+    if re.search(r"[^aeiou]y$", verb):
+        verb, ending = verb[:-1], "ies"
+    return f"{verb}{ending} {rest}".strip()
+
+
+_COLOURS = {
+    "black": "黑色", "white": "白色", "grey": "灰色", "red": "红色", "orange": "橙色", "yellow": "黄色", "green": "绿色",
+    "blue": "蓝色", "purple": "紫色", "pink": "粉色", "brown": "棕色",
+}  # fmt: skip
+_NOUNS = {
+    "folder": "文件夹", "cup": "杯子", "book": "书", "box": "盒子", "bag": "包", "key": "钥匙", "umbrella": "雨伞",
+    "hat": "帽子", "scarf": "围巾", "letter": "信", "file": "文件", "desk": "书桌", "table": "桌子", "chair": "椅子",
+    "armchair": "扶手椅", "sofa": "沙发", "bench": "长凳", "stool": "凳子", "drawer": "抽屉", "cupboard": "柜子",
+    "cabinet": "柜子", "shelf": "架子", "counter": "台面", "door": "门", "hook": "挂钩", "window": "窗户",
+    "workbench": "工作台", "floor": "地板", "side table": "边桌", "coffee table": "茶几", "office": "办公室",
+    "kitchen": "厨房", "library": "图书馆", "corridor": "走廊", "meeting room": "会议室", "workshop": "工作间",
+    "entrance hall": "门厅", "living room": "客厅",
+}  # fmt: skip
+_SIDES = {
+    "left": "左边的", "right": "右边的", "middle": "中间的", "upper": "上面的", "lower": "下面的", "top": "最上面的",
+    "bottom": "最下面的", "first": "第一个", "second": "第二个", "third": "第三个",
+}  # fmt: skip
+#: What can be done in Chinese, with slots for a thing, another person, a piece of furniture, and that piece with its preposition; the
+#: first that needs no slot which the event leaves empty is taken.
+_DEEDS: Mapping[str, tuple[str, ...]] = {
+    "sits": ("在{at}坐下", "坐下"),
+    "stands_up": ("从{at}站起来", "站起来"),
+    "picks_up": ("从{at}拿起{thing}", "拿起{thing}"),
+    "puts_down": ("把{thing}放在{at}", "放下{thing}"),
+    "puts_on": ("戴上{thing}",),
+    "takes_off": ("摘下{thing}",),
+    "gives": ("把{thing}交给{other}",),
+    "opens": ("打开{target}",),
+    "closes": ("关上{target}",),
+    "waves": ("向{other}挥手", "挥手"),
+    "drinks": ("用{thing}喝东西", "喝东西"),
+}
+_CONTAINERS = ("抽屉", "柜子", "盒子", "包")
+
+
+class Chinese(Wording):
+    """Chinese: people by the colour of the coat, things by colour and kind, if the English words say no more than that.
+
+    An event is worded if its words are as unmistakable as the English ones.
+    """
+
+    language = "zh"
+    yes_no = ("是", "否")
+    thirds = ("前三分之一", "中间三分之一", "最后三分之一")
+
+    def __init__(self, facts: FilmFacts) -> None:
+        self._facts = facts
+        self._people = {item.id: item for item in facts.people}
+        self._things = {item.id: item for item in facts.things}
+        self._places = {item.id: item for item in facts.places}
+
+    def name(self, item: Named) -> str:
+        """Coat, colour and kind, or room."""
+        if isinstance(item, Place):
+            return _noun(item.name)
+        if isinstance(item, Thing):
+            if item.name.removeprefix("the ") != f"{item.colour} {item.category}":
+                raise Unsayable(item.name)
+            return self.made_up(item.colour, item.category)
+        coat = item.looks.get("coat", "")
+        is_plain = f"in the {coat} coat" in item.description and " and " not in item.description
+        if not is_plain or sum(other.looks.get("coat") == coat for other in self._facts.people) != 1:
+            raise Unsayable(item.description)
+        return f"穿{_word(_COLOURS, coat)}外套的人"
+
+    def kind_of_thing(self, category: str) -> str:
+        """The kind."""
+        return _word(_NOUNS, category)
+
+    def labelled(self, category: str, label: str) -> str:
+        """The kind with the label."""
+        return f"贴有{_word(_COLOURS, label)}标签的{_word(_NOUNS, category)}"
+
+    def made_up(self, colour: str, category: str) -> str:
+        """Colour and kind."""
+        return _word(_COLOURS, colour) + "的" + _word(_NOUNS, category)
+
+    def furniture(self, target: str) -> str:
+        """With the preposition of its kind."""
+        return _at(_noun(target))
+
+    def clause(self, event: Event) -> str:
+        """Person and deed."""
+        words = self._clause(event)
+        if self._in_chinese.get(("", words)) != self._in_english["", event.clause]:
+            raise Unsayable(event.clause)
+        return words
+
+    def doing(self, event: Event) -> str:
+        """The clause."""
+        return self.clause(event)
+
+    def deed(self, event: Event) -> str:
+        """The pattern of its kind."""
+        words = self._deed(event)
+        if self._in_chinese.get((event.actor, words)) != self._in_english[event.actor, event.verb_phrase]:
+            raise Unsayable(event.verb_phrase)
+        return words
+
+    def does(self, event: Event) -> str:
+        """The deed: Chinese verbs are not inflected."""
+        return self.deed(event)
+
+    def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
+        """Holder or place."""
+        if keeper is not None:
+            return ("戴在{}身上" if relation.kind == "wears" else "在{}手里").format(self.name(keeper))
+        return f"在{'' if place is None else self.name(place)}{self.furniture(relation.object)}"
+
+    def _clause(self, event: Event) -> str:
+        return self.name(self._people[event.actor]) + self._deed(event)
+
+    def _deed(self, event: Event) -> str:
+        slots = {
+            "thing": self.name(self._things[event.thing]) if event.thing else "",
+            "other": self.name(self._people[event.other]) if event.other else "",
+            "target": _noun(event.target) if event.target else "",
+            "at": self.furniture(event.target) if event.target else "",
+        }
+        if event.kind in ("enters", "leaves"):
+            with_it = f"拿着{slots['thing']}" if event.thing else ""
+            return with_it + ("走进" if event.kind == "enters" else "离开") + self.name(self._places[event.place])
+        for pattern in _DEEDS.get(event.kind, ()):
+            if all(slots[slot] for slot in re.findall(r"\{(\w+)\}", pattern)):
+                return pattern.format(**slots)
+        raise Unsayable(event.clause)
+
+    @cached_property
+    def _in_chinese(self) -> Counter[tuple[str, str]]:
+        """How many events have the same clause ("", words), and the same deed of one person (person, words)."""
+        found: Counter[tuple[str, str]] = Counter()
+        for event in self._facts.events:
+            for who, way in (("", self._clause), (event.actor, self._deed)):
+                with suppress(Unsayable):
+                    found[who, way(event)] += 1
+        return found
+
+    @cached_property
+    def _in_english(self) -> Counter[tuple[str, str]]:
+        """The same for English words."""
+        events = self._facts.events
+        return Counter(key for item in events for key in (("", item.clause), (item.actor, item.verb_phrase)))
+
+
+def _word(table: Mapping[str, str], word: str) -> str:
+    if word not in table:
+        raise Unsayable(word)
+    return table[word]
+
+
+def _noun(name: str) -> str:
+    """A noun with what says which one: "the left drawer", "the meeting room", "office 14"."""
+    rest = re.sub(r"^(?:the|a|an) ", "", name.strip().casefold())
+    number = re.search(r" (\d+)$", rest)
+    if number:
+        return number.group(1) + "号" + _noun(rest[: number.start()])
+    if rest in _NOUNS:
+        return _NOUNS[rest]
+    first, _, others = rest.partition(" ")
+    if not others:
+        raise Unsayable(name)
+    if first in _SIDES:
+        return _SIDES[first] + _noun(others)
+    return _word(_COLOURS, first) + _noun(others)
+
+
+def _at(noun: str) -> str:
+    """In it or on it, as its kind has it."""
+    return noun + ("里" if noun.endswith(_CONTAINERS) else "上")
+
+
+# -- parts of questions, to be worded later
+
+
+def name(item: Named) -> Say:
+    """A person, a thing or a room."""
+    return lambda words: words.name(item)
+
+
+def clause(item: Event) -> Say:
+    """An event as a clause."""
+    return lambda words: words.clause(item)
+
+
+def doing(item: Event) -> Say:
+    """An event as a noun."""
+    return lambda words: words.doing(item)
+
+
+def deed(item: Event) -> Say:
+    """What is done, in the base form."""
+    return lambda words: words.deed(item)
+
+
+def does(item: Event) -> Say:
+    """What is done, in the third person."""
+    return lambda words: words.does(item)
+
+
+def kept(relation: Relation, keeper: Person | None, room: Place | None) -> Say:
+    """Where a thing is."""
+    return lambda words: words.kept(relation, keeper, room)
+
+
+def things(category: str) -> Say:
+    """Things of a kind."""
+    return lambda words: words.kind_of_thing(category)
+
+
+def labelled(category: str, label: str) -> Say:
+    """Things of a kind with a label."""
+    return lambda words: words.labelled(category, label)
+
+
+def third(number: int) -> Say:
+    """A third of the video."""
+    return lambda words: words.thirds[number]
+
+
+def differ(who: Person, event: Event, other: Person) -> Say:
+    """What one does and the other never does."""
+    return sentence("only", name(who), does(event), name(other))
+
+
+def busy(who: Person, deeds: Say) -> Say:
+    """Who does what."""
+    return sentence("busy", name(who), deeds)
+
+
+def made_up(colour: str, category: str) -> Say:
+    """A thing by colour and kind."""
+    return lambda words: words.made_up(colour, category)
+
+
+def put_into(target: str, room: Place) -> Say:
+    """Where things of a kind are put."""
+    return lambda words: words.fill("put_into", words.furniture(target), words.name(room))
+
+
+def quoted(text: str) -> Say:
+    """What is said or written, word for word in any language."""
+    return lambda _: text
+
+
+def in_english(text: str) -> Say:
+    """What the film's script says in English, and no person in the film."""
+    return lambda words: text if words.language == "en" else never(words)
+
+
+def never(words: Wording) -> str:
+    """Raise ``Unsayable``."""
+    raise Unsayable(words.language)
+
+
+def row(parts: Sequence[Say]) -> Say:
+    """Several in their order."""
+    return lambda words: words.fill("row").join(part(words) for part in parts)
+
+
+def sentence(which: str, *parts: Say | float) -> Say:
+    """A sentence of ``_SENTENCES`` around parts; numbers are rounded."""
+    return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
+
+
+def lettered(parts: Sequence[str]) -> list[str]:
+    """Each part behind its letter: "(A) ..."."""
+    return [f"({chr(ord('A') + number)}) {part}" for number, part in enumerate(parts)]

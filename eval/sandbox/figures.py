@@ -1,0 +1,411 @@
+"""People, and the things they carry and wear.
+
+Lengths of people are in heights of the person, from the floor between the feet upwards; those of things in units of 60
+pixels from the thing's lower middle. Angles are radians from hanging straight down, positive towards where the person looks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eval.sandbox.canvas import COLOURS, HAIRS, SKINS, Colour, Point, Sheet, hexa, shade
+from eval.sandbox.script import Look, Prop
+from world_api.core.boxes import Box
+from world_api.core.ports import Image
+
+
+def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
+    """Paint a hat on a head whose middle is at ``head``; returns its box in pixels of the frame."""
+    colour, (x, y) = COLOURS[hat.colour], head
+    x -= facing * 0.012
+    crown = [((x + side * 0.05, y + up), 0.022) for side in (-1, 1) for up in (0.062, 0.125)]
+    sheet.hull(crown, colour)
+    sheet.rectangle(x - 0.07, y + 0.05, x + 0.07, y + 0.072, shade(colour, 0.5), flat=True)
+    sheet.hull([((x - 0.095, y + 0.042), 0.014), ((x + 0.105, y + 0.042), 0.014)], shade(colour, 0.9))
+    return _box_of(sheet, x - 0.11, y + 0.03, x + 0.12, y + 0.147)
+
+
+def paint_scarf(sheet: Sheet, scarf: Prop, neck: Point, facing: int) -> Box:
+    """Paint a scarf around a neck; returns its box in pixels of the frame."""
+    colour, (x, y) = COLOURS[scarf.colour], neck
+    end = (x + facing * 0.052, y - 0.2)
+    sheet.hull([((x + facing * 0.04, y - 0.02), 0.024), (end, 0.028)], colour)
+    sheet.rectangle(end[0] - 0.03, end[1] + 0.02, end[0] + 0.03, end[1] + 0.034, shade(colour, 0.5), flat=True)
+    sheet.hull([((x - 0.052, y), 0.03), ((x + 0.06, y), 0.03)], shade(colour, 0.94))
+    return _box_of(sheet, x - 0.085, y - 0.23, x + 0.09, y + 0.03)
+
+
+def _box_of(sheet: Sheet, left: float, low: float, right: float, high: float) -> Box:
+    x, y = sheet.feet
+    return Box(x1=x + left * sheet.size, y1=y - high * sheet.size, x2=x + right * sheet.size, y2=y - low * sheet.size)
+
+
+WHITE = hexa("#f0ece2")  #: of shirts and paper
+_UNIT = 60.0  #: pixels
+#: From the hand to the lower middle of what it holds: pixels forwards and down.
+GRIP = (4.0, 12.0)
+_GRIPS: dict[str, Point] = {"bag": (3.0, 44.0), "umbrella": (3.0, 30.0), "scarf": (3.0, 34.0), "key": (3.0, 26.0)}
+#: Heights in pixels, of what hangs from a hook by its top.
+_HEIGHTS = {"bag": 47.0, "umbrella": 54.0, "scarf": 46.0, "key": 32.0, "hat": 25.0}
+_HUNG = 34.0  #: pixels from the hook to the lower middle by which a hanging thing is placed
+
+
+def grip_of(prop: Prop | None) -> Point:
+    """From the hand to the lower middle of what it holds: pixels forwards and down."""
+    return _GRIPS.get(prop.category, GRIP) if prop else GRIP
+
+
+def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
+    """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box.
+
+    What ``hangs`` is moved so that its top is at the hook.
+    """
+    if hangs:
+        place = (place[0], place[1] - _HUNG + _HEIGHTS.get(prop.category, _HUNG))
+    sheet = Sheet(place, _UNIT)
+    _PAINTERS.get(prop.category, _folder)(sheet, COLOURS[prop.colour], COLOURS[prop.label] if prop.label else None)
+    return sheet.stamp(frame)
+
+
+def _folder(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    sheet.polygon([(-0.4, 0.0), (0.36, 0.0), (0.42, 0.52), (-0.34, 0.52)], shade(colour, 0.62), flat=True)
+    sheet.polygon([(-0.36, 0.04), (0.36, 0.04), (0.42, 0.55), (-0.3, 0.55)], WHITE, flat=True)
+    sheet.polygon([(-0.4, 0.0), (0.34, 0.0), (0.38, 0.46), (-0.36, 0.46)], colour)
+    if label is None:
+        sheet.polygon([(-0.18, 0.2), (0.16, 0.2), (0.17, 0.34), (-0.17, 0.34)], WHITE, flat=True)
+        return
+    sheet.polygon([(-0.2, 0.12), (0.17, 0.12), (0.19, 0.34), (-0.18, 0.34)], WHITE, flat=True)
+    sheet.polygon([(-0.16, 0.15), (0.14, 0.15), (0.16, 0.31), (-0.14, 0.31)], label, flat=True)
+
+
+def _cup(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
+    sheet.hull([((0.1, 0.17), 0.07)], shade(colour, 0.8))
+    sheet.polygon([(-0.1, 0.0), (0.1, 0.0), (0.13, 0.3), (-0.13, 0.3)], colour)
+    sheet.hull([((-0.1, 0.3), 0.03), ((0.1, 0.3), 0.03)], hexa("#5b3a22"), flat=True)
+
+
+def _book(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    sheet.polygon([(-0.2, 0.0), (0.26, 0.02), (0.26, 0.54), (-0.2, 0.56)], WHITE, flat=True)
+    sheet.rectangle(-0.27, 0.0, 0.2, 0.54, colour)
+    sheet.rectangle(-0.27, 0.0, -0.19, 0.54, shade(colour, 0.62), flat=True)
+    sheet.rectangle(-0.12, 0.34, 0.14, 0.44, label or WHITE, flat=True)
+
+
+def _box(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    sheet.polygon([(-0.36, 0.38), (0.36, 0.38), (0.28, 0.52), (-0.28, 0.52)], shade(colour, 1.12), flat=True)
+    sheet.rectangle(-0.36, 0.0, 0.36, 0.4, colour)
+    sheet.rectangle(-0.36, 0.29, 0.36, 0.33, shade(colour, 0.55), flat=True)
+    if label is not None:
+        sheet.rectangle(-0.2, 0.05, 0.2, 0.26, WHITE, flat=True)
+        sheet.rectangle(-0.17, 0.08, 0.17, 0.23, label, flat=True)
+
+
+def _bag(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    for first, last in (((-0.14, 0.48), (-0.09, 0.74)), ((-0.09, 0.74), (0.09, 0.74)), ((0.09, 0.74), (0.14, 0.48))):
+        sheet.hull([(first, 0.035), (last, 0.035)], shade(colour, 0.6), flat=True)
+    sheet.hull([((-0.24, 0.08), 0.08), ((0.24, 0.08), 0.08), ((0.18, 0.44), 0.08), ((-0.18, 0.44), 0.08)], colour)
+    sheet.polygon([(-0.27, 0.33), (0.27, 0.33), (0.26, 0.38), (-0.26, 0.38)], shade(colour, 0.62), flat=True)
+    if label is not None:
+        sheet.rectangle(-0.13, 0.1, 0.13, 0.27, label, flat=True)
+
+
+def _key(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    dark = shade(colour, 0.7)
+    sheet.hull([((0.0, 0.4), 0.13)], colour)
+    sheet.hull([((0.0, 0.41), 0.055)], label or WHITE, flat=True)
+    sheet.hull([((0.0, 0.27), 0.035), ((0.0, 0.03), 0.035)], colour)
+    for y in (0.05, 0.13):
+        sheet.rectangle(0.0, y - 0.025, 0.13, y + 0.025, dark, flat=True)
+
+
+def _umbrella(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
+    sheet.hull([((0.0, 0.02), 0.012), ((0.0, 0.14), 0.02)], hexa("#3a3f46"), flat=True)
+    sheet.hull([((0.0, 0.14), 0.03), ((0.0, 0.6), 0.085)], colour)
+    sheet.hull([((-0.04, 0.36), 0.015), ((0.06, 0.42), 0.015)], shade(colour, 0.6), flat=True)
+    sheet.hull([((0.0, 0.62), 0.022), ((0.0, 0.82), 0.022)], hexa("#6b4528"), flat=True)
+    sheet.hull([((0.0, 0.84), 0.028), ((0.08, 0.86), 0.028)], hexa("#6b4528"), flat=True)
+
+
+def _hat(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
+    sheet.hull([((-0.15, 0.12), 0.05), ((0.15, 0.12), 0.05), ((-0.12, 0.34), 0.06), ((0.12, 0.34), 0.06)], colour)
+    sheet.polygon([(-0.2, 0.1), (0.2, 0.1), (0.19, 0.18), (-0.19, 0.18)], shade(colour, 0.5), flat=True)
+    sheet.hull([((-0.3, 0.06), 0.045), ((0.3, 0.06), 0.045)], shade(colour, 0.9))
+
+
+def _scarf(sheet: Sheet, colour: Colour, _label: Colour | None) -> None:
+    for x, low, tone in ((0.09, 0.12, 0.75), (-0.07, 0.02, 1.0)):
+        sheet.hull([((x, low + 0.06), 0.075), ((x * 0.4, 0.68), 0.07)], shade(colour, tone))
+        sheet.rectangle(x - 0.08, low + 0.1, x + 0.08, low + 0.16, shade(colour, 0.5), flat=True)
+
+
+def _letter(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
+    sheet.rectangle(-0.33, 0.0, 0.33, 0.4, colour)
+    for side in (-1, 1):
+        sheet.hull([((side * 0.32, 0.38), 0.012), ((0.0, 0.17), 0.012)], shade(colour, 0.6), flat=True)
+    sheet.hull([((0.0, 0.18), 0.055)], label or hexa("#b8342c"), flat=True)
+
+
+_PAINTERS: dict[str, Callable[[Sheet, Colour, Colour | None], None]] = {
+    "folder": _folder,
+    "cup": _cup,
+    "book": _book,
+    "box": _box,
+    "bag": _bag,
+    "key": _key,
+    "umbrella": _umbrella,
+    "hat": _hat,
+    "scarf": _scarf,
+    "letter": _letter,
+}
+
+
+_THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
+_UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
+_SEATED_THIGH = 1.45  #: radians
+_SHOULDER, _HEAD = 0.795, 0.91
+_NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """The angles of an upper arm and its forearm."""
+
+    upper: float
+    fore: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pose:
+    """How a person stands: ``facing`` 1 right or -1 left, ``stride`` 0 (standing) to 1, ``phase`` of the gait.
+
+    ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
+    ``astride`` is the angle by which the legs of somebody who stands are apart, ``broad`` how broad the figure is drawn.
+    """
+
+    facing: int
+    stride: float = 0.0
+    phase: float = 0.0
+    arm: Arm | None = None
+    mouth: float = 0.0
+    holds: Prop | None = None
+    seated: float = 0.0
+    hat: Prop | None = None
+    scarf: Prop | None = None
+    astride: float = 0.0
+    broad: float = 1.0
+
+    @property
+    def sunk(self) -> float:
+        """How much lower the shoulders are than those of a standing person, in heights of the person."""
+        return _THIGH * (1 - math.cos(_SEATED_THIGH * self.seated))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Painted:
+    """What came to stand where: the person's box and those of the things in hand and worn, in pixels of the frame."""
+
+    person: Box | None
+    held: Box | None
+    worn: tuple[tuple[Prop, Box], ...] = ()
+
+
+def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float) -> Painted:
+    """Paint a person into the frame, in place. ``size`` is the height in pixels."""
+    _ground_shadow(frame, feet, size)
+    sheet = Sheet(feet, size * look.height, broad=pose.broad)
+    hip, ankles = _legs(pose)
+    lift = hip - (0.035 + _THIGH + _SHIN)
+    _paint_arm(sheet, look, replace(pose, arm=None, phase=pose.phase + math.pi), lift, far=True)
+    _paint_leg(sheet, look, pose, ankles[1], hip, far=True)
+    _paint_leg(sheet, look, pose, ankles[0], hip, far=False)
+    _paint_body(sheet, look, pose, hip, lift)
+    worn = _paint_head(sheet, look, pose, lift)
+    hand = _paint_arm(sheet, look, pose, lift, far=False)
+    person = sheet.stamp(frame)
+    held = None
+    if pose.holds is not None:
+        grip = (feet[0] + hand[0] * sheet.size * sheet.broad, feet[1] - hand[1] * sheet.size)
+        forward, down = grip_of(pose.holds)
+        held = paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))
+    return Painted(person=person, held=held, worn=_inside(worn, frame) if person is not None else ())
+
+
+def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> tuple[tuple[Prop, Box], ...]:
+    """The boxes that lie in the frame, cut to it."""
+    height, width = frame.shape[:2]
+    cut = [
+        (
+            prop,
+            Box(x1=max(0.0, box.x1), y1=max(0.0, box.y1), x2=min(float(width), box.x2), y2=min(float(height), box.y2)),
+        )
+        for prop, box in worn
+        if 0 < (box.x1 + box.x2) / 2 < width
+    ]
+    return tuple(cut)
+
+
+def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
+    half, flat = int(size * 0.2), int(size * 0.07)
+    x, y = round(feet[0]), round(feet[1])
+    x1, y1, x2, y2 = max(x - half, 0), max(y - flat, 0), min(x + half, frame.shape[1]), min(y + flat, frame.shape[0])
+    if x2 <= x1 or y2 <= y1:
+        return
+    rows, columns = np.mgrid[y1:y2, x1:x2].astype(np.float32)
+    distance = np.sqrt(((columns - feet[0]) / half) ** 2 + ((rows - feet[1]) / flat) ** 2)
+    dark = 1 - 0.42 * np.clip(1 - distance, 0, 1) ** 0.8
+    frame[y1:y2, x1:x2] = (frame[y1:y2, x1:x2] * dark[:, :, None]).astype(np.uint8)
+
+
+def arm_towards(
+    thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0, broad: float = 1.0
+) -> Arm:
+    """The arm that holds a thing at this place, as far as it reaches: two links and the law of cosines.
+
+    ``thing`` is the thing's lower middle, ``grip`` how far that is from the hand, ``feet`` and ``height`` are the person's;
+    all in pixels. ``sunk`` and ``broad`` as in ``Pose``.
+    """
+    forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * broad) - _NEAR_SHOULDER[0]
+    down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
+    near, far = _UPPER_ARM, _FOREARM + _PALM
+    reach = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
+    aim = math.atan2(forward, down)
+    bend = math.acos((near**2 + reach**2 - far**2) / (2 * near * reach))
+    fore = math.acos((far**2 + reach**2 - near**2) / (2 * far * reach))
+    return Arm(upper=aim - bend, fore=aim + fore)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Leg:
+    thigh: float
+    shin: float
+
+
+def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
+    """The hip's height over the floor, and the near and the far leg."""
+    if pose.seated > 0:
+        bent = _Leg(thigh=_SEATED_THIGH * pose.seated, shin=0.0)
+        return _THIGH * math.cos(bent.thigh) + _SHIN + _ANKLE, (bent, bent)
+    legs = []
+    for half in (0.0, math.pi):
+        swing = pose.phase + half
+        thigh = pose.stride * 0.44 * math.sin(swing) + (1 - pose.stride) * pose.astride * (1 if half == 0 else -1)
+        bend = pose.stride * (0.1 + 0.85 * max(0.0, math.cos(swing)) ** 1.4)
+        legs.append(_Leg(thigh=thigh, shin=thigh - bend))
+    reach = max(_THIGH * math.cos(leg.thigh) + _SHIN * math.cos(leg.shin) for leg in legs)
+    return reach + _ANKLE, (legs[0], legs[1])
+
+
+def _limb(origin: Point, angle: float, length: float, facing: int) -> Point:
+    return origin[0] + facing * math.sin(angle) * length, origin[1] - math.cos(angle) * length
+
+
+def _paint_leg(sheet: Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, far: bool) -> None:
+    cloth = shade(COLOURS[look.trousers], 0.78 if far else 1.0)
+    shoe = shade(hexa("#3b2f2a"), 0.85 if far else 1.1)
+    apart = 0.022 if pose.stride == 0 else 0.008
+    apart *= pose.facing if pose.astride > 0 else 1
+    start = (-apart if far else apart, hip)
+    knee = _limb(start, leg.thigh, _THIGH, pose.facing)
+    ankle = _limb(knee, leg.shin, _SHIN, pose.facing)
+    lift = leg.shin * 0.5
+    toe = (ankle[0] + pose.facing * 0.062 * math.cos(lift), ankle[1] - 0.015 + 0.062 * math.sin(max(lift, -0.6)))
+    sheet.hull([((ankle[0] - pose.facing * 0.012, ankle[1] - 0.012), 0.024), (toe, 0.017)], shoe)
+    sheet.hull([(start, 0.054), (knee, 0.041)], cloth)
+    sheet.hull([(knee, 0.041), (ankle, 0.028)], cloth)
+
+
+def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -> None:
+    coat, side = COLOURS[look.coat], pose.facing
+    sway = 0.012 * pose.stride * math.sin(pose.phase)
+    hem = hip - 0.07 * (1 - 0.75 * pose.seated)
+    sheet.hull(
+        [
+            ((-0.078, _SHOULDER + lift - 0.015), 0.03),
+            ((0.078, _SHOULDER + lift - 0.015), 0.03),
+            ((-0.066, hip + 0.05), 0.03),
+            ((0.066, hip + 0.05), 0.03),
+        ],
+        coat,
+    )
+    sheet.hull(
+        [
+            ((-0.062, hip + 0.06), 0.032),
+            ((0.062, hip + 0.06), 0.032),
+            ((-0.078 + sway, hem), 0.022),
+            ((0.078 + sway, hem), 0.022),
+        ],
+        coat,
+    )
+    front = side * 0.03
+    sheet.polygon(
+        [(front, _SHOULDER + lift), (front + 0.004, hem - 0.02), (front - 0.004, hem - 0.02)],
+        shade(coat, 0.6),
+        flat=True,
+    )
+    for button in (0.70, 0.63, 0.56):
+        sheet.hull([((front + side * 0.016, button + lift), 0.0075)], shade(coat, 0.5), flat=True)
+    sheet.rectangle(-0.092, hip + 0.088, 0.092, hip + 0.068, shade(coat, 0.66), flat=True)
+    sheet.polygon(
+        [
+            (front - 0.05, _SHOULDER + lift + 0.016),
+            (front + 0.05, _SHOULDER + lift + 0.016),
+            (front, _SHOULDER + lift - 0.07),
+        ],
+        WHITE,
+        flat=True,
+    )
+
+
+def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple[Prop, Box]]:
+    """Paint the head, and what is worn on it and around the neck; returns the boxes of that in pixels of the frame."""
+    skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
+    x, y = side * 0.014, _HEAD + lift
+    if look.hair_style == "long":
+        sheet.hull(
+            [((x - side * 0.02, y + 0.02), 0.078), ((x - side * 0.055, y - 0.1), 0.034), ((x, y - 0.1), 0.03)], hair
+        )
+    if look.hair_style == "bun":
+        sheet.hull([((x - side * 0.078, y + 0.045), 0.036)], hair)
+    sheet.hull([((0.0, _SHOULDER + lift + 0.01), 0.03), ((x, y - 0.05), 0.03)], shade(skin, 0.88))
+    sheet.hull([((x, y + 0.012), 0.066), ((x + side * 0.008, y - 0.026), 0.05)], skin)
+    sheet.hull([((x + side * 0.066, y - 0.008), 0.011)], skin, flat=True)
+    sheet.hull(
+        [
+            ((x - side * 0.03, y + 0.034), 0.05),
+            ((x + side * 0.018, y + 0.058), 0.03),
+            ((x - side * 0.052, y - 0.005), 0.02),
+        ],
+        hair,
+    )
+    for place in (0.012, 0.048):
+        sheet.hull([((x + side * place, y + 0.002), 0.0085)], hexa("#2b2622"), flat=True)
+        brow = (x + side * place, y + 0.023)
+        sheet.hull([((brow[0] - 0.011, brow[1]), 0.0035), ((brow[0] + 0.011, brow[1]), 0.0035)], hair, flat=True)
+    mouth = (x + side * 0.034, y - 0.037)
+    gap = 0.003 + 0.009 * pose.mouth
+    sheet.hull([((mouth[0] - 0.014, mouth[1]), gap), ((mouth[0] + 0.012, mouth[1]), gap)], hexa("#8c3f38"), flat=True)
+    worn = []
+    if pose.scarf is not None:
+        worn.append((pose.scarf, paint_scarf(sheet, pose.scarf, (0.0, _SHOULDER + lift + 0.012), side)))
+    if pose.hat is not None:
+        worn.append((pose.hat, paint_hat(sheet, pose.hat, (x, y), side)))
+    return worn
+
+
+def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
+    """Paint an arm and return where its hand is."""
+    swing = -pose.stride * 0.5 * math.sin(pose.phase)
+    arm = pose.arm or Arm(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
+    cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)
+    shoulder = (pose.facing * (0.03 if far else _NEAR_SHOULDER[0]), _NEAR_SHOULDER[1] + lift)
+    elbow = _limb(shoulder, arm.upper, _UPPER_ARM, pose.facing)
+    wrist = _limb(elbow, arm.fore, _FOREARM, pose.facing)
+    hand = _limb(wrist, arm.fore, _PALM, pose.facing)
+    sheet.hull([(hand, 0.023)], shade(SKINS[look.skin], 0.85 if far else 1.0))
+    sheet.hull([(shoulder, 0.04), (elbow, 0.032)], cloth)
+    sheet.hull([(elbow, 0.032), (wrist, 0.026)], cloth)
+    return hand

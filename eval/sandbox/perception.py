@@ -1,0 +1,453 @@
+"""How well a built world agrees with the truth of its film: scenes, people, texts, speech.
+
+An entity is given to the person with whom most of its sightings lie: a sighting lies with the one whose true box, at the
+nearest drawn moment, it overlaps most, by at least ``SAME_PLACE``; entities of which less than half lie with one person belong
+to nobody. Places decide who it is, times how well that person was seen: an entity counts with all of its stretches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.sandbox.script import CARD
+from world_api.backends.clocks import SystemClock
+from world_api.build.truth import TrueScreenText, TrueSpeech, TrueTrack, Truth, read_truth, truth_path
+from world_api.core.boxes import Box
+from world_api.core.faults import EvalFault
+from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.lexicon import fold
+from world_api.core.spans import TimeSpan, merge_spans
+from world_api.world.screen_texts import ScreenText
+from world_api.world.tracks import Track
+from world_api.world.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Found against true: counts, and what follows from them. Where there is neither, all is right."""
+
+    right: int
+    found: int
+    true: int
+
+    @property
+    def precision(self) -> float:
+        """The share of what was found that is true."""
+        return self.right / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what is true that was found."""
+        return self.right / self.true if self.true else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        total = self.found + self.true
+        return 2 * self.right / total if total else 1.0
+
+    def __add__(self, other: Agreement) -> Agreement:
+        """The agreement over both."""
+        return Agreement(right=self.right + other.right, found=self.found + other.found, true=self.true + other.true)
+
+
+def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: float) -> Agreement:
+    """Match moments one to one, the nearest pairs first, never farther apart than the tolerance."""
+    found, true = sorted(found), sorted(true)
+    pairs = sorted(
+        (abs(one - other), i, j)
+        for i, one in enumerate(found)
+        for j, other in enumerate(true)
+        if abs(one - other) <= tolerance
+    )
+    used_found: set[int] = set()
+    used_true: set[int] = set()
+    for _, i, j in pairs:
+        if i not in used_found and j not in used_true:
+            used_found.add(i)
+            used_true.add(j)
+    return Agreement(right=len(used_found), found=len(found), true=len(true))
+
+
+def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
+    """Intersection over union of two sets of stretches, each taken as one set of moments; 0 for two empty ones."""
+    first, second = merge_spans(some), merge_spans(others)
+    shared = sum(one.overlap(other) for one in first for other in second)
+    union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
+    return shared / union if union > 0 else 0.0
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: compatibility form, lower case, letters and figures only."""
+    return "".join(sign for sign in fold(text) if sign.isalnum())
+
+
+#: Intersection over union at which a sighting lies with a person.
+SAME_PLACE = 0.3
+#: Drawn moments follow one another by a step; a gap of so many steps ends a visit, and a moment farther than so many from a
+#: sighting says nothing about it.
+_VISIT_GAP, _SAME_TIME = 2.5, 0.75
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """Where somebody or something was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
+
+    ``step`` is the time (seconds) from one drawn moment to the next.
+    """
+
+    name: str
+    label: str
+    category: str
+    times: NDArray[np.float64]
+    boxes: NDArray[np.float64]
+    step: float
+
+    @classmethod
+    def of(cls, track: TrueTrack, step: float) -> Drawn:
+        """The true track as arrays."""
+        ordered = sorted(track.sightings, key=lambda sighting: sighting.time)
+        return cls(
+            name=track.track,
+            label=track.label or track.track,
+            category=track.category,
+            times=np.array([sighting.time for sighting in ordered], dtype=np.float64),
+            boxes=np.array([sighting.box for sighting in ordered], dtype=np.float64).reshape(-1, 4),
+            step=step,
+        )
+
+    def visits(self) -> list[TimeSpan]:
+        """The stretches in which it is drawn without a break."""
+        if not len(self.times):
+            return []
+        breaks = np.flatnonzero(np.diff(self.times) > _VISIT_GAP * self.step) + 1
+        parts = np.split(self.times, breaks)
+        return [TimeSpan(start=float(part[0]), end=float(part[-1]) + self.step) for part in parts]
+
+    def box_at(self, time: float) -> Box | None:
+        """Where it is drawn at the moment nearest to a time, or None where that is too far."""
+        if not len(self.times):
+            return None
+        place = int(np.searchsorted(self.times, time))
+        near = min(
+            (at for at in (place - 1, place) if 0 <= at < len(self.times)), key=lambda at: abs(self.times[at] - time)
+        )
+        if abs(self.times[near] - time) > _SAME_TIME * self.step:
+            return None
+        x1, y1, x2, y2 = (float(value) for value in self.boxes[near])
+        return Box(x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def step_of(tracks: Sequence[TrueTrack]) -> float:
+    """Seconds from one drawn moment of a film to the next: the usual gap between the sightings of its tracks."""
+    gaps = [np.diff(sorted(sighting.time for sighting in track.sightings)) for track in tracks]
+    every = np.concatenate(gaps) if gaps else np.zeros(0)
+    return float(np.median(every)) if len(every) else 1.0
+
+
+def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
+    """The one of the drawn with whom most of an entity's sightings lie, and at least half of them; None for nobody."""
+    votes: Counter[str] = Counter()
+    for place, time in enumerate(track.times):
+        box = track.box(place)
+        here = [(box.iou(other), one.name) for one in drawn if (other := one.box_at(float(time))) is not None]
+        best = max(here, default=(0.0, ""))
+        if best[0] >= SAME_PLACE:
+            votes[best[1]] += 1
+    if not votes:
+        return None
+    name, count = max(votes.items(), key=lambda item: (item[1], item[0]))
+    return name if 2 * count >= len(track.times) else None
+
+
+def owners(tracks: Sequence[Track], drawn: Sequence[Drawn]) -> Mapping[str, str | None]:
+    """For each entity's track whose it is."""
+    return {track.track_id: owner_of(track, drawn) for track in tracks}
+
+
+#: Seconds by which a cut may be off.
+CUT_TOLERANCE = 0.2
+#: How well a spoken line's stretch must agree (intersection over union).
+SPEECH_IOU = 0.5
+_BETWEEN = " … "
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonPerceived:
+    """One person: ``presence`` is the IoU of when they were drawn and when entities that are theirs were seen.
+
+    ``visits`` counts the drawn visits, ``visit_iou`` is the mean over them of the best single entity's IoU with the visit,
+    ``returns`` the later visits whose entity the world links, first of all, to an earlier one of the same person.
+    """
+
+    name: str
+    label: str
+    seconds: float
+    presence: float
+    visits: int
+    visit_iou: float
+    entities: int
+    returns: Agreement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perceived:
+    """One world against its truth. ``strangers`` are entities called persons that are nobody; ``unread`` texts not found.
+
+    ``texts_in_rooms`` are signs, clocks and notices; ``texts`` those and what cards say.
+    """
+
+    video: str
+    duration: float
+    scene_cuts: Agreement
+    shot_cuts: Agreement
+    people: tuple[PersonPerceived, ...]
+    strangers: int
+    texts: Agreement
+    texts_in_rooms: Agreement
+    unread: tuple[str, ...]
+    speech: Agreement
+    things: Agreement
+
+    @property
+    def presence(self) -> float:
+        """The mean over people."""
+        return _mean([person.presence for person in self.people])
+
+    @property
+    def visit_iou(self) -> float:
+        """The mean over all visits of all people, each by its best single entity."""
+        visits = sum(person.visits for person in self.people)
+        return sum(person.visit_iou * person.visits for person in self.people) / visits if visits else 0.0
+
+    @property
+    def returns(self) -> Agreement:
+        """Of all people."""
+        return sum((person.returns for person in self.people), Agreement(right=0, found=0, true=0))
+
+    @property
+    def weakest(self) -> PersonPerceived | None:
+        """The person seen worst."""
+        return min(self.people, key=lambda person: (person.presence, person.name), default=None)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            **asdict(self),
+            "scene_cuts_f1": round(self.scene_cuts.f1, 3),
+            "shot_cuts_f1": round(self.shot_cuts.f1, 3),
+            "presence_iou": round(self.presence, 3),
+            "weakest_presence_iou": round(self.weakest.presence, 3) if self.weakest else None,
+            "visit_iou": round(self.visit_iou, 3),
+            "text_recall": round(self.texts.recall, 3),
+            "text_in_rooms_recall": round(self.texts_in_rooms.recall, 3),
+            "text_precision": round(self.texts.precision, 3),
+            "returns_recall": round(self.returns.recall, 3),
+            "speech_recall": round(self.speech.recall, 3),
+        }
+
+
+def measure(view: View, truth: Truth) -> Perceived:
+    """Measure one world (all of it, no cut) against the truth of its film."""
+    step = step_of(truth.tracks)
+    people = [Drawn.of(track, step) for track in truth.tracks if track.category == "person"]
+    things = [Drawn.of(track, step) for track in truth.tracks if track.category != "person"]
+    tracks = list(view.tracks)
+    named = [track for track in tracks if track.category == "person"]
+    whose = owners(named, people)
+    texts, unread = _texts(view.screen_texts, truth.screen_text)
+    cards = {scene.start for scene in truth.scenes if scene.caption.startswith(CARD)}
+    in_rooms, _ = _texts(view.screen_texts, [text for text in truth.screen_text if text.start not in cards])
+    return Perceived(
+        video=view.video_id,
+        duration=view.duration,
+        scene_cuts=_cuts([scene.span.start for scene in view.scenes], [scene.start for scene in truth.scenes]),
+        shot_cuts=_cuts([shot.start for shot in view.shots], truth.cuts),
+        people=tuple(_person(one, named, whose, view) for one in people),
+        strangers=sum(owner is None for owner in whose.values()),
+        texts=texts,
+        texts_in_rooms=in_rooms,
+        unread=unread,
+        speech=_speech(view, truth.speech),
+        things=_things(things, tracks),
+    )
+
+
+def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
+    """Boundaries inside the film; its beginning is none."""
+    return moments_agree(
+        [time for time in found if time > 0], [time for time in true if time > 0], tolerance=CUT_TOLERANCE
+    )
+
+
+def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
+    visits = drawn.visits()
+    own = [track for track in tracks if whose[track.track_id] == drawn.name]
+    best = [max(((spans_iou([visit], track.appearances), track) for track in own), key=lambda pair: pair[0], default=None)
+            for visit in visits]  # fmt: skip
+    seen = [span for track in own for span in track.appearances]
+    mains = [pair[1] for pair in best if pair is not None and pair[0] > 0]
+    return PersonPerceived(
+        name=drawn.name,
+        label=drawn.label,
+        seconds=round(sum(visit.duration for visit in visits), 3),
+        presence=spans_iou(seen, visits),
+        visits=len(visits),
+        visit_iou=_mean([pair[0] if pair is not None else 0.0 for pair in best]),
+        entities=len(own),
+        returns=_returns(mains, whose, view),
+    )
+
+
+def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> Agreement:
+    """Of the entities of later visits, how many look most like an earlier one of the same person."""
+    right = found = true = 0
+    for number, track in enumerate(mains):
+        if number == 0 or track.track_id == mains[0].track_id:
+            continue
+        true += 1
+        earlier = [
+            other
+            for likeness in view.may_be(track.entity_id)
+            if (other := view.track_of_entity(likeness.entity_id)) is not None and other.span.start < track.span.start
+        ]
+        if earlier:
+            found += 1
+            right += whose.get(earlier[0].track_id) == whose[track.track_id]
+    return Agreement(right=right, found=found, true=true)
+
+
+def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[Agreement, tuple[str, ...]]:
+    """Each stretch of a true text counts when the same text was read at a moment of it; spaces and signs do not matter."""
+    read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
+    right, unread = 0, []
+    for text in true:
+        span = TimeSpan(start=text.start, end=text.end)
+        if any(other == plain(text.text) and _meets(span, shown) for shown, other in read):
+            right += 1
+        else:
+            unread.append(text.text)
+    wrong = sum(
+        not any(plain(text.text) == other and _meets(TimeSpan(start=text.start, end=text.end), shown) for text in true)
+        for shown, other in read
+    )
+    return Agreement(right=right, found=right + wrong, true=len(true)), tuple(unread)
+
+
+def _meets(span: TimeSpan, shown: TimeSpan) -> bool:
+    return span.overlaps(shown) or span.contains(shown.start)
+
+
+def _speech(view: View, true: Sequence[TrueSpeech]) -> Agreement:
+    """A line is right when a stored one has its words and lies in the same stretch."""
+    found = list(view.speech)
+    right = sum(
+        any(
+            plain(line.text) == plain(other.text)
+            and other.span.iou(TimeSpan(start=line.start, end=line.end)) >= SPEECH_IOU
+            for other in found
+        )
+        for line in true
+    )
+    return Agreement(right=right, found=len(found), true=len(true))
+
+
+def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
+    """Of the visits of things, how many have an entity of their own; most things are seen as part of who carries them."""
+    whose = owners([track for track in tracks if track.category != "person"], things)
+    own = {name: [t for t in tracks if whose.get(t.track_id) == name] for name in set(whose.values()) if name}
+    right = true = 0
+    for thing in things:
+        for visit in thing.visits():
+            true += 1
+            right += any(spans_iou([visit], track.appearances) > 0 for track in own.get(thing.name, ()))
+    return Agreement(right=right, found=sum(len(tracks) for tracks in own.values()), true=true)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+_TRUTH = ".truth.json"
+#: What a film's world should reach: scene cuts (F1), people (mean presence IoU), screen text (recall). There is no goal yet
+#: for whole visits and for returns: the classical profile does not follow people from visit to visit.
+SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
+#: The columns of the table: heading, and a film's figure.
+_COLUMNS: tuple[tuple[str, Callable[[Perceived], float | None]], ...] = (
+    ("scenes", lambda film: film.scene_cuts.f1),
+    ("shots", lambda film: film.shot_cuts.f1),
+    ("presence", lambda film: film.presence),
+    ("by visit", lambda film: film.visit_iou),
+    ("weakest", lambda film: film.weakest.presence if film.weakest is not None else None),
+    ("text", lambda film: film.texts.recall),
+    ("in rooms", lambda film: film.texts_in_rooms.recall),
+    ("precise", lambda film: film.texts.precision),
+    ("speech", lambda film: film.speech.recall),
+)
+
+
+def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
+    """Measure each film of a folder that has its truth beside it, in order of their names.
+
+    Raises:
+        EvalFault: ``no_films``.
+        BackendFault, MediaFault, StoreFault: as reading truth and building worlds name them.
+    """
+    videos = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
+    videos = [video for video in videos if video.is_file()]
+    if not videos:
+        raise EvalFault(
+            "no_films", f"no film with its truth is in {folder}", hint="videoworld sandbox make makes films with truth"
+        )
+    return [_check(video, store, tell) for video in videos]
+
+
+def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
+    from world_api.exposure.progress import progress_bars
+    from world_api.profiles import build_world, open_session
+
+    truth = read_truth(truth_path(video))
+    tell(f"{video.name}: building where there is no world yet ...")
+    name = video_id_from_file_name(video.stem)
+    with progress_bars() as bars:
+        build_world(video, store, progress=bars, clock=SystemClock(), video_id=name)
+    return measure(open_session(store, name, name=None).view, truth)
+
+
+def table_of(films: Sequence[Perceived]) -> str:
+    """The figures of each film, the weakest person of each, and the means, as a table for people."""
+    head = ["film", *(name for name, _ in _COLUMNS), "returns"]
+    rows = [head, *(_row(film.video, [film]) for film in films)]
+    if len(films) > 1:
+        rows.append(_row("mean", films))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for film in films:
+        weakest = film.weakest
+        if weakest is not None:
+            lines.append(
+                f"{film.video}: seen worst is {weakest.label}: {weakest.presence:.2f} of {weakest.visits} visits"
+                f" ({weakest.entities} entities), {film.strangers} entities are nobody"
+            )
+        if film.unread:
+            lines.append(f"{film.video}: not read: {'; '.join(sorted(set(film.unread)))}")
+    lines.append(
+        f"goals: scenes {SCENES_GOAL}, presence {PRESENCE_GOAL}, text {TEXT_GOAL}; by visit, precise, returns: no goal"
+    )
+    return "\n".join(lines)
+
+
+def _row(name: str, films: Sequence[Perceived]) -> list[str]:
+    """The means over films."""
+    cells = [name]
+    for _, figure in _COLUMNS:
+        found = [value for film in films if (value := figure(film)) is not None]
+        cells.append(f"{_mean(found):.2f}" if found or len(films) > 1 else "-")
+    return [*cells, f"{sum(film.returns.right for film in films)}/{sum(film.returns.true for film in films)}"]

@@ -1,0 +1,765 @@
+"""Everyday plots. Each is a generator: it asks for a scene in a room, plays it when it is given one, and asks again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eval.sandbox.director import Director, Plot, Wanted
+from eval.sandbox.facts import Event
+from eval.sandbox.room_plans import Opened
+from eval.sandbox.scenes import Scene
+from eval.sandbox.script import capital, with_article
+from eval.sandbox.story_cast import Article, Location, Player, Rule
+from eval.sandbox.story_state import Standing, clock_words, kept_on
+
+_STAYING = 0.42  #: how often somebody stays in a room when their plot is over
+
+
+def bring_in(scene: Scene, *players: Player) -> None:
+    """People come in, unless they are here already."""
+    for player in players:
+        if not scene.is_here(player):
+            scene.enter(player)
+
+
+def greet(scene: Scene, player: Player) -> None:
+    """Somebody may greet who else is here."""
+    others = scene.others(player)
+    if not others or scene.chance.random() < 0.3:
+        return
+    other = scene.chance.choice(others)
+    if scene.chance.random() < 0.5:
+        scene.wave(player, other)
+    else:
+        word = scene.chance.choice(("Hello", "Good to see you", "There you are", "Hi"))
+        scene.say(player, f"{word}, {other.person.name}.", other)
+
+
+_REMARKS = (
+    "There is {0}.", "So this is {0}.", "{0}, at last.", "Whose is {0}?", "Here we have {0}.", "{0}, always {0}.",
+)  # fmt: skip
+
+
+def remark(scene: Scene, player: Player, article: Article) -> None:
+    """Somebody may say something about a thing."""
+    if scene.chance.random() < 0.45:
+        words = scene.chance.choice(_REMARKS).format(article.thing.name)
+        scene.say(player, capital(words))
+
+
+def go_or_stay(scene: Scene, *players: Player, waits: bool = True) -> None:
+    """People whose plot is over leave, or sit down, or stay standing until the scene is over."""
+    for player in players:
+        who = scene.state(player)
+        if who.holds is not None or scene.chance.random() > _STAYING:
+            scene.leave(player, waits=waits)
+        elif who.seat is None and scene.chance.random() < 0.7:
+            settle(scene, player)
+
+
+def settle(scene: Scene, player: Player) -> None:
+    """Somebody sits down where nobody sits or stands; who has a seat of their own in this room takes no other."""
+    who = scene.state(player)
+    if who.seat is not None:
+        return
+    room = scene.location.id
+    own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", player, scene.location)]
+    near = [scene.state(other).feet[0] for other in scene.others(player)]
+    seats = [
+        seat
+        for seat in scene.world.free_seats(room)
+        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
+    ]
+    if seats:
+        scene.sit(player, scene.chance.choice(seats))
+
+
+def put_somewhere(scene: Scene, player: Player) -> bool:
+    """Somebody puts what they hold somewhere in this room; False where nothing is free."""
+    article = scene.state(player).holds
+    if article is None:
+        return False
+    rule = scene.cast.rule_of(article)
+    room = scene.location.id
+    if rule is not None:
+        if rule.room == room:
+            scene.put_down(player, scene.world.opening(room, rule.target))
+        return rule.room == room
+    spots = scene.world.free_spots(room, article)
+    hooks = [spot for spot in spots if spot.hangs]
+    if article.is_worn and hooks:
+        spots = hooks
+    if not spots:
+        return False
+    scene.put_down(player, scene.chance.choice(spots))
+    return True
+
+
+def where_is(director: Director, article: Article) -> str:
+    """The room in which a thing lies or is kept."""
+    return director.world.things[article.id].room
+
+
+def where_words(director: Director, article: Article) -> str:
+    """Where a thing is, in words: ``on the desk in office 14``."""
+    where = director.world.things[article.id]
+    room = director.room_name(where.room)
+    if where.place is None:
+        return f"in {room}"
+    return f"{'in' if where.how == 'inside' else 'on'} {kept_on(where.place)} in {room}"
+
+
+_SAYING = 0.45  #: how often the rule is spoken out loud
+_THERE = 0.5  #: how often a thing is looked at in the room where it is kept
+_NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
+
+
+def filed(director: Director) -> Plot:
+    """A labelled thing that somebody has in hand is put where its label says."""
+    held = [
+        (who.player, who.holds, rule)
+        for who in director.world.people.values()
+        if who.holds is not None
+        and (rule := director.cast.rule_of(who.holds)) is not None
+        and director.is_free(who.player)
+    ]
+    if not held:
+        return
+    player, thing, rule = director.chance.choice(held)
+    with director.engaged(player, thing):
+        yield from _put_away(director, player, thing, rule)
+
+
+def _put_away(director: Director, player: Player, thing: Article, rule: Rule) -> Plot:
+    scene = yield Wanted(room=rule.room)
+    bring_in(scene, player)
+    greet(scene, player)
+    _file(scene, player, thing, rule)
+    go_or_stay(scene, player)
+
+
+def _file(scene: Scene, player: Player, thing: Article, rule: Rule) -> None:
+    if scene.chance.random() < _SAYING:
+        words = scene.chance.choice(("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}."))
+        scene.say(player, words.format(capital(with_article(rule.label)), rule.target, rule.label.capitalize()))
+    scene.put_down(player, scene.world.opening(rule.room, rule.target))
+
+
+def consulted(director: Director) -> Plot:
+    """A labelled thing is taken out of its place, looked at there or in another room, perhaps handed on, and put away again."""
+    chance = director.chance
+    kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
+    people = director.free_people(2)
+    if not kept or not people:
+        return
+    (one, two), thing = people, kept[0]
+    rule = director.cast.rule_of(thing)
+    if rule is None:
+        return
+    reading = director.room(without=(rule.room,))
+    with director.engaged(one, two, thing):
+        scene = yield Wanted(room=rule.room)
+        bring_in(scene, one)
+        scene.pick_up(one, thing)
+        if chance.random() < 0.5:
+            words = chance.choice(_NEEDING).format(thing.thing.name)
+            scene.say(one, capital(words))
+        if chance.random() < _THERE:
+            settle(scene, one)
+            scene.pause(chance.uniform(1.0, 3.0))
+            _file(scene, one, thing, rule)
+            go_or_stay(scene, one)
+            return
+        scene.leave(one)
+        if reading is None:
+            return
+        scene = yield Wanted(room=reading)
+        scene.enter(one)
+        if scene.is_here(two) or (not director.room_of(two) and chance.random() < 0.6):
+            bring_in(scene, two)
+            scene.say(one, f"{two.person.name}, please put {thing.thing.name} away.", two)
+            scene.give(one, two)
+            scene.leave(two)
+            go_or_stay(scene, one)
+            player = two
+        else:
+            settle(scene, one)
+            scene.pause(chance.uniform(1.0, 3.0))
+            scene.leave(one)
+            player = one
+        yield from _put_away(director, player, thing, rule)
+
+
+_TALK = (
+    "What a day.", "It is quiet in here.", "I like this room.", "Somebody should water the plants.", "I am a little tired.",
+    "The weather is getting better.", "I was here before.", "Not much to do today.", "I have to think.", "Time for a break.",
+)  # fmt: skip
+_MISSING = ("Not here.", "Where can it be?", "Hm.")
+_CHATS = (
+    ("How are you, {0}?", "Very well, {0}, thank you."),
+    ("Did you sleep well, {0}?", "Not really."),
+    ("{0}, have you heard the news?", "No, tell me, {0}."),
+    ("Is it raining, {0}?", "Not any more."),
+    ("A busy day, {0}?", "As always, {0}."),
+    ("Are you waiting for somebody, {0}?", "Perhaps."),
+)
+
+
+def moment(director: Director) -> Plot:
+    """One scene: one or two people come and do some small things."""
+    chance = director.chance
+    people = director.free_people(chance.choice((1, 2, 2))) or director.free_people(1)
+    room = director.room(sought=len(people))
+    if not people or room is None:
+        return
+    with director.engaged(*people):
+        scene = yield Wanted(room=room)
+        for player in people:
+            bring_in(scene, player)
+            greet(scene, player)
+        acts = chance.sample(_ACTS, chance.randint(1, director.cast.busy))
+        for act in acts:
+            act(director, scene, chance.choice(people))
+        if len(people) > 1 and _talk not in acts and chance.random() < 0.6:
+            _talk(director, scene, people[0])
+        go_or_stay(scene, *people)
+
+
+def come_by(director: Director, scene: Scene) -> bool:
+    """Somebody comes into a scene that is going on, does a small thing and goes; False where nobody is free."""
+    people = director.free_people(1)
+    for player in people:
+        with director.engaged(player):
+            bring_in(scene, player)
+            scene.chance.choice(_ACTS)(director, scene, player)
+            scene.leave(player)
+    return bool(people)
+
+
+def nothing(room: str) -> Plot:
+    """A room for a while."""
+    scene = yield Wanted(room=room)
+    scene.pause(scene.chance.uniform(4.0, 8.0))
+
+
+def sought(director: Director) -> Plot:
+    """Somebody looks for something in all drawers and cupboards of a room, and does not find it."""
+    chance = director.chance
+    people = director.free_people(1)
+    rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
+    if not people or not rooms:
+        return
+    player = people[0]
+    with director.engaged(player):
+        scene = yield Wanted(room=chance.choice(rooms))
+        bring_in(scene, player)
+        greet(scene, player)
+        shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
+        for opened in chance.sample(shut, len(shut)):
+            scene.open(player, opened)
+            if chance.random() < 0.4:
+                scene.say(player, chance.choice(_MISSING))
+            scene.close(player, opened)
+        go_or_stay(scene, player)
+
+
+def _containers(location: Location) -> list[Opened]:
+    """What things can be kept in."""
+    return [item for item in location.plan.openings if not item.name.endswith("door")]
+
+
+def relieved(director: Director) -> Plot:
+    """Somebody with a thing in hand puts it down somewhere."""
+    yield from _freed(
+        director, [who for who in _free(director) if who.holds is not None and director.cast.rule_of(who.holds) is None]
+    )
+
+
+def uncovered(director: Director) -> Plot:
+    """Somebody who wears a hat or scarf takes it off and hangs it up."""
+    yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
+
+
+def _free(director: Director) -> list[Standing]:
+    return [who for who in director.world.people.values() if director.is_free(who.player)]
+
+
+def _freed(director: Director, people: list[Standing]) -> Plot:
+    """One of some people puts down what they hold, or else wear."""
+    if not people:
+        return
+    who = director.chance.choice(people)
+    room = director.room_of(who.player) or director.room(sought=1)
+    if not room:
+        return
+    with director.engaged(who.player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, who.player)
+        if who.holds is not None:
+            greet(scene, who.player)
+        else:
+            scene.take_off(who.player, who.wears[-1])
+        put_somewhere(scene, who.player)
+        go_or_stay(scene, who.player)
+
+
+def _things_here(director: Director, scene: Scene) -> list[Article]:
+    return [item for item in director.free_things() if director.world.things[item.id].room == scene.location.id]
+
+
+def _handle(director: Director, scene: Scene, player: Player) -> None:
+    """Pick a thing up, use a cup, and put it down, mostly elsewhere."""
+    things = _things_here(director, scene)
+    if not things or scene.state(player).holds is not None:
+        return
+    thing = things[0]
+    scene.pick_up(player, thing)
+    remark(scene, player, thing)
+    if thing.thing.category == "cup":
+        for _ in range(scene.chance.randint(1, 3)):
+            scene.drink(player)
+    put_somewhere(scene, player)
+
+
+def _carry(director: Director, scene: Scene, player: Player) -> None:
+    """Take a thing along."""
+    things = _things_here(director, scene)
+    if things and scene.state(player).holds is None:
+        scene.pick_up(player, things[0])
+        if scene.chance.random() < 0.5:
+            scene.say(player, f"I will take {things[0].thing.name} with me.")
+
+
+def _look_into(director: Director, scene: Scene, player: Player) -> None:
+    """Open something and close it again."""
+    openings = [item for item in scene.location.plan.openings if item.name not in scene.world.open[scene.location.id]]
+    if openings and scene.state(player).holds is None:
+        opened = scene.chance.choice(openings)
+        scene.open(player, opened)
+        if scene.chance.random() < 0.4:
+            scene.say(player, scene.chance.choice(_MISSING))
+        scene.close(player, opened)
+
+
+def _rest(director: Director, scene: Scene, player: Player) -> None:
+    """Sit for a while."""
+    settle(scene, player)
+    scene.pause(scene.chance.uniform(0.5, 2.5))
+
+
+def _talk(director: Director, scene: Scene, player: Player) -> None:
+    """Say something that leads to nothing, to whoever is there."""
+    others = scene.others(player)
+    if not others:
+        scene.say(player, scene.chance.choice(_TALK))
+        return
+    other = scene.chance.choice(others)
+    question, answer = scene.chance.choice(_CHATS)
+    scene.say(player, question.format(other.person.name), other)
+    scene.say(other, answer.format(player.person.name), player)
+
+
+def _wave(director: Director, scene: Scene, player: Player) -> None:
+    """Wave at who else is there."""
+    others = scene.others(player)
+    waves_by_habit = any(habit.is_of("waves", player, scene.location) for habit in scene.cast.habits)
+    if others and not waves_by_habit:
+        scene.wave(player, scene.chance.choice(others))
+
+
+_ACTS: tuple[Callable[[Director, Scene, Player], None], ...] = (
+    _handle,
+    _handle,
+    _carry,
+    _look_into,
+    _rest,
+    _talk,
+    _wave,
+)
+
+
+_INVITING = (
+    "Let us meet in {0} at {1}, {2}.",
+    "{2}, can we talk at {1} in {0}?",
+    "I will wait for you in {0} at {1}, {2}.",
+)
+_SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
+
+
+def appointment(director: Director) -> Plot:
+    """Two people agree on a time and a room, perhaps move it, and meet then."""
+    chance = director.chance
+    people = director.free_people(2)
+    made, place = director.room(), director.room()
+    wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
+    if not people or made is None or place is None or director.left < wait + 40 or not director.may_arrange():
+        return
+    one, two = people
+    spoken: list[Event] = []
+    with director.engaged(one, two):
+        scene = yield Wanted(room=made)
+        bring_in(scene, one, two)
+        at = director.minute_after(wait)
+        director.arrange(at)
+        words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
+        spoken.append(scene.say(one, words, two))
+        scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
+        for player in (one, two):
+            scene.leave(player, waits=player is two)
+        if chance.random() < 0.4 and director.left > wait + 70:
+            meeting = director.room() or made
+            scene = yield Wanted(room=meeting)
+            bring_in(scene, two, one)
+            if director.minute() < at:
+                old, at = at, director.minute_after(wait + 20)
+                director.arrange(at, instead_of=old)
+                words = chance.choice(("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?"))
+                spoken.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
+                scene.say(one, "All right.", two)
+            for player in (one, two):
+                scene.leave(player)
+
+        scene = yield Wanted(room=place, at=at)
+        met = [scene.enter(player) for player in chance.sample((one, two), 2)]
+        for event in met:
+            director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
+        _learn(director, people, place, at, spoken, met)
+        if chance.random() < 0.6:
+            scene.say(two, f"It is {clock_words(at)}. Here I am, {one.person.name}.", one)
+        for player in (one, two):
+            if chance.random() < 0.5:
+                settle(scene, player)
+        scene.pause(chance.uniform(0.5, 2.0))
+        go_or_stay(scene, one, two)
+
+
+def _learn(
+    director: Director, people: list[Player], place: str, at: int, spoken: list[Event], met: list[Event]
+) -> None:
+    one, two = (player.person for player in people)
+    room, time = director.room_name(place), clock_words(at)
+    director.chronicle.learned(
+        "appointment",
+        f"{one.description} and {two.description} have an appointment in {room} at {time}",
+        {"people": f"{one.id} {two.id}", "time": time, "place": place, "kept": "yes"},
+        [*spoken, *met],
+    )
+
+
+def called(director: Director) -> Plot:
+    """Somebody comes with news, and those who are there leave for another room because of it."""
+    chance = director.chance
+    people = director.free_people(chance.choice((2, 3, 3)))
+    room = director.room(sought=3)
+    goal = director.room(without=(room or "",))
+    if not people or room is None or goal is None:
+        return
+    caller, *called_ones = people
+    name = director.room_name(goal)
+    with director.engaged(*people):
+        scene = yield Wanted(room=room)
+        for player in called_ones:
+            bring_in(scene, player)
+            if chance.random() < 0.6:
+                settle(scene, player)
+        bring_in(scene, caller)
+        words = chance.choice(
+            (
+                "Everybody to {0}, please!",
+                "There is cake in {0}!",
+                "The visitors are in {0}.",
+                "The telephone in {0} is ringing!",
+            )
+        ).format(name)
+        news = scene.say(caller, words)
+        gone = [scene.leave(player, waits=player is called_ones[-1]) for player in called_ones]
+        for event in gone:
+            director.chronicle.brings_about(news, event, f'{caller.person.description} said "{words}"')
+        go_or_stay(scene, caller)
+
+        scene = yield Wanted(room=goal)
+        for player in chance.sample(called_ones, len(called_ones)):
+            scene.enter(player)
+        greet(scene, called_ones[0])
+        scene.pause(chance.uniform(0.5, 1.5))
+        go_or_stay(scene, *called_ones)
+
+
+def noticed(director: Director) -> Plot:
+    """A notice hangs in a room; at its time somebody reads it and goes."""
+    chance = director.chance
+    people = director.free_people(1)
+    room = director.room(sought=1)
+    goal = director.room(without=(room or "",), sought=1)
+    wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
+    if not people or room is None or goal is None or room in director.notices or director.left < wait + 40:
+        return
+    if not director.may_arrange():
+        return
+    player, at = people[0], director.minute_after(wait)
+    director.arrange(at)
+    what = chance.choice(("CHOIR", "LUNCH", "LECTURE", "CHESS", "GAMES", "CONCERT"))
+    director.notices[room] = (what, clock_words(at))
+    with director.engaged(player):
+        scene = yield Wanted(room=room)
+        bring_in(scene, player)
+        read = scene.say(
+            player, f"{what.capitalize()} at {clock_words(at)} in {director.room_name(goal)}. I must not forget it."
+        )
+        go_or_stay(scene, player)
+        scene = yield Wanted(room=goal, at=at)
+        if not scene.is_here(player):
+            director.chronicle.brings_about(read, scene.enter(player), f"{what.lower()} was at {clock_words(at)}")
+        settle(scene, player)
+        scene.pause(chance.uniform(0.5, 1.5))
+        go_or_stay(scene, player)
+    del director.notices[room]
+
+
+def shared_number(director: Director) -> Plot:
+    """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
+    chance, chronicle = director.chance, director.chronicle
+    people = director.free_people(2)
+    room = director.room()
+    if not people or room is None:
+        return
+    (owner, asker), number = people, str(chance.randint(100, 999))
+    what = chance.choice(("telephone", "locker", "ticket"))
+    known_already = any(
+        owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far
+    )
+    if known_already:
+        return
+    with director.engaged(owner, asker):
+        scene = yield Wanted(room=room)
+        bring_in(scene, *chance.sample((owner, asker), 2))
+        asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        spoken = scene.say(owner, f"My {what} number is {number}.", asker)
+        chronicle.brings_about(asked, spoken, f"{asker.person.description} asked for the number")
+        chronicle.learned(
+            "number",
+            f"the {what} number of {owner.person.description} is {number}",
+            {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
+            [spoken],
+        )
+        if chance.random() < 0.6:
+            scene.say(
+                asker,
+                chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
+                owner,
+            )
+        go_or_stay(scene, asker, owner)
+
+
+_ASKING = (
+    "{name}, could you bring me {thing} from {room}?",
+    "{name}, I need {thing}. It must be in {room}.",
+    "Would you fetch {thing} for me, {name}? It is in {room}.",
+    "I forgot {thing} in {room}. Can you get it, {name}?",
+)
+_AGREEING = ("Of course.", "Right away.", "I will get it.", "Yes, in a moment.")
+_THANKING = ("Thank you, {name}.", "That is it. Thanks, {name}!", "Just what I needed, {name}.")
+
+
+def errand(director: Director) -> Plot:
+    """Somebody asks for a thing from another room, and another brings it."""
+    chance = director.chance
+    people, things = director.free_people(2), director.free_things()
+    if not people or not things:
+        return
+    (asker, bringer), thing = people, things[0]
+    far = where_is(director, thing)
+    near = director.room(without=(far,))
+    if near is None:
+        return
+    with director.engaged(asker, bringer, thing):
+        scene = yield Wanted(room=near)
+        bring_in(scene, asker)
+        if chance.random() < 0.5:
+            settle(scene, asker)
+        bring_in(scene, bringer)
+        words = chance.choice(_ASKING).format(
+            name=bringer.person.name, thing=thing.thing.name, room=director.room_name(far)
+        )
+        asked = scene.say(asker, words, bringer)
+        if chance.random() < 0.6:
+            scene.say(bringer, chance.choice(_AGREEING), asker)
+        scene.leave(bringer)
+
+        scene = yield Wanted(room=far)
+        scene.enter(bringer)
+        greet(scene, bringer)
+        taken = scene.pick_up(bringer, thing)
+        remark(scene, bringer, thing)
+        reason = f"{asker.person.description} asked for {thing.thing.name}"
+        director.chronicle.brings_about(asked, taken, reason)
+        scene.leave(bringer)
+
+        scene = yield Wanted(room=near)
+        bring_in(scene, asker)
+        scene.enter(bringer)
+        given = scene.give(bringer, asker)
+        director.chronicle.brings_about(asked, given, reason)
+        if chance.random() < 0.6:
+            scene.say(asker, chance.choice(_THANKING).format(name=bringer.person.name), bringer)
+        go_or_stay(scene, bringer, waits=False)
+        _use(scene, asker, thing)
+        put_somewhere(scene, asker)
+        go_or_stay(scene, asker)
+
+
+def _use(scene: Scene, player: Player, thing: Article) -> None:
+    """Somebody does with a thing what it is for."""
+    if thing.thing.category == "cup":
+        for _ in range(scene.chance.randint(1, 3)):
+            scene.drink(player)
+            if scene.chance.random() < 0.4:
+                scene.pause(scene.chance.uniform(0.5, 2.0))
+    elif scene.world.can_wear(player, thing) and scene.chance.random() < 0.7:
+        scene.put_on(player)
+
+
+def misplaced(director: Director) -> Plot:
+    """Somebody leaves a thing, another takes it elsewhere; the owner misses it, searches, and gets it back."""
+    chance = director.chance
+    people, things = director.free_people(2), director.free_things()
+    if not people or not things:
+        return
+    (owner, mover), thing = people, things[0]
+    home = where_is(director, thing)
+    away, between = director.room(without=(home,)), director.room(without=(home,))
+    if away is None or between is None:
+        return
+    name = thing.thing.name
+    with director.engaged(owner, mover, thing):
+        scene = yield Wanted(room=home)
+        bring_in(scene, owner)
+        scene.pick_up(owner, thing)
+        if not put_somewhere(scene, owner):
+            scene.leave(owner)
+            return
+        scene.say(owner, f"I will leave {name} {where_words(director, thing)}.")
+        scene.leave(owner)
+
+        scene = yield Wanted(room=home)
+        bring_in(scene, mover)
+        taken = scene.pick_up(mover, thing)
+        if chance.random() < 0.5:
+            scene.say(mover, f"Somebody forgot {name}. I will take it to {director.room_name(away)}.")
+        scene.leave(mover)
+
+        scene = yield Wanted(room=away)
+        scene.enter(mover)
+        greet(scene, mover)
+        if not put_somewhere(scene, mover):
+            return
+        go_or_stay(scene, mover)
+
+        scene = yield Wanted(room=home)
+        scene.enter(owner)
+        missed = scene.say(
+            owner, chance.choice(("Where is {0}?", "{0} is gone!", "I left {0} here. Who has taken it?")).format(name)
+        )
+        director.chronicle.brings_about(taken, missed, f"{mover.person.description} took {name} away")
+        scene.leave(owner)
+
+        yield from _found_again(director, owner, mover, thing, between, missed)
+
+
+def _found_again(director: Director, owner: Player, mover: Player, thing: Article, between: str, missed: Event) -> Plot:
+    """The owner asks who took the thing, is told where it is, and goes there."""
+    name, away, left = thing.thing.name, where_is(director, thing), where_words(director, thing)
+    met = director.room_of(mover) or between
+    scene = yield Wanted(room=met)
+    bring_in(scene, *director.chance.sample((owner, mover), 2))
+    asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
+    spoken = scene.say(mover, f"Yes. It is {left}.", owner)
+    director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
+    if met != away:
+        scene.leave(owner)
+        go_or_stay(scene, mover)
+        scene = yield Wanted(room=away)
+        scene.enter(owner)
+    found = scene.pick_up(owner, thing)
+    director.chronicle.brings_about(spoken, found, f"{mover.person.description} said where {name} was")
+    if director.chance.random() < 0.4:
+        put_somewhere(scene, owner)
+    go_or_stay(scene, owner)
+
+
+def lent(director: Director) -> Plot:
+    """A thing goes through several hands and ends in another room."""
+    chance = director.chance
+    people, things = director.free_people(3), director.free_things()
+    if not people or not things:
+        return
+    thing = things[0]
+    first = where_is(director, thing)
+    second = director.room(without=(first,))
+    if second is None:
+        return
+    name = thing.thing.name
+    with director.engaged(*people, thing):
+        one, two, three = people
+        scene = yield Wanted(room=first)
+        bring_in(scene, one)
+        scene.pick_up(one, thing)
+        remark(scene, one, thing)
+        bring_in(scene, two)
+        asked = scene.say(
+            two, chance.choice(("May I have {0}, {1}?", "{1}, can I borrow {0}?")).format(name, one.person.name), one
+        )
+        given = scene.give(one, two)
+        director.chronicle.brings_about(asked, given, f"{two.person.description} asked for {name}")
+        go_or_stay(scene, one, waits=False)
+        scene.leave(two)
+
+        scene = yield Wanted(room=second)
+        bring_in(scene, *chance.sample((two, three), 2))
+        if chance.random() < 0.6:
+            scene.say(
+                two,
+                chance.choice(("{0}, this is for you.", "Please keep this for me, {0}.")).format(three.person.name),
+                three,
+            )
+            scene.give(two, three)
+            _use(scene, three, thing)
+            put_somewhere(scene, three)
+        else:
+            _use(scene, two, thing)
+            put_somewhere(scene, two)
+        go_or_stay(scene, *chance.sample((two, three), 2))
+
+
+def outing(director: Director) -> Plot:
+    """Somebody is told that it is cold, takes a hat or scarf and goes; later it is hung up again."""
+    chance = director.chance
+    people = director.free_people(2)
+    worn = [article for article in director.free_things() if article.is_worn]
+    if not people or not worn:
+        return
+    (goer, adviser), thing = people, worn[0]
+    if not director.world.can_wear(goer, thing):
+        return
+    room = where_is(director, thing)
+    with director.engaged(goer, thing):
+        with director.engaged(adviser):
+            scene = yield Wanted(room=room)
+            bring_in(scene, *chance.sample((goer, adviser), 2))
+            words = chance.choice(
+                ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
+            )
+            spoken = scene.say(adviser, words.format(goer.person.name, thing.thing.name), goer)
+            scene.pick_up(goer, thing)
+            put_on = scene.put_on(goer)
+            director.chronicle.brings_about(spoken, put_on, f"{adviser.person.description} spoke of the weather")
+            go_or_stay(scene, adviser, waits=False)
+            scene.leave(goer)
+        back = director.room() or room
+        scene = yield Wanted(room=back)
+        scene.enter(goer)
+        greet(scene, goer)
+        if scene.chance.random() < 0.7:
+            scene.take_off(goer, thing)
+            put_somewhere(scene, goer)
+        go_or_stay(scene, goer)

@@ -1,0 +1,615 @@
+"""One shot of a story: every action changes the world state, the script and the chronicle at once."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from eval.sandbox.facts import Event, EventKind, Visit
+from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
+from eval.sandbox.script import (
+    WIDTH,
+    Carry,
+    Gesture,
+    GestureKind,
+    Line,
+    Opening,
+    Performance,
+    Resting,
+    Shot,
+    Walk,
+    Wear,
+    capital,
+)
+from eval.sandbox.story_cast import Article, Cast, Location, Player
+from eval.sandbox.story_state import (
+    Chronicle,
+    Feet,
+    Standing,
+    World,
+    caption_of,
+    event_words,
+    hand_place,
+    kept_on,
+    on_frame,
+)
+
+_SPEED = 110.0  #: pixels a second
+_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
+_NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
+_TAIL = 0.7  #: seconds after the last action
+_BEFORE_SITTING = 0.8  #: seconds in which a person stands before a seat and can be seen whole
+#: For each gesture its event, and the seconds it takes.
+_GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
+    "puts down": ("puts_down", 1.2),
+    "picks up": ("picks_up", 1.2),
+    "drinks": ("drinks", 2.2),
+    "waves": ("waves", 1.8),
+    "sits down": ("sits", 1.2),
+    "stands up": ("stands_up", 1.2),
+    "puts on": ("puts_on", 1.6),
+    "takes off": ("takes_off", 1.6),
+    "gives": ("gives", 1.2),
+    "opens": ("opens", 1.0),
+    "closes": ("closes", 1.0),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Interval:
+    """A thing lies here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
+
+    thing: str
+    holder: str
+    start: float
+    end: float
+
+
+class _Part:
+    """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
+
+    def __init__(self, who: Standing) -> None:
+        self.who = who
+        self.busy = 0.0
+        self.seen: list[tuple[float, float]] = []
+        self._walks: list[Walk] = []
+        self._gestures: list[Gesture] = []
+        self._carries: list[Carry] = []
+        self._wears: list[Wear] = []
+        self._had_since = {article.id: 0.0 for article in (*([who.holds] if who.holds else []), *who.wears)}
+        self._seen_since: float | None = None
+
+    def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
+        """Walk to a place, from where the actor is or from outside."""
+        came = origin or self.who.feet
+        self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
+        if goal[0] != came[0]:
+            self.who.facing = 1 if goal[0] > came[0] else -1
+        self.who.feet = goal
+        self.busy = end
+
+    def gesture(
+        self,
+        kind: GestureKind,
+        start: float,
+        end: float,
+        label: str,
+        *,
+        facing: int = 0,
+        place: Feet | None = None,
+        article: Article | None = None,
+    ) -> None:
+        """Do something, with a thing or without; ``facing`` 0 is where the actor looks anyway."""
+        facing = facing or self.who.facing
+        self.who.facing = facing
+        prop = article.prop if article is not None else None
+        self._gestures.append(
+            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        )
+        self.busy = end
+
+    def has_from(self, article: Article, time: float) -> None:
+        """The actor holds or wears a thing from now on."""
+        self._had_since[article.id] = time
+
+    def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Interval:
+        """The actor no longer holds, or no longer wears, a thing."""
+        start = self._had_since.pop(article.id)
+        if worn:
+            self._wears.append(Wear(start=start, end=time, prop=article.prop))
+        else:
+            self._carries.append(Carry(start=start, end=time, prop=article.prop))
+        return _Interval(thing=article.id, holder=self.who.player.id, start=start, end=time)
+
+    def appears(self, time: float) -> None:
+        """The actor comes into the picture."""
+        self._seen_since = time
+
+    def disappears(self, time: float) -> None:
+        """The actor goes out of the picture."""
+        if self._seen_since is not None:
+            self.seen.append((self._seen_since, time))
+            self._seen_since = None
+
+    def finish(self, duration: float) -> list[_Interval]:
+        """The shot is over; returns what was still held and worn."""
+        self.disappears(duration)
+        left = [self.had_until(self.who.holds, duration)] if self.who.holds is not None else []
+        return left + [self.had_until(article, duration, worn=True) for article in self.who.wears]
+
+    def performance(self) -> Performance:
+        """The part as a script holds it."""
+        return Performance(
+            actor=self.who.player.actor,
+            walks=tuple(self._walks),
+            gestures=tuple(self._gestures),
+            carries=tuple(self._carries),
+            wears=tuple(self._wears),
+        )
+
+
+class Scene:
+    """A shot in the making. Actions follow one another, each when the one before is over.
+
+    ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        chronicle: Chronicle,
+        cast: Cast,
+        location: Location,
+        *,
+        start: float,
+        clock: str,
+        notes: tuple[str, ...],
+        chance: random.Random,
+    ) -> None:
+        self.world = world
+        self.cast = cast
+        self.location = location
+        self.chance = chance
+        self.start = start
+        self.now = on_frame(chance.uniform(1.6, 2.4))
+        self.chronicle = chronicle
+        self._room = replace(location.room, clock=clock, notes=notes)
+        self._parts: dict[str, _Part] = {}
+        self._resting_since = {
+            where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
+        }
+        self._open_since = dict.fromkeys(sorted(world.open[location.id]), 0.0)
+        self._resting: list[Resting] = []
+        self._openings: list[Opening] = []
+        self._lines: list[Line] = []
+        self._intervals: list[_Interval] = []
+        self._events: list[Event] = []
+
+    def state(self, player: Player) -> Standing:
+        """A person's state."""
+        return self.world.people[player.id]
+
+    def is_here(self, player: Player) -> bool:
+        """Whether a person is in this room."""
+        return self.state(player).room == self.location.id
+
+    def others(self, player: Player) -> list[Player]:
+        """The other people in this room."""
+        return [who.player for who in self.world.present(self.location.id) if who.player.id != player.id]
+
+    # -- actions
+
+    def enter(self, player: Player, goal: Feet | None = None) -> Event:
+        """A person comes in and walks to a place, or to somewhere free."""
+        who = self.state(player)
+        self.world.come(player, self.location.id)
+        if goal is not None:
+            self._make_way(player, goal)
+        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
+        part.walk(begin, end, goal, origin=origin)
+        part.appears(inside)
+        self.now = on_frame(end + 0.2)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.begins("in", subject, self.location.id, self._time(inside))
+        event = self._happened("enters", player, inside, end, article=who.holds)
+        if any(habit.is_of("waves", player, self.location) for habit in self.cast.habits):
+            self.wave(player)
+        return event
+
+    def leave(self, player: Player, *, waits: bool = True) -> Event:
+        """A person goes out; what follows waits until they are gone, or only until they are on their way."""
+        self._must_stand(player)
+        who = self.state(player)
+        part = self._part(player)
+        origin, goal = who.feet, self._way_out(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(origin, goal))
+        outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
+        part.walk(begin, end, goal)
+        part.disappears(outside)
+        self.now = on_frame(end if waits else begin + 1.0)
+        event = self._happened("leaves", player, begin, outside, article=who.holds)
+        for subject in (player.id, *self._carried_by(player)):
+            self.chronicle.ends("in", subject, self.location.id, self._time(outside))
+        self.world.go(player)
+        return event
+
+    def walk(self, player: Player, goal: Feet) -> None:
+        """A person walks to a place in the room, if they are not there; a person who sits stands up for it."""
+        self._must_stand(player)
+        who = self.state(player)
+        if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
+            return
+        self._make_way(player, goal)
+        part = self._part(player)
+        begin = max(self.now, part.busy)
+        end = on_frame(begin + self._walking(who.feet, goal))
+        part.walk(begin, end, goal)
+        self.now = on_frame(end + 0.1)
+
+    def pick_up(self, player: Player, article: Article) -> Event:
+        """A person takes a thing that lies here or is inside something here, which is opened for it and closed again."""
+        place = self.world.things[article.id].place
+        if place is None:
+            raise LookupError(f"{article.id} does not lie anywhere")
+        self._walk_to(player, place)
+        self.world.take(player, article)
+        event, middle = self._handle(player, "picks up", place, article)
+        self._part(player).has_from(article, middle)
+        if isinstance(place, Spot):
+            self._rest(article, self._resting_since.pop(article.id), middle, place)
+        self.chronicle.ends(_relation(place), article.id, kept_on(place), self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        return event
+
+    def put_down(self, player: Player, place: Spot | Opened) -> Event:
+        """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
+        self._walk_to(player, place)
+        article = self.world.put(player, place)
+        event, middle = self._handle(player, "puts down", place, article)
+        self._let_go(player, article, middle)
+        self.chronicle.begins(_relation(place), article.id, kept_on(place), self._time(middle))
+        if isinstance(place, Opened):
+            self.close(player, place)
+        else:
+            self._resting_since[article.id] = middle
+        return event
+
+    def give(self, giver: Player, receiver: Player) -> Event:
+        """A person gives what they hold to another here."""
+        self._must_stand(receiver)
+        self.walk(giver, self._meeting_place(giver, receiver))
+        one, other = self.state(giver).feet, self.state(receiver).feet
+        self.now = max(self.now, self._part(receiver).busy)
+        article = self.world.give(giver, receiver)
+        facing, place = 1 if other[0] > one[0] else -1, giving_place(one, other)
+        event, middle = self._act(giver, "gives", article=article, other=receiver, facing=facing, place=place)
+        begin, end = on_frame(event.start - self.start), on_frame(event.end - self.start)
+        self._part(receiver).gesture(
+            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
+        )
+        self._let_go(giver, article, middle)
+        self._part(receiver).has_from(article, middle)
+        self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
+        return event
+
+    def put_on(self, player: Player) -> Event:
+        """A person puts on the hat or scarf they hold."""
+        self._must_stand(player)
+        article = self.world.wear(player)
+        event, middle = self._act(player, "puts on", article=article)
+        self._let_go(player, article, middle)
+        self._part(player).has_from(article, middle)
+        self.chronicle.begins("wears", player.id, article.id, self._time(middle))
+        return event
+
+    def take_off(self, player: Player, article: Article) -> Event:
+        """A person takes off a hat or scarf and holds it."""
+        self._must_stand(player)
+        self.world.unwear(player, article)
+        event, middle = self._act(player, "takes off", article=article)
+        part = self._part(player)
+        self._intervals.append(part.had_until(article, middle, worn=True))
+        part.has_from(article, middle)
+        self.chronicle.ends("wears", player.id, article.id, self._time(middle))
+        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        return event
+
+    def drink(self, player: Player) -> Event:
+        """A person drinks from the cup they hold."""
+        return self._act(player, "drinks", article=self.state(player).holds, in_hand=False)[0]
+
+    def open(self, player: Player, opened: Opened) -> Event:
+        """A person opens a drawer, a cupboard or a door."""
+        self.walk(player, opened.stand)
+        self.world.set_open(self.location.id, opened.name, is_open=True)
+        event, middle = self._act(player, "opens", target=opened.name, facing=opened.facing, place=opened.handle)
+        self._open_since[opened.name] = middle
+        return event
+
+    def close(self, player: Player, opened: Opened) -> Event:
+        """A person closes what is open."""
+        self.walk(player, opened.stand)
+        self.world.set_open(self.location.id, opened.name, is_open=False)
+        event, middle = self._act(player, "closes", target=opened.name, facing=opened.facing, place=opened.handle)
+        self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
+        return event
+
+    def sit(self, player: Player, seat: Seat) -> Event:
+        """A person walks to a seat and sits down."""
+        self.walk(player, seat.stand)
+        self.pause(_BEFORE_SITTING)
+        self.world.sit(player, seat)
+        return self._act(player, "sits down", target=seat.name, facing=seat.facing)[0]
+
+    def stand_up(self, player: Player) -> Event:
+        """A person who sits stands up."""
+        seat = self.world.rise(player)
+        return self._act(player, "stands up", target=seat.name, facing=seat.facing)[0]
+
+    def wave(self, player: Player, other: Player | None = None) -> Event:
+        """A person waves, at another or just so."""
+        return self._act(player, "waves", other=other, facing=self._towards(player, other))[0]
+
+    def say(self, player: Player, words: str, to: Player | None = None) -> Event:
+        """A person says a line."""
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
+        event = self._happened("says", player, begin, end, other=to, words=words)
+        facing = self._towards(player, to)
+        self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
+        self._part(player).busy = end
+        self.now = on_frame(end + self.cast.between)
+        return event
+
+    def pause(self, seconds: float) -> None:
+        """Nothing happens for a while."""
+        self.now = on_frame(self.now + seconds)
+
+    # -- the whole shot
+
+    @property
+    def length(self) -> float:
+        """Seconds that the shot lasts at least: all that has been done so far."""
+        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+
+    def finish(self, *, longer: float = 0.0) -> Shot:
+        """End the shot, so many seconds later than need be; things stay where they are."""
+        duration = on_frame(self.length + longer)
+        for article_id, since in self._resting_since.items():
+            where = self.world.things[article_id]
+            if isinstance(where.place, Spot):
+                self._rest(where.article, since, duration, where.place)
+        for target, since in self._open_since.items():
+            self._openings.append(Opening(start=since, end=duration, target=target))
+        for part in self._parts.values():
+            self._intervals += part.finish(duration)
+        self._note_visits(duration)
+        room = self._room
+        texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
+        self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
+        return Shot(
+            room=room,
+            duration=duration,
+            caption=caption_of(self.location.place.name, self._events),
+            performances=tuple(part.performance() for part in self._parts.values()),
+            resting=tuple(self._resting),
+            lines=tuple(self._lines),
+            captions=tuple(
+                (on_frame(event.start - self.start), on_frame(event.end - self.start), capital(event.clause) + ".")
+                for event in sorted(self._events, key=lambda event: (event.start, event.end))
+            ),
+            openings=tuple(self._openings),
+        )
+
+    def _note_visits(self, duration: float) -> None:
+        """Note who and what is on screen when: a thing in hand is, as long as its holder is."""
+        shown = {part.who.player.id: part.seen for part in self._parts.values()}
+        for item in self._intervals:
+            for start, end in shown[item.holder] if item.holder else [(0.0, duration)]:
+                if min(end, item.end) > max(start, item.start):
+                    shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
+        for subject, intervals in shown.items():
+            for start, end in _joined(intervals):
+                if end > start:
+                    self.chronicle.visits.append(
+                        Visit(subject=subject, place=self.location.id, start=self._time(start), end=self._time(end))
+                    )
+
+    # -- places
+
+    @staticmethod
+    def _walking(origin: Feet, goal: Feet) -> float:
+        return max(0.6, math.ceil(math.dist(origin, goal) / _SPEED * 10) / 10)
+
+    @staticmethod
+    def _crossing(origin: Feet, goal: Feet) -> float:
+        """The share of a walk from outside at which the frame's edge is crossed."""
+        edge = 0.0 if origin[0] < 0 else float(WIDTH)
+        return (edge - origin[0]) / (goal[0] - origin[0])
+
+    def _free_stands(self, taken: Iterable[float]) -> list[Feet]:
+        taken = tuple(taken)
+        return [place for place in self.location.plan.stands if all(abs(place[0] - x) >= _APART for x in taken)]
+
+    def _free_places(self, player: Player) -> Sequence[Feet]:
+        """Where one can stand and nobody is covered."""
+        free = self._free_stands(self.state(other).feet[0] for other in self.others(player))
+        return free or self.location.plan.stands
+
+    def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
+        """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
+        near, far = sorted((origin[0], goal[0]))
+        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
+
+    def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
+        """From which side to come in, and to which of some places, past as few people as can be."""
+        plan = self.location.plan
+        ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
+        self.chance.shuffle(ways)
+        return min(ways, key=lambda way: self._between(player, *way))
+
+    def _way_out(self, player: Player) -> Feet:
+        """The side to go out at: past as few people as can be, then the nearer one."""
+        plan, here = self.location.plan, self.state(player).feet
+        return min(
+            (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
+        )
+
+    def _make_way(self, player: Player, goal: Feet) -> None:
+        """A person who stands where another goes steps aside first."""
+        for other in self.others(player):
+            who = self.state(other)
+            if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
+                taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
+                free, here = self._free_stands(taken) or [who.feet], who.feet[0]
+                aside = min(free, key=lambda place: abs(place[0] - here))
+                part = self._part(other)
+                begin = max(self.now, part.busy)
+                part.walk(begin, on_frame(begin + self._walking(who.feet, aside)), aside)
+                self.now = max(self.now, on_frame(begin + 0.3))
+
+    def _meeting_place(self, giver: Player, receiver: Player) -> Feet:
+        """Where to stand to give somebody something."""
+        one, other = self.state(giver).feet, self.state(receiver).feet
+        side = 1 if one[0] >= other[0] else -1
+        x = other[0] + side * GIVING_APART
+        if not _NEAREST <= x <= _FARTHEST:
+            x = other[0] - side * GIVING_APART
+        return x, other[1]
+
+    def _towards(self, player: Player, other: Player | None) -> int:
+        who = self.state(player)
+        if who.seat is not None or other is None or not self.is_here(other):
+            return who.facing
+        return 1 if self.state(other).feet[0] > who.feet[0] else -1
+
+    # -- what actions are made of
+
+    def _time(self, moment: float) -> float:
+        return on_frame(self.start + moment)
+
+    def _part(self, player: Player) -> _Part:
+        if player.id not in self._parts:
+            self._parts[player.id] = _Part(self.state(player))
+        return self._parts[player.id]
+
+    def _must_stand(self, player: Player) -> None:
+        if self.state(player).seat is not None:
+            self.stand_up(player)
+
+    def _walk_to(self, player: Player, place: Spot | Opened) -> None:
+        """Walk to a spot, or to something that is opened."""
+        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
+            self.open(player, place)
+        self.walk(player, place.stand)
+
+    def _handle(self, player: Player, kind: GestureKind, place: Spot | Opened, article: Article) -> tuple[Event, float]:
+        """Pick a thing up or put it down."""
+        hand, target, inside = hand_place(place), kept_on(place), isinstance(place, Opened)
+        return self._act(player, kind, article=article, target=target, inside=inside, facing=place.facing, place=hand)
+
+    def _act(
+        self,
+        player: Player,
+        kind: GestureKind,
+        *,
+        article: Article | None = None,
+        in_hand: bool = True,
+        other: Player | None = None,
+        target: str = "",
+        inside: bool = False,
+        facing: int = 0,
+        place: Feet | None = None,
+    ) -> tuple[Event, float]:
+        """Note the next action of a person; returns its event, and its middle in seconds of the shot.
+
+        What follows waits for it. ``in_hand``: the hand moves with the thing.
+        """
+        event_kind, seconds = _GESTURES[kind]
+        begin = on_frame(max(self.now, self._part(player).busy))
+        end = on_frame(begin + seconds)
+        self.now = on_frame(end + self.cast.between)
+        event = self._happened(
+            event_kind, player, begin, end, article=article, other=other, target=target, inside=inside
+        )
+        label = event.clause.removeprefix(f"{player.person.description} ")
+        self._part(player).gesture(
+            kind, begin, end, label, facing=facing, place=place, article=article if in_hand else None
+        )
+        return event, on_frame((begin + end) / 2)
+
+    def _let_go(self, player: Player, article: Article, time: float) -> None:
+        self._intervals.append(self._part(player).had_until(article, time))
+        self.chronicle.ends("holds", player.id, article.id, self._time(time))
+
+    def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
+        self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
+        self._intervals.append(_Interval(thing=article.id, holder="", start=start, end=end))
+
+    def _carried_by(self, player: Player) -> list[str]:
+        who = self.state(player)
+        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
+
+    def _happened(
+        self,
+        kind: EventKind,
+        player: Player,
+        begin: float,
+        end: float,
+        *,
+        article: Article | None = None,
+        other: Player | None = None,
+        target: str = "",
+        words: str = "",
+        inside: bool = False,
+    ) -> Event:
+        wording = event_words(
+            {"picks_up": "takes_out", "puts_down": "puts_into"}[kind] if inside else kind,
+            thing=article.thing.name if article else "",
+            other=other.person.description if other else "",
+            target=self.cast.in_words(target) if target else "",
+            room=self.location.place.name,
+            words=words,
+        )
+        event = Event(
+            id=f"e{len(self.chronicle.events) + 1:04d}",
+            kind=kind,
+            start=self._time(begin),
+            end=self._time(end),
+            actor=player.id,
+            place=self.location.id,
+            clause=f"{player.person.description} {wording.predicate}",
+            verb_phrase=wording.base,
+            thing=article.id if article else "",
+            other=other.id if other else "",
+            target=target,
+            words=words,
+        )
+        self.chronicle.events.append(event)
+        self._events.append(event)
+        return event
+
+
+def _relation(place: Spot | Opened) -> Literal["on", "inside"]:
+    return "on" if isinstance(place, Spot) else "inside"
+
+
+def _joined(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Stretches in order, those that touch as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(intervals):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

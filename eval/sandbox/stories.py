@@ -1,0 +1,389 @@
+"""Stories by seed: a film's script and everything that is true of it, from one minute to ten hours."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from eval.sandbox.director import Director, Plot, Wanted
+from eval.sandbox.facts import Event, FilmFacts
+from eval.sandbox.plots import (
+    appointment,
+    called,
+    come_by,
+    consulted,
+    errand,
+    filed,
+    lent,
+    misplaced,
+    moment,
+    nothing,
+    noticed,
+    outing,
+    relieved,
+    shared_number,
+    sought,
+    uncovered,
+)
+from eval.sandbox.room_plans import Opened, Spot
+from eval.sandbox.scenes import Scene
+from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
+from eval.sandbox.story_cast import Article, Cast, Rule, cast_story
+from eval.sandbox.story_state import FRAME_RATE, kept_on, on_frame
+from tool_induction.domains.domain import SplitName
+
+_BROUGHT = 0.5  #: how often a labelled thing is brought by somebody, while there are hands free
+_KEPT = 0.15  #: how often any other thing is inside something at first
+
+
+def furnish(director: Director) -> None:
+    """Give every thing its first place."""
+    for article in director.cast.articles:
+        rule = director.cast.rule_of(article)
+        if rule is not None:
+            _labelled(director, article, rule)
+        else:
+            _lying(director, article)
+
+
+def _labelled(director: Director, article: Article, rule: Rule) -> None:
+    """A thing that a rule is about is brought by somebody, or is where it belongs: it never lies where the rule does not say."""
+    chance, world = director.chance, director.world
+    hands = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
+    if len(hands) > 1 and chance.random() < _BROUGHT:
+        player = chance.choice(hands)
+        world.put_in_hand(article, player)
+        director.chronicle.begins("holds", player.id, article.id, 0.0)
+    else:
+        _place(director, article, rule.room, world.opening(rule.room, rule.target))
+
+
+def _lying(director: Director, article: Article) -> None:
+    """A thing lies on something, or is inside something, also where nothing is free to lie on."""
+    chance = director.chance
+    openings = [
+        (location.id, item)
+        for location in director.cast.locations
+        for item in location.plan.openings
+        if not item.name.endswith("door")
+    ]
+    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
+    if inside or not _place_anywhere(director, article):
+        _place(director, article, *chance.choice(openings))
+
+
+def _place_anywhere(director: Director, article: Article) -> bool:
+    """Let a thing lie or hang in some room; False if all places are taken."""
+    rooms = [location.id for location in director.cast.locations]
+    free = {room: director.world.free_spots(room, article) for room in rooms}
+    if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
+        free = {room: [spot for spot in spots if spot.hangs] for room, spots in free.items()}
+    rooms = [room for room in rooms if free[room]]
+    if not rooms:
+        return False
+    room = director.chance.choice(rooms)
+    _place(director, article, room, director.chance.choice(free[room]))
+    return True
+
+
+def _place(director: Director, article: Article, room: str, place: Spot | Opened) -> None:
+    director.world.place(article, room, place)
+    director.chronicle.begins("in", article.id, room, 0.0)
+    director.chronicle.begins("on" if isinstance(place, Spot) else "inside", article.id, kept_on(place), 0.0)
+
+
+_AT_ONCE = 1.5  #: seconds from coming in to waving
+_ENOUGH = 2  #: moments from which something can be learned
+
+
+def learn(director: Director) -> None:
+    """Note the rules and habits that enough events show."""
+    chronicle = director.chronicle
+    for rule in director.cast.rules:
+        shown, room = _following(director, rule), director.room_name(rule.room)
+        if len(shown) >= _ENOUGH:
+            many = (
+                f"{rule.category}{'es' if rule.category.endswith('x') else 's'} with {with_article(rule.label)} label"
+            )
+            values = {"things": many, "category": rule.category, "label": rule.label, "target": rule.target}
+            text = f"{many} go into {rule.target} in {room}"
+            chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
+    for habit in director.cast.habits:
+        who, room = director.cast.person(habit.person).description, director.room_name(habit.room)
+        own = [event for event in chronicle.events if (event.actor, event.place) == (habit.person, habit.room)]
+        if habit.kind == "waves":
+            shown = [event for event in own if event.kind == "waves" and _on_entering(event, chronicle.events)]
+            text, phrase = f"{who} waves on entering {room}", f"wave on entering {room}"
+        else:
+            shown = [event for event in own if event.kind == "sits"]
+            text, phrase = f"{who} always sits on {habit.seat} in {room}", f"sit on {habit.seat} in {room}"
+        if len(shown) >= _ENOUGH:
+            chronicle.learned("habit", text, {"person": habit.person, "habit": phrase, "place": habit.room}, shown)
+
+
+def _on_entering(wave: Event, events: list[Event]) -> bool:
+    return any(
+        event.kind == "enters" and event.actor == wave.actor and 0 <= wave.start - event.end < _AT_ONCE
+        for event in events
+    )
+
+
+def rules_are_shown(director: Director) -> bool:
+    """Whether at least one rule of the film can be learned by now, and half of them."""
+    shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
+    return any(shown) and sum(shown) >= len(shown) / 2
+
+
+def causes_are_shown(director: Director) -> bool:
+    """Whether enough has been brought about by now that is seen, and seen once only.
+
+    Who gives a thing to somebody who asked for it does not count: the deed itself names its reason.
+    """
+    times = Counter(event.clause for event in director.chronicle.events)
+    seen = {
+        event.id
+        for event in director.chronicle.events
+        if event.kind not in {"says", "gives"} and times[event.clause] == 1
+    }
+    return sum(cause.effect in seen for cause in director.chronicle.causes) >= _ENOUGH
+
+
+def containers_are_shown(director: Director) -> bool:
+    """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
+    opened = {
+        (event.place, event.target)
+        for event in director.chronicle.events
+        if event.kind == "opens" and not event.target.endswith("door")
+    }
+    return len(opened) > _ENOUGH
+
+
+def _following(director: Director, rule: Rule) -> list[Event]:
+    things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
+    return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
+
+
+STORY_VERSION = 2  #: counts up when the same seed no longer tells the same story
+SHORTEST, LONGEST = 1.0, 600.0  #: minutes
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_CARD = 5.0  #: seconds of a card: time to read it
+_CHAPTER = 600.0  #: seconds of film after which a card tells the time
+_FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
+_LONG = 7.0  #: seconds of an empty room that are filled with something
+_LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
+_END = 7.0  #: seconds before the end in which no scene begins
+_LEARNING = 2.0  #: minutes of film from which on it is seen to that rules can be learned
+_TRIES = 12
+
+#: How often each plot begins, and the seconds it takes at least.
+_PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
+    (errand, 3.0, 40.0),
+    (misplaced, 2.0, 70.0),
+    (lent, 2.0, 40.0),
+    (outing, 1.5, 30.0),
+    (filed, 3.0, 15.0),
+    (consulted, 3.0, 25.0),
+    (appointment, 2.5, 60.0),
+    (called, 1.5, 30.0),
+    (noticed, 1.0, 60.0),
+    (moment, 2.0, 12.0),
+    (relieved, 2.5, 8.0),
+    (shared_number, 1.5, 15.0),
+    (uncovered, 1.0, 10.0),
+    (sought, 0.7, 20.0),
+)
+
+
+#: What brings about something that can be seen.
+_CAUSING = (errand, outing, appointment, called, noticed)
+
+#: What happens more often in films of a theme.
+_LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
+    "office": (appointment, consulted, called),
+    "home": (outing, moment, uncovered),
+    "workshop": (errand, lent),
+    "reading room": (misplaced, noticed, shared_number),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """A film and its facts."""
+
+    film: Film
+    facts: FilmFacts
+
+
+def video_id(seed: int, split: SplitName) -> str:
+    """The id of a made film: ``sandbox-test-0007``, as the domains' splits know it."""
+    return f"sandbox-{split}-{seed:04d}"
+
+
+def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
+    """Tell a story; the same seed, length and split always tell the same, and another split another one.
+
+    The film lasts ``minutes`` to within a minute.
+
+    Raises:
+        ValueError: when it would be shorter than a minute or longer than ten hours.
+    """
+    if not SHORTEST <= minutes <= LONGEST:
+        raise ValueError(f"a story lasts {SHORTEST:g} to {LONGEST:g} minutes")
+    return _Telling(seed, minutes, split).story()
+
+
+class _Telling:
+    """One story in the making."""
+
+    def __init__(self, seed: int, minutes: float, split: SplitName) -> None:
+        self._seed, self._minutes, self._split = seed, minutes, split
+        self._chance = random.Random(f"story {split} {seed} {minutes:g}")
+        self._cast: Cast = cast_story(self._chance.randrange(2**32), minutes)
+        self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
+        self._active: list[tuple[Plot, Wanted]] = []
+        self._parts: list[Shot | Card] = []
+        self._scene: Scene | None = None
+        self._left_at: dict[str, float] = {}
+        is_brief = minutes < _LEARNING
+        self._rules_shown = self._containers_shown = is_brief
+        self._causes_shown = False
+        self._next_chapter = _CHAPTER
+        self._together = self._chance.choice((1, 2, 2, 3))
+
+    def story(self) -> Story:
+        director = self._director
+        furnish(director)
+        self._card("A DAY", _WEEKDAYS[self._seed % len(_WEEKDAYS)])  # and nothing that a question may ask for
+        while director.left > _END:
+            self._turn()
+        for plot, _ in self._active:
+            plot.close()
+        self._card("THE END")
+        learn(director)
+        film = Film(title=f"Sandbox {self._seed}", frame_rate=FRAME_RATE, parts=tuple(self._parts))
+        extras = {
+            "theme": self._cast.theme,
+            "split": self._split,
+            "minutes": float(self._minutes),
+            "version": STORY_VERSION,
+            "tracks": self._tracks(film),
+        }
+        facts = director.chronicle.facts(
+            video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
+        )
+        return Story(film=film, facts=facts)
+
+    def _tracks(self, film: Film) -> dict[str, str]:
+        """Who and what the tracks of the truth are, by the ids of the facts; those that the film shows."""
+        ids: dict[Actor | Prop, str] = {player.actor: player.id for player in self._cast.players}
+        ids |= {article.prop: article.id for article in self._cast.articles}
+        return {ids[subject]: track for subject, track in film.tracks().items()}
+
+    def _card(self, title: str, subtitle: str = "") -> None:
+        self._end_scene()
+        card = Card(title=title, subtitle=subtitle, duration=_CARD, caption=f"{CARD}{title.capitalize()}.")
+        self._parts.append(card)
+        self._director.time += _CARD
+
+    def _turn(self) -> None:
+        """One scene more."""
+        director = self._director
+        if director.time > self._next_chapter:
+            self._next_chapter += _CHAPTER
+            self._card("LATER", "the same day")
+        plot, wanted = self._due() or self._choose()
+        self._fill(wanted.room)
+        self._end_scene(longer=self._wait(wanted.room))
+        self._scene, following = director.play(plot, wanted)
+        if following is not None:
+            self._active.append((plot, following))
+
+    def _end_scene(self, *, longer: float = 0.0) -> None:
+        """End the scene that was played last; only now is it known which room comes next."""
+        if self._scene is not None:
+            shot = self._scene.finish(longer=longer)
+            self._parts.append(shot)
+            self._director.time = on_frame(self._scene.start + shot.duration)
+            self._left_at[self._scene.location.id] = self._director.time
+            self._scene = None
+
+    def _fill(self, room: str) -> None:
+        """Let somebody come by in the last scene, where it has to wait for a room for long."""
+        for _ in range(_TRIES):
+            if self._scene is None or not _LONG < self._wait(room) < math.inf:
+                return
+            if not come_by(self._director, self._scene):
+                return
+            self._director.time = on_frame(self._scene.start + self._scene.length)
+
+    def _wait(self, room: str) -> float:
+        """Seconds by which the last scene must last longer for a room to come next; infinite where it cannot."""
+        if self._scene is not None and self._scene.location.id == room:
+            return math.inf
+        wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))
+        return math.inf if wait and self._scene is None else wait
+
+    def _due(self) -> tuple[Plot, Wanted] | None:
+        """A plot whose time has come."""
+        due = [
+            (wanted.at, index)
+            for index, (_, wanted) in enumerate(self._active)
+            if wanted.at is not None and self._director.is_due(wanted.at) and self._wait(wanted.room) < math.inf
+        ]
+        return self._active.pop(min(due)[1]) if due else None
+
+    def _choose(self) -> tuple[Plot, Wanted]:
+        """The plot that plays next: one that is under way, or a new one; better in a room that can come at once."""
+        waits = {index: self._wait(wanted.room) for index, (_, wanted) in enumerate(self._active) if wanted.at is None}
+        ready = [index for index, wait in waits.items() if wait == 0]
+        if ready and (len(waits) >= self._together or self._chance.random() < 0.5):
+            return self._active.pop(self._chance.choice(ready))
+        begun = self._begin()
+        if begun is not None:
+            return begun
+        if ready:
+            return self._active.pop(self._chance.choice(ready))
+        soon = min(waits, key=lambda index: waits[index], default=None)
+        if soon is not None and waits[soon] < math.inf:
+            return self._active.pop(soon)
+        return self._nothing()
+
+    def _nothing(self) -> tuple[Plot, Wanted]:
+        """A look into a room in which nothing happens."""
+        rooms = [location.id for location in self._cast.locations]
+        plot = nothing(min(rooms, key=self._wait))
+        return plot, next(plot)
+
+    def _begin(self) -> tuple[Plot, Wanted] | None:
+        """A new plot, if one can begin now in a room that can come at once."""
+        self._rules_shown = self._rules_shown or rules_are_shown(self._director)
+        self._causes_shown = self._causes_shown or causes_are_shown(self._director)
+        self._containers_shown = self._containers_shown or containers_are_shown(self._director)
+        for _ in range(_TRIES):
+            fitting = [item for item in _PLOTS if item[2] < self._director.left]
+            if not fitting:
+                return None
+            begin, _, _ = self._chance.choices(fitting, [item[1] * self._leaning(item[0]) for item in fitting])[0]
+            plot = begin(self._director)
+            wanted = next(plot, None)
+            if wanted is None:
+                continue
+            if self._wait(wanted.room) == 0:
+                return plot, wanted
+            self._active.append((plot, wanted))
+            if len(self._active) > self._together + 2:
+                return None
+        return None
+
+    def _leaning(self, plot: Callable[[Director], Plot]) -> float:
+        """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
+        leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
+        if not self._causes_shown and plot in _CAUSING:
+            leaning *= 3.0
+        if plot is sought and not self._containers_shown:
+            leaning *= 4.0
+        return leaning * 4.0 if plot in (filed, consulted) and not self._rules_shown else leaning

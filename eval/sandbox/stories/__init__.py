@@ -1,1 +1,0 @@
-"""Stories for long films: everyday plots woven together over a small simulated world, which keeps script and facts at one."""

@@ -1,0 +1,84 @@
+"""Words: English verb forms and plurals, Chinese sentences made from the parts of an event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from eval.questions.phrasing import Chinese, English, Unsayable, gerund, plural, third_person
+from eval.sandbox import FilmFacts
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("put the cup on the desk", "putting the cup on the desk"),
+        ("sit down on the chair", "sitting down on the chair"),
+        ("give the key to Ann", "giving the key to Ann"),
+        ("wave", "waving"),
+        ("open the drawer", "opening the drawer"),
+        ("enter the kitchen", "entering the kitchen"),
+        ("pick up the hat", "picking up the hat"),
+        ("leave", "leaving"),
+        ('say "no"', 'saying "no"'),
+        ("see it", "seeing it"),
+    ],
+)
+def test_a_verb_gets_its_ing(base: str, expected: str) -> None:
+    assert gerund(base) == expected
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("folder", "folders"),
+        ("box", "boxes"),
+        ("key", "keys"),
+        ("scarf", "scarves"),
+        ("party", "parties"),
+        ("glass", "glasses"),
+    ],
+)
+def test_a_noun_gets_its_plural(noun: str, expected: str) -> None:
+    assert plural(noun) == expected
+
+
+def test_a_verb_gets_its_third_person() -> None:
+    assert [third_person(verb) for verb in ("open it", "wave", "carry", "fetch tea", "go")] == [
+        "opens it", "waves", "carries", "fetches tea", "goes",
+    ]  # fmt: skip
+
+
+def test_events_can_be_said_in_both_languages(film: Any) -> None:
+    facts: FilmFacts = film(9120, 15, "test")
+    english, chinese = English(facts), Chinese(facts)
+    said = 0
+    for event in facts.events:
+        assert english.doing(event).startswith(english.clause(event).split(" coat ")[0])
+        try:
+            words = chinese.clause(event)
+        except Unsayable:
+            continue
+        said += 1
+        assert not any(sign.isascii() and sign.isalpha() for sign in words)
+    acts = [event for event in facts.events if event.kind != "says"]
+    assert said >= 0.9 * len(acts)
+
+
+def test_what_would_sound_alike_is_not_said_in_chinese(film: Any) -> None:
+    facts: FilmFacts = film(9120, 3, "test")
+    first = facts.people[0]
+    twin = replace(facts.people[1], looks={**facts.people[1].looks, "coat": first.looks["coat"]})
+    chinese = Chinese(replace(facts, people=(first, twin, *facts.people[2:])))
+    with pytest.raises(Unsayable):
+        chinese.name(first)
+
+
+def test_a_word_that_is_not_known_is_not_said_in_chinese(film: Any) -> None:
+    facts: FilmFacts = film(9120, 3, "test")
+    chinese = Chinese(facts)
+    with pytest.raises(Unsayable):
+        chinese.kind_of_thing("theodolite")
+    assert chinese.name(replace(facts.places[0], name="office 14")) == "14号办公室"
