@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import description_of, inputs_schema, writes_of
 from tool_induction.runtime.budget import AT_A_TIME, RunLimits
-from tool_induction.runtime.calling import Caller, Memo, WorldState
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.last_resort import observed
 

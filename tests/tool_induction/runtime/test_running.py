@@ -6,8 +6,8 @@ import pytest
 from tool_induction.aggregates.choosing import next_after, previous_before
 from tool_induction.aggregates.spans import concat_text
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import ToolFault
 

@@ -1,4 +1,4 @@
-"""The bounds of a run hold for what is done ahead of it: time, bytes, and calls that nobody needs ahead."""
+"""The bounds of a run hold for its worker threads: time, bytes, and calls that are not waited for."""
 
 import threading
 import time
@@ -9,15 +9,21 @@ from typing import Any
 import pytest
 
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
-from tool_induction.runtime.ahead.facts import is_waited_for
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.running import run_tool
-from tool_induction.runtime.trace import Trace
-from world_api.core.faults import OperationFault
+from tool_induction.runtime.parallel import is_waited_for
+from tool_induction.runtime.runner import run_tool
 from world_api.operations import OPERATIONS
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 AT_A_TIME = 4
+
+
+@pytest.fixture
+def document(document: Any, search: Any) -> Any:
+    """Documents whose search finds more than the usual five."""
+    search["params"]["top_k"] = 20
+    return document
 
 
 def looking(name: str = "seen", after: str = "0") -> dict[str, Any]:
@@ -52,7 +58,7 @@ def test_time_that_runs_out_amid_a_call_keeps_its_answer_and_starts_no_other(
             over.set()
         assert over.wait(PATIENCE)
 
-    world, trace = GatedWorld(look), Trace()
+    world = GatedWorld(look)
     record = run_tool(
         compiled(document(step, outputs=HITS)),
         "small_tool",
@@ -60,7 +66,6 @@ def test_time_that_runs_out_amid_a_call_keeps_its_answer_and_starts_no_other(
         call=world,
         limits=RunLimits(seconds=50, concurrency=concurrency),
         monotonic=lambda: now[0],
-        trace=trace,
     )
 
     assert len(world.looked) == concurrency
@@ -68,7 +73,6 @@ def test_time_that_runs_out_amid_a_call_keeps_its_answer_and_starts_no_other(
     assert record["outputs"] == {"n": FOUND}
     searched_and_waited_for = record["calls"]["logical"]  # the clock may strike before the run comes to its first look
     assert searched_and_waited_for in ((1, 2) if concurrency > 1 else (2,))
-    assert trace.in_vain == concurrency + 1 - searched_and_waited_for
 
 
 @pytest.mark.parametrize("concurrency", [1, AT_A_TIME])
@@ -131,8 +135,8 @@ def test_answers_that_fit_one_by_one_do_not_pile_up_beyond_what_the_run_may_get(
     assert len(world.looked) <= 3 + AT_A_TIME
 
 
-def test_who_gave_up_a_call_leaves_it_to_the_run(compiled: Any, document: Any) -> None:
-    """The time is over for what is made ahead, while the run, whose clock stands still, wants its calls."""
+def test_a_call_that_a_worker_gave_up_is_made_by_the_run(compiled: Any, document: Any) -> None:
+    """The time is over for workers, while the run, whose clock stands still, wants its calls."""
     main = threading.get_ident()
     world = GatedWorld(lambda _: time.sleep(0.001))
     record = run_tool(
@@ -149,25 +153,7 @@ def test_who_gave_up_a_call_leaves_it_to_the_run(compiled: Any, document: Any) -
     assert len(world.looked) == FOUND
 
 
-def test_calls_made_in_vain_are_counted_beside_the_record(compiled: Any, document: Any) -> None:
-    tools = compiled(document(EACH, outputs=HITS))
-    together = Barrier(AT_A_TIME)
-
-    def fails(at: float) -> None:
-        if at < AT_A_TIME:
-            together.wait(PATIENCE)
-        if at == 0:
-            raise OperationFault("frame_unreadable", "no")
-
-    world, trace = GatedWorld(fails), Trace()
-    limits = RunLimits(concurrency=AT_A_TIME)
-    record = run_tool(tools, "small_tool", ARGUMENTS, call=world, limits=limits, trace=trace)
-
-    assert record["calls"]["physical"] == 2
-    assert trace.in_vain == len(world.names) - 2 >= AT_A_TIME - 1
-
-
-def test_only_calls_that_wait_are_made_ahead(compiled: Any, document: Any) -> None:
+def test_only_calls_that_wait_are_made_by_workers(compiled: Any, document: Any) -> None:
     describe = {
         "type": "call_world_api",
         "api": "describe_segment",

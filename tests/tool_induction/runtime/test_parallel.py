@@ -1,4 +1,4 @@
-"""Calls are made ahead of a run, on several threads: which, when, and how that ends."""
+"""Calls of independent items and steps are made side by side: which, when, how that ends, and who is charged."""
 
 import json
 import signal
@@ -10,11 +10,21 @@ import pytest
 
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
+from world_api.core.ambient.patience import at_most, patience
+from world_api.core.ambient.spending import Spent, charge, ledger
 from world_api.core.faults import OperationFault
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
+
+
+@pytest.fixture
+def document(document: Any, search: Any) -> Any:
+    """Documents whose search finds more than the usual five."""
+    search["params"]["top_k"] = 20
+    return document
 
 
 def call(api: str, name: str, **params: Any) -> dict[str, Any]:
@@ -211,27 +221,28 @@ def test_an_interrupt_amid_a_wait_ends_the_run_when_the_calls_under_way_are_over
     assert world.under_way == 0
 
 
-def test_calls_are_over_though_the_pool_lost_sight_of_a_thread(
-    compiled: Any, document: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looking, over = Event(), Event()
-
-    def start(self: threading.Thread) -> None:
-        begin(self)
-        if self.name.startswith("tool-ahead"):
-            assert looking.wait(PATIENCE)
-            threading.Timer(0.2, over.set).start()
-            raise KeyboardInterrupt  # as if it came up before the pool noted the thread
+def test_charges_of_calls_made_by_workers_are_in_the_ledger_of_the_tool(compiled: Any, document: Any) -> None:
+    together = Barrier(2)
+    asking: set[str] = set()
 
     def look(time: float) -> None:
-        looking.set()
-        assert over.wait(PATIENCE)
+        if time < 2:
+            together.wait(PATIENCE)
+        asking.add(threading.current_thread().name)
+        charge(Spent(purpose="perception", model="eyes", request=f"{time:g}", prompt=1, completion=1))
 
-    begin = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", start)
-    world = GatedWorld(look)
+    with ledger() as book:
+        ran(compiled(document(DETECT, outputs=SEEN)), GatedWorld(look), 4)
+    assert len(asking) > 1
+    assert {item.request for item in book.items} == {f"{number}" for number in range(FOUND)}
 
-    with pytest.raises(KeyboardInterrupt):
-        ran(compiled(document(DETECT, outputs=SEEN)), world, 2)
 
-    assert world.under_way == 0
+def test_calls_made_by_workers_have_no_more_time_than_the_tool(compiled: Any, document: Any) -> None:
+    allowed: set[float] = set()
+
+    def look(time: float) -> None:
+        allowed.add(at_most(300.0))
+
+    with patience(7.0):
+        ran(compiled(document(DETECT, outputs=SEEN)), GatedWorld(look), 4)
+    assert allowed == {7.0}

@@ -14,15 +14,12 @@ from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import RecordType, plain
-from tool_induction.runtime.ahead.flights import Flights
-from tool_induction.runtime.ahead.lookahead import Lookahead
 from tool_induction.runtime.budget import Meter, RunLimits
-from tool_induction.runtime.calling import Caller, Memo, OperationCalls, World, WorldState
-from tool_induction.runtime.engine import Engine
-from tool_induction.runtime.origins.evidence import tell_evidence
-from tool_induction.runtime.outcome import Outcome
-from tool_induction.runtime.presenting import cited, presented
-from tool_induction.runtime.steps.judging import Judging, no_judge
+from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
+from tool_induction.runtime.interpreter import Interpreter
+from tool_induction.runtime.parallel import Parallel
+from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
+from tool_induction.runtime.steps import Judging, no_judge
 from tool_induction.runtime.trace import Trace, Untraced
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.cost import Cost
@@ -81,24 +78,23 @@ def run_tool(
     meter = Meter(limits, monotonic)
     asked = World(call, world, most=limits.result_bytes)
     tracer = Untraced() if trace is None else trace
-    flights = Flights(meter) if limits.concurrency > 1 else None
-    ahead = None if flights is None else Lookahead(tools=tools, world=asked, memo=memo, flights=flights, meter=meter)
-    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer, ahead=ahead)
+    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer)
     judging = Judging(judge, memo=memo, meter=meter)
-    engine = Engine(
-        tools=tools, calls=calls, meter=meter, trace=tracer, judging=judging, ahead=ahead, told=trace is not None
+    interpreter = Interpreter(
+        tools=tools,
+        calls=calls,
+        meter=meter,
+        trace=tracer,
+        judging=judging,
+        parallel=Parallel(tools, calls=calls, world=asked, memo=memo, meter=meter) if limits.concurrency > 1 else None,
+        follow_origins=trace is not None,
     )
-    try:
-        outcome = engine.run(name, checked).outcome
-    finally:
-        if ahead is not None:
-            ahead.close()
-    record = _record(compiled, outcome, calls, limits, engine.warnings, judging_cost=judging.cost)
-    if judged := engine.judged.record(record["warnings"]):
+    outcome = interpreter.run(name, checked)
+    record = _record(compiled, outcome, calls, limits, interpreter.warnings, judging_cost=judging.cost)
+    if judged := interpreter.judged.record(record["warnings"]):
         record["judged"] = judged
     if trace is not None:
-        trace.in_vain = 0 if flights is None else flights.in_vain
-        tell_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
+        note_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
     return record
 
 
