@@ -13,33 +13,29 @@ from tool_induction.language.diagnostics import leave_out, write_value
 from tool_induction.language.syntax import Const, Expr, Filtered, Items, JsonList, Name, Scalar, to_text
 from tool_induction.language.types import ListType
 
-_ANY = float("inf")
 #: what confidences are compared with
 SHARE = Parameter(least=0, most=1)
 
 
 def check_limits(at: Inference, name: str, value: Expr, parameter: Parameter) -> None:
-    """Note a number that is out of the range of a parameter, or may be where an aggregate does not take that."""
-    found, above, least, most = range_of(at, value), parameter.above, parameter.least, parameter.most
-    below = least is not None and found.most < least
-    low = above is not None and (-_ANY < found.least <= above or found.most <= above)
-    high = most is not None and (most < found.most < _ANY or found.least > most)
-    if not (below or low or high):
+    """Note a constant that is out of the range of a parameter."""
+    number = value.value if isinstance(value, Const) else None
+    if not isinstance(number, int | float) or isinstance(number, bool):
         return
-    wanted = f"at least {least:g}" if below else f"more than {above:g}" if low else f"at most {most:g}"
-    text, known = to_text(value), isinstance(value, Const)
-    suggestion = (
-        f"write a number from {least:g} to {most:g}" if known and least is not None and most is not None else ""
-    )
-    if most == 1 and known and is_percentage(found.most):
-        suggestion = f"it is a share, not a percentage: write {found.most / 100:g}"
-    at.note(
-        "E_TYPE",
-        f"{name} must be {wanted}; {text} {'is not' if known else 'need not be'}",
-        found=text,
-        expected=wanted,
-        suggestion=suggestion,
-    )
+    above, least, most = parameter.above, parameter.least, parameter.most
+    if least is not None and number < least:
+        wanted = f"at least {least:g}"
+    elif above is not None and number <= above:
+        wanted = f"more than {above:g}"
+    elif most is not None and number > most:
+        wanted = f"at most {most:g}"
+    else:
+        return
+    suggestion = f"write a number from {least:g} to {most:g}" if least is not None and most is not None else ""
+    if most == 1 and is_percentage(number):
+        suggestion = f"it is a share, not a percentage: write {number / 100:g}"
+    text = to_text(value)
+    at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", found=text, expected=wanted, suggestion=suggestion)
 
 
 def check_place(at: Inference, number: Expr, rows: ListType) -> None:

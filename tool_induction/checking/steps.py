@@ -17,7 +17,7 @@ from tool_induction.checking.known.ranges import (
     may_be_empty,
     may_be_negative,
     signed_type,
-    within_range,
+    within_video,
 )
 from tool_induction.checking.known.stretches import check_stretch, is_shifted
 from tool_induction.checking.results import (
@@ -213,7 +213,7 @@ class StepChecker:
                     written = want(at, value, Wanted(type=wanted[name], name=name))
                     refuse_handing_on(at, written, wanted[name], name)
                     if step.kind == "api":
-                        written = within_range(at, step.target, name, written)
+                        written = within_video(at, step.target, name, written)
                     if step.kind == "api" and isinstance(written, Const) and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:

@@ -108,9 +108,6 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
         return Range(left.least - right.most, left.most - right.least)
     if op == "*" and left.least >= 0 and right.least >= 0:
         return Range(left.least * right.least, _ANY if _ANY in (left.most, right.most) else left.most * right.most)
-    if op == "*" and left.least > -_ANY and _ANY not in (left.most, right.most) and right.least > -_ANY:
-        ends = [one * other for one in (left.least, left.most) for other in (right.least, right.most)]
-        return Range(min(ends), max(ends))
     return Range()
 
 
@@ -130,8 +127,8 @@ def check_divisor(at: Inference, expr: Arithmetic) -> None:
         )
 
 
-def within_range(at: Inference, operation: str, name: str, value: Expr) -> Expr:
-    """The value of a parameter, written so that a time lies in the video; what else may lie outside is noted."""
+def within_video(at: Inference, operation: str, name: str, value: Expr) -> Expr:
+    """The value of a parameter, written so that a time lies in the video; a list too short and a text of nothing are noted."""
     if isinstance(value, Const):
         return value
     schema = _schema(operation, name)
@@ -140,23 +137,8 @@ def within_range(at: Inference, operation: str, name: str, value: Expr) -> Expr:
         return value
     if schema.get("minLength", 0) > 0:
         _check_text(at, name, value)
-        return value
-    least, most = schema.get("minimum", -_ANY), schema.get("maximum", _ANY)
-    if (least, most) == (-_ANY, _ANY) or isinstance(value, Field | Index):
-        return value
-    if schema.get("x-type") == "Time" and least == 0:
+    elif schema.get("x-type") == "Time" and schema.get("minimum") == 0 and not isinstance(value, Field | Index):
         return from_the_start(at, value)
-    found = range_of(at, value)
-    too_small, too_large = -_ANY < found.least < least, most < found.most < _ANY
-    if too_small or too_large:
-        text = to_text(value)
-        at.note(
-            "E_TYPE",
-            f"{name}: {text} may be {found.least if too_small else found.most:g}",
-            found=text,
-            expected=f"{name} from {least:g} to {most:g}",
-            suggestion=f'write "{{{{ [[{text}, {least:g}] | max, {most:g}] | min }}}}"',
-        )
     return value
 
 
