@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from tool_induction.aggregates import AGGREGATES, ALIASES
-from tool_induction.checking.expressions.inference import constant_type
+from tool_induction.checking.expressions import constant_type
 from tool_induction.language.converting import ExpressionFault
 from tool_induction.language.diagnostics import Findings, Path, write_value
 from tool_induction.language.model import (

@@ -123,7 +123,7 @@ class Meter:
         return self._monotonic() - self._started > self.limits.seconds * times
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """How many more bytes may come back. Any thread may ask: what does not fit now will not fit later."""
         return self.limits.result_bytes - self._used["bytes"]
 

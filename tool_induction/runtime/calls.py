@@ -11,12 +11,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.items import span_of
-from tool_induction.checking.expressions.unwrapping import list_field
+from tool_induction.checking.typed import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.types import INT, RecordType, plain
 from tool_induction.runtime.budget import Meter
-from tool_induction.runtime.trace import Tracer
+from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical
 from world_api.core.cost import Cost
@@ -144,7 +144,7 @@ class World:
 class OperationCalls:
     """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
 
-    def __init__(self, world: World, *, meter: Meter, memo: Memo, trace: Tracer) -> None:
+    def __init__(self, world: World, *, meter: Meter, memo: Memo, trace: Trace) -> None:
         self._world = world
         self._meter = meter
         self._memo = memo

@@ -44,11 +44,11 @@ from tool_induction.runtime.steps import (
     no_judge,
     projected,
 )
-from tool_induction.runtime.trace import Tracer, Untraced
+from tool_induction.runtime.trace import Trace, Untraced
 from world_api.core.faults import VideoWorldError
 
 #: A warning names at most so many words.
-MOST_TOLD = 8
+_MAX_WORDS = 8
 
 
 class Interpreter:
@@ -64,7 +64,7 @@ class Interpreter:
         tools: Mapping[str, CompiledTool],
         calls: Asks,
         meter: Meter,
-        trace: Tracer,
+        trace: Trace,
         judging: Judging | None = None,
         parallel: Parallel | None = None,
         follow_origins: bool = False,
@@ -105,7 +105,7 @@ class Interpreter:
                 # Nothing found is no answer where some calls failed.
                 status, reason = "partial", reason or "some calls failed"
             outcome = self._doubted(
-                lambda told, why: outcome_of(tool, scope.values, status=told, reason=why, fault=fault), status, reason
+                lambda ended, why: outcome_of(tool, scope.values, status=ended, reason=why, fault=fault), status, reason
             )
             outer.merge(self.judged)
             self.judged = outer
@@ -269,8 +269,8 @@ class Interpreter:
         """Warn of words of a description that an operation says made no difference to its result."""
         unused = result.get("unused_words")
         if isinstance(unused, list) and unused:
-            more = f" and {len(unused) - MOST_TOLD} more" if len(unused) > MOST_TOLD else ""
-            self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:MOST_TOLD]))}{more}")
+            more = f" and {len(unused) - _MAX_WORDS} more" if len(unused) > _MAX_WORDS else ""
+            self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
 
     def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Go on without what failed, and warn of it."""

@@ -83,7 +83,7 @@ class PreparedCalls:
         arguments = whole_numbers(name, arguments)
         key = self._world.key(name, arguments)
         meter = self._meter
-        if key is None or self.closed or meter.exhausted or self._bytes > meter.room or meter.is_late():
+        if key is None or self.closed or meter.exhausted or self._bytes > meter.bytes_left or meter.is_late():
             raise Abandoned
         return self.take(key, name, arguments).result
 

@@ -52,7 +52,7 @@ class Outcome:
 def outcome_of(
     tool: Tool, scope: Mapping[str, Json], *, status: str, reason: str, fault: VideoWorldError | None
 ) -> Outcome:
-    """The outcome of a run whose names stand in ``scope``; outputs that cannot be told are null."""
+    """The outcome of a run with the names in ``scope``; outputs without a value are null."""
     inputs = {item.name for item in tool.inputs}
     outputs: dict[str, Json] = {}
     found_out = False
@@ -64,8 +64,8 @@ def outcome_of(
             if status == "ok":
                 status, reason, fault = "error", unreadable.message, unreadable
         outputs[output.name] = value
-        told = output.source is not None and bool(names(output.source) - inputs)
-        found_out = found_out or (told and value not in (None, [], ""))
+        is_found = output.source is not None and bool(names(output.source) - inputs)
+        found_out = found_out or (is_found and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
     cited = {} if status in ("empty", "error") else _cited(tool, scope)
@@ -190,7 +190,7 @@ def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, n
     keeps = isinstance(plain(output.type), ListType) and "evidence" in output.name
     page = _Page(run, keep_evidence=keeps)
     shown = page.put(value)
-    if page.room < 0:
+    if page.left < 0:
         notes.append(f"{output.name}: too large to be shown whole")
     return shown
 
@@ -199,12 +199,12 @@ class _Page:
     """Takes values until there is no room for more."""
 
     def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
-        self.room = run.output_values
+        self.left = run.output_values
         self._characters = run.output_characters
         self._keep_evidence = keep_evidence
 
     def put(self, value: Json) -> Json:
-        self.room -= 1
+        self.left -= 1
         if isinstance(value, float):
             return round(value, 3)
         if isinstance(value, str):
@@ -212,8 +212,8 @@ class _Page:
         if isinstance(value, list):
             rows: list[Json] = []
             for item in value:
-                if self.room < 1:
-                    self.room = -1
+                if self.left < 1:
+                    self.left = -1
                     break
                 rows.append(self.put(item))
             return rows
@@ -221,8 +221,8 @@ class _Page:
             hidden = () if self._keep_evidence else bookkeeping(value)
             record: dict[str, Json] = {}
             for key, item in value.items():
-                if self.room < 1:
-                    self.room = -1
+                if self.left < 1:
+                    self.left = -1
                     break
                 if key not in hidden:
                     record[key] = self.put(item)
@@ -332,7 +332,7 @@ class Judged:
     @property
     def reason(self) -> str:
         """Why nothing sure can be said; empty where every word was judged wherever it was asked for."""
-        told = [
+        reasons = [
             f"{what}: {_named(words)}"
             for what, words in (
                 ("not judged", self._words("not_judged", "doubted")),
@@ -341,11 +341,11 @@ class Judged:
             if words
         ]
         if self.parts.get("not_examined"):
-            told.append("not all that was asked for was examined")
-        return f"cannot tell ({'; '.join(told)})" if told else ""
+            reasons.append("not all that was asked for was examined")
+        return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
 
     def record(self, notes: list[str]) -> dict[str, Json]:
-        """The part of a result's envelope; what is left out is noted. What was not found is told where nothing was found."""
+        """The part of a result's envelope; what is left out is noted. What was not found is included only where nothing was found."""
         unmatched = self._words("unmatched", "lacks")
         words = {
             "matched": [word for word in self._words("matched") if word not in unmatched],

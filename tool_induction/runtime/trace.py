@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step
@@ -72,22 +72,6 @@ class TraceNode:
         return record
 
 
-class Tracer(Protocol):
-    """Is told what is being done; gives the node that is open while it is."""
-
-    def tool(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """A tool runs."""
-        ...
-
-    def step(self, step: Step, item: int | None = None) -> AbstractContextManager[TraceNode]:
-        """A step is done, or one item of a loop (counted from 0)."""
-        ...
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """An operation is called."""
-        ...
-
-
 class Trace:
     """Records a run; give one to ``run_tool`` and read ``root`` afterwards."""
 
@@ -125,11 +109,12 @@ class Trace:
             self._open.pop()
 
 
-class Untraced:
+class Untraced(Trace):
     """Keeps nothing; what is written on its one node is lost."""
 
     def __init__(self) -> None:
-        self._nowhere = _Nowhere()
+        super().__init__()
+        self._nowhere = nullcontext(self.root)
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
         """Nothing."""
@@ -142,19 +127,6 @@ class Untraced:
     def call(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
         """Nothing."""
         return self._nowhere
-
-
-class _Nowhere(AbstractContextManager[TraceNode]):
-    """A node that is open all the time."""
-
-    def __init__(self) -> None:
-        self._node = TraceNode(kind="", name="")
-
-    def __enter__(self) -> TraceNode:
-        return self._node
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 def _label(step: Step) -> str:
@@ -207,18 +179,18 @@ class _Page:
             yield indent + head + title
             yield from self.below(last, indent + rest)
 
-    def _title(self, node: TraceNode, room: int) -> tuple[str, TraceNode]:
+    def _title(self, node: TraceNode, width: int) -> tuple[str, TraceNode]:
         """One line for a node and for its one child, and its one child; and the node whose children come below.
 
-        Where there is little room, what came of it stays.
+        Where there is little room, the outcome stays.
         """
         line = self._own(node)
         while node.kind in ("step", "item") and len(node.children) == 1 and node.children[0].kind in ("tool", "call"):
             node = node.children[0]
             line += " " + self._own(node)
         end = self._end(node)
-        room -= len(end) + 1
-        line = line if len(line) <= room else line[: room - 1] + "…"
+        width -= len(end) + 1
+        line = line if len(line) <= width else line[: width - 1] + "…"
         return f"{line} {end}".rstrip(), node
 
     def _own(self, node: TraceNode) -> str:
@@ -321,10 +293,10 @@ def _sources(tool: TraceNode) -> Iterator[str]:
 
 def _numbers(calls: Sequence[int]) -> str:
     """``#1, #3-#5``."""
-    stretches: list[list[int]] = []
+    runs: list[list[int]] = []
     for call in calls:
-        if stretches and call == stretches[-1][-1] + 1:
-            stretches[-1].append(call)
+        if runs and call == runs[-1][-1] + 1:
+            runs[-1].append(call)
         else:
-            stretches.append([call])
-    return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in stretches)
+            runs.append([call])
+    return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.expressions.typed import Typed
+from tool_induction.checking.typed import Typed
 from tool_induction.language.model import free_name
 from tool_induction.language.syntax import (
     Compare,
@@ -37,7 +37,8 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.expressions.inference import Inference
+    from tool_induction.checking.expressions import Inference
+
 
 _RANK = (
     "rank instead, with the aggregate top_k, sort_by or pick_best; "
@@ -88,7 +89,7 @@ def refuse_mixture(at: Inference, rows: Expr) -> None:
         refuse_score(at, score.expr, f"it cannot be compared with {to_text(other.expr)}")
 
 
-def refuse_handing_on(at: Inference, value: Expr, wanted: Type, name: str) -> None:
+def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -> None:
     """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount.
 
     Of a list or a record, its rank scores: where nothing declares them, whoever is given them takes them for such numbers.
@@ -97,12 +98,14 @@ def refuse_handing_on(at: Inference, value: Expr, wanted: Type, name: str) -> No
     if isinstance(value, JsonList | Items) and isinstance(inner, ListType | AnyType):
         for place, item in enumerate(value.items):
             with at.at(place):
-                refuse_handing_on(at, item, inner.item if isinstance(inner, ListType) else inner, f"{name}[{place}]")
+                refuse_score_argument(
+                    at, item, inner.item if isinstance(inner, ListType) else inner, f"{name}[{place}]"
+                )
         return
     if isinstance(value, JsonRecord) and isinstance(inner, RecordType | AnyType):
         for key, item in value.entries:
             with at.at(key):
-                refuse_handing_on(
+                refuse_score_argument(
                     at, item, (inner.get(key) or ANY) if isinstance(inner, RecordType) else inner, f"{name}.{key}"
                 )
         return

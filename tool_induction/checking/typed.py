@@ -1,8 +1,18 @@
-"""What a whole record stands for where a list or a single value is wanted."""
+"""Expressions with their types, and what a whole record stands for where a list or a single value is wanted."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from tool_induction.language.syntax import Expr
 from tool_induction.language.types import BOOKKEEPING, AnyType, ListType, RecordType, Type, fit, plain
+
+
+class Typed(NamedTuple):
+    """An expression with everything implicit written out, and its type."""
+
+    expr: Expr
+    type: Type
 
 
 def list_field(type_: Type) -> tuple[str, ListType] | None:

@@ -1,19 +1,21 @@
-"""What a condition tells about values: that one is null or not, that a list is empty or not.
+"""The names in scope: their types, and what the conditions before a place tell about their values.
 
-Facts are kept as texts of paths (``first_hit``, ``hits.candidates``). Names are bound once, so a fact stays true.
+Facts (a value is null or not, a list is empty or not, how long it is at least) are kept as texts of paths (``first_hit``,
+``hits.candidates``). Names are bound once, so a fact stays true.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from tool_induction.checking.known.lengths import is_none_left, known_length, least_length, reached, reaches, shifted
 from tool_induction.language import limits
 from tool_induction.language.syntax import (
+    Arithmetic,
     Compare,
     Const,
     Expr,
@@ -29,6 +31,55 @@ from tool_induction.language.syntax import (
 )
 from tool_induction.language.types import ANY, ListType, OptionalType, Type, is_smaller
 
+#: up to this length it is kept apart how long a list is at least; of items further back each must be asked for
+PLACES = 20
+HasItem: TypeAlias = tuple[Literal["has_item"], str]
+
+
+def least_length(op: str, number: float) -> int:
+    """The least length for which ``length op number`` can hold."""
+    match op:
+        case ">":
+            return max(0, math.floor(number) + 1)
+        case ">=" | "==":
+            return max(0, math.ceil(number))
+        case "!=":
+            return 1 if number == 0 else 0
+    return 0
+
+
+def is_none_left(op: str, number: float) -> bool:
+    """Whether ``length op number`` holds of the empty list alone."""
+    return (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1)
+
+
+def length_facts(rows: str, least: int) -> frozenset[HasItem]:
+    """What is known of a list that has at least so many items; ``rows`` is its text."""
+    return frozenset(("has_item", f"{rows}[{place}]") for place in range(min(least, PLACES)))
+
+
+def has_item(facts: Collection[tuple[str, str]], rows: str, number: int) -> bool:
+    """Whether a list is known to have an item at a place; the places from the end are negative."""
+    place = number if number >= 0 else -number - 1
+    return ("has_item", f"{rows}[{place}]") in facts
+
+
+def known_length(facts: Collection[tuple[str, str]], rows: str) -> int:
+    """How many items a list is known to have at least."""
+    return next((place for place in range(PLACES) if not has_item(facts, rows, place)), PLACES)
+
+
+def shifted(left: Expr, number: float) -> tuple[Expr, float]:
+    """``x - 1 > 0`` says ``x > 1``: the expression without what is added to it, and the number it is compared with."""
+    while isinstance(left, Arithmetic) and left.op in ("+", "-"):
+        added = left.right
+        if not isinstance(added, Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
+            break
+        number += -added.value if left.op == "+" else added.value
+        left = left.left
+    return left, number
+
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
 KEPT = "kept"
@@ -36,7 +87,7 @@ KEPT = "kept"
 DISTINCT = "distinct"
 #: a value is not null, or is; a list or a text is not empty, or a list is; a list has an item at that place; a number
 #: is not 0
-Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "reached", "nonzero"], str]
+Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_item", "nonzero"], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,15 +129,15 @@ class Environment:
 
     def has_place(self, rows: Expr, number: int) -> bool:
         """Whether it is known that a list has an item at a place."""
-        return reaches(self.facts, self._measured(to_text(rows)), number)
+        return has_item(self.facts, self._measured(to_text(rows)), number)
 
     def least_length(self, rows: Expr) -> int:
         """How many items a list is known to have at least."""
         return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
 
-    def reached(self, rows: Expr, least: int) -> frozenset[Fact]:
+    def length_facts(self, rows: Expr, least: int) -> frozenset[Fact]:
         """What follows from a list's having at least so many items."""
-        return frozenset(reached(self._measured(to_text(rows)), least))
+        return frozenset(length_facts(self._measured(to_text(rows)), least))
 
     def measure(self, name: str, rows: Expr) -> Environment:
         """With a list that has exactly as many items as another one."""
@@ -207,7 +258,7 @@ def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
             break
         if isinstance(value, Index):
             facts.add(("filled", to_text(value.base)))
-            facts |= environment.reached(value.base, value.number + 1 if value.number >= 0 else -value.number)
+            facts |= environment.length_facts(value.base, value.number + 1 if value.number >= 0 else -value.number)
         value = value.base
     return frozenset(facts)
 
@@ -262,5 +313,5 @@ def _measured(left: Expr, op: str, number: float, environment: Environment) -> f
             facts.add(("empty", to_text(left.value)))
         if least:
             facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
-            facts |= environment.reached(left.value, least)
+            facts |= environment.length_facts(left.value, least)
     return frozenset(facts)

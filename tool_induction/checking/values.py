@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.checking.expressions.conditions import base_name, null_not_handled
-from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.expressions.unwrapping import list_field, value_field
-from tool_induction.checking.known.ranges import from_the_start
-from tool_induction.checking.known.stretches import check_stretch
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.nulls import base_name, null_not_handled
+from tool_induction.checking.ranges import check_span, from_the_start
+from tool_induction.checking.typed import Typed, list_field, value_field
 from tool_induction.language.diagnostics import Suggestion, did_you_mean, shorten, write_value
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.syntax import Const, Expr, Field, Filtered, Index, JsonList, JsonRecord, Name, to_text
@@ -183,7 +181,7 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
                 written = want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))
                 done.append((key, from_the_start(at, written) if type_ == TIME else written))
     if inner.name == INTERVAL.name:
-        check_stretch(at, dict(done))
+        check_span(at, dict(done))
     given = {key for key, _ in expr.entries}
     for key, type_ in inner.fields:
         if key not in given and not isinstance(type_, OptionalType):
@@ -212,7 +210,7 @@ def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
         with at.at(place):
             written = want(at, item, Wanted(type=TIME, name=f"{wanted.name}.{key}"))
             done.append((key, from_the_start(at, written)))
-    check_stretch(at, dict(done), places=(0, 1))
+    check_span(at, dict(done), places=(0, 1))
     return JsonRecord(tuple(done))
 
 
