@@ -117,7 +117,8 @@ class PreparedCalls:
         """Forget an answer: the run has it."""
         with self._lock:
             future = self._futures.pop(key, None)
-            if future is not None and future.exception() is None:
+            # It is not done where the wait for it was interrupted.
+            if future is not None and future.done() and future.exception() is None:
                 self._bytes -= future.result().size
 
 

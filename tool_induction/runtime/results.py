@@ -398,7 +398,7 @@ def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Se
     for call in tool.calls():
         for place in _places(evidence_of([dict(call.result)]), places):
             givers[place].append(call.number or 0)
-        call.result = {}  # nobody needs it any more, and a trace may be kept for long
+        call.result = {}  # not needed any more, and a trace may be kept for long
     tool.evidence = tuple(tuple(calls) for calls in givers)
     tool.outputs = {
         name: replace(source, evidence=_places(cited.get(name, ()), places)) for name, source in tool.outputs.items()

@@ -31,7 +31,7 @@ _MAX_EVIDENCE = 6
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Names and their values. ``origins`` is None where nobody asked where they came from."""
+    """Names and their values. ``origins`` is None unless the run is traced."""
 
     values: dict[str, Json]
     origins: Origins | None = None
@@ -223,7 +223,7 @@ class Judging:
 
 
 def no_judge() -> ToolFault:
-    """The fault of a tool that asks where there is nobody to ask."""
+    """The fault of a tool with a judge step that is run without a judge."""
     return ToolFault(
         "no_judge", "the tool has a judge step and there is no judge", hint="give a judging model: --judge-model MODEL"
     )
