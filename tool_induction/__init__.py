@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tool_induction.language.diagnostics import Diagnostic
     from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
     from tool_induction.runtime.budget import RunLimits
-    from tool_induction.runtime.calling import Memo
-    from tool_induction.runtime.running import run_tool
+    from tool_induction.runtime.calls import Memo
+    from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace
     from tool_induction.toolset import LibraryTools, ToolDeclaration
 
@@ -24,7 +24,7 @@ _HOMES = {
     "CompiledTool": "tool_induction.compiler.compiling",
     "Diagnostic": "tool_induction.language.diagnostics",
     "LibraryTools": "tool_induction.toolset",
-    "Memo": "tool_induction.runtime.calling",
+    "Memo": "tool_induction.runtime.calls",
     "Origin": "tool_induction.library",
     "RunLimits": "tool_induction.runtime.budget",
     "ToolDeclaration": "tool_induction.toolset",
@@ -33,7 +33,7 @@ _HOMES = {
     "compile_document": "tool_induction.compiler.compiling",
     "freeze_library": "tool_induction.library",
     "load_library": "tool_induction.library",
-    "run_tool": "tool_induction.runtime.running",
+    "run_tool": "tool_induction.runtime.runner",
 }
 
 __all__ = [

@@ -170,9 +170,8 @@ def run(
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
-    from tool_induction.runtime.running import run_tool
-    from tool_induction.runtime.trace import Trace
-    from tool_induction.runtime.tree import tree_lines
+    from tool_induction.runtime.runner import run_tool
+    from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.backends.clocks import SystemClock
     from world_api.core.ambient.spending import ledger
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in, spent_text

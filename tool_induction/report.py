@@ -47,12 +47,12 @@ class _Source:
 
     def place(self, item: Diagnostic) -> Position | None:
         """Where a finding stands; of a text that is no JSON, where the parser stopped."""
-        place = self._places.get(item.path) if item.path else self._told(item)
+        place = self._places.get(item.path) if item.path else self._parser_position(item)
         return None if place is None else replace(place, text=self._lines[place.line - 1].rstrip("\r"))
 
-    def _told(self, item: Diagnostic) -> Position | None:
-        told = _PARSER_PLACE.search(item.message)
-        return at_line(self._text, int(told[1]), int(told[2])) if told else None
+    def _parser_position(self, item: Diagnostic) -> Position | None:
+        found = _PARSER_PLACE.search(item.message)
+        return at_line(self._text, int(found[1]), int(found[2])) if found else None
 
 
 def number(count: int, what: str) -> str:

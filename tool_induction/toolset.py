@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import description_of, inputs_schema, writes_of
 from tool_induction.runtime.budget import AT_A_TIME, RunLimits
-from tool_induction.runtime.calling import Caller, Memo, WorldState
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.last_resort import observed
 
@@ -26,9 +26,9 @@ FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
 
 @dataclass(frozen=True, kw_only=True)
 class ToolDeclaration:
-    """What a model is told of a tool: its name, what it does, and the JSON Schema of its arguments.
+    """What a model is offered of a tool: its name, what it does, and the JSON Schema of its arguments.
 
-    The rest is for whoever makes several calls at a time. ``writes``: such a call changes the session, so it runs alone and in its
+    The rest is for callers that make several calls at a time. ``writes``: such a call changes the session, so it runs alone and in its
     turn. ``in_turn``: such calls run one after the other, since what one has found out is remembered for the next.
     """
 
@@ -96,7 +96,7 @@ class LibraryTools:
 
         Never raises: a bug of the runtime is the observation ``internal_fault``.
 
-        A traced toolset puts what was done under ``trace``, for whoever records it.
+        A traced toolset puts what was done under ``trace``, for the recorder of the episode.
         """
         trace = Trace() if self._traced else None
         result = observed(lambda: self.run(name, arguments, trace=trace))

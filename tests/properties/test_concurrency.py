@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.plans import ARGUMENTS, AnyWorld, document, drawn_steps, number_of
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 
 INNER = drawn_steps(depth=1, callee=False, most=4)
@@ -88,7 +88,7 @@ def test_a_concurrent_run_equals_a_sequential_one_to_the_byte(
         assert found == expected
         assert world.most <= concurrency
         assert not Counter(alone.asked) - Counter(world.asked)
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("tool-ahead")]
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("ordered-map")]
         if not fails and not bounds and json.loads(expected[0][0])["status"] == "ok":
             assert Counter(world.asked) == Counter(alone.asked), "money was spent that a sequential run saves"
 
@@ -97,7 +97,7 @@ def behind(trace: dict[str, Any], output: str) -> set[int]:
     """Everything an output hangs on: the calls it names, and those behind their arguments in turn."""
     source = trace["outputs"].get(output, {})
     calls = {call["call"]: call for call in calls_in(trace)}
-    left, found = {*source.get("calls", ()), *source.get("decided_by", ())}, set()
+    left, found = set(source.get("calls", ())), set()
     while left:
         found |= left
         left = {number for call in left for number in calls[call].get("made_from", ())} - found
@@ -138,6 +138,7 @@ def test_an_output_does_not_hang_on_a_call_that_is_not_behind_it(
 
     if "error" in again:
         assert fails, "what stops where no call fails?"
-        return  # whether a call fails is not followed
-    assert again["status"] in ("ok", "partial"), "a requirement did not hold, and no call behind it was named"
+        return  # nor is whether a call fails
+    if again["status"] not in ("ok", "partial"):
+        return  # whether a requirement holds is not followed
     assert again["outputs"][output] == record["outputs"][output]

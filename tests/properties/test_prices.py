@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 PARTS = ("calls", "model_calls", "tokens", "seconds")
 

@@ -11,7 +11,7 @@ from tool_induction.compiler.compiling import compile_document
 from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tool-language.md"
 

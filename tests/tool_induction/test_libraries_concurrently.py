@@ -13,7 +13,7 @@ from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import inputs_schema
 from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.operations import run
 from world_api.profiles import open_session

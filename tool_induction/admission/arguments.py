@@ -20,7 +20,7 @@ from tool_induction.language.types import (
     Type,
     plain,
 )
-from tool_induction.runtime.calling import Caller
+from tool_induction.runtime.calls import Caller
 from world_api.core.faults import VideoWorldError
 from world_api.operations import OPERATIONS
 

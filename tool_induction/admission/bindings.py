@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tool_induction.admission.asking import VIDEO
 from tool_induction.admission.verdicts import Refusal
-from tool_induction.advice.entities import lint_entities
+from tool_induction.advice.lint import lint_entities
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import (
     Block,

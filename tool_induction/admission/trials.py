@@ -19,8 +19,8 @@ from tool_induction.compiler.emit import result_schema
 from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.syntax import Compare, Const, walk
 from tool_induction.language.types import AnyType, OptionalType
-from tool_induction.runtime.calling import Caller, Memo, WorldState
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.runner import run_tool
 from tool_induction.toolset import FOR_MODELS
 from world_api.core.canonical import canonical
 from world_api.core.cost import Cost

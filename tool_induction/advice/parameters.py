@@ -16,7 +16,7 @@ from tool_induction.aggregates.spellings import (
     PARAMETERS_ELSEWHERE,
     PARAMETERS_INSTEAD,
 )
-from tool_induction.checking.expressions.unwrapping import joined_field
+from tool_induction.checking.typed import joined_field
 from tool_induction.language.diagnostics import (
     Edit,
     Path,

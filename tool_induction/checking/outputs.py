@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tool_induction.checking.expressions.conditions import Demand, implicit_require, null_not_handled, optional_root
-from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.expressions.scores import with_scores
-from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.known.constant import check_value
-from tool_induction.checking.known.narrowing import Environment, facts_of
-from tool_induction.checking.known.stretches import check_stretch
-from tool_induction.checking.wanting import Wanted, suggestion, unwrapped, want
+from tool_induction.checking.environment import Environment, facts_of
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.nulls import Demand, implicit_require, null_not_handled, optional_root
+from tool_induction.checking.ranges import check_span, check_value
+from tool_induction.checking.scores import with_scores
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.values import Wanted, suggestion, unwrapped, want
 from tool_induction.language.diagnostics import Edit, Findings, Suggestion, did_you_mean
 from tool_induction.language.model import Output, Require, Step, Tool, binds
 from tool_induction.language.syntax import (
@@ -50,7 +49,7 @@ def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> To
     binder = _Binder(tool, environment, findings)
     outputs = tuple(binder.bind(output) for output in tool.outputs)
     entries = {output.name: output.source for output in outputs if output.source is not None}
-    check_stretch(Inference(environment, findings, (*tool.path, "outputs")), entries, moments=True)
+    check_span(Inference(environment, findings, (*tool.path, "outputs")), entries, moments=True)
     return replace(tool, outputs=outputs, steps=(*tool.steps, *binder.requires))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.expressions.unwrapping import joined_field, list_field
-from tool_induction.checking.known.narrowing import Fact
+from tool_induction.checking.environment import Fact
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.typed import joined_field, list_field
 from tool_induction.language import limits
 from tool_induction.language.model import Loop
 from tool_induction.language.syntax import Const, Expr

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tool_induction.checking.aggregating import check_aggregate
-from tool_induction.checking.expressions.conditions import base_name, implicit_require
-from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.expressions.scores import refuse_handing_on
-from tool_induction.checking.expressions.typed import Typed
-from tool_induction.checking.known.constant import Instead, check_value, whole_condition
-from tool_induction.checking.known.narrowing import Environment, facts_of, is_path
-from tool_induction.checking.known.ranges import (
+from tool_induction.checking.aggregates import check_aggregate
+from tool_induction.checking.environment import Environment, facts_of, is_path
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.nulls import base_name, implicit_require
+from tool_induction.checking.ranges import (
+    Instead,
+    check_span,
+    check_value,
     from_the_start,
+    is_shifted,
     may_be_empty,
     may_be_negative,
     signed_type,
-    within_range,
+    whole_condition,
+    within_video,
 )
-from tool_induction.checking.known.stretches import check_stretch, is_shifted
 from tool_induction.checking.results import (
     TIMES,
     bounded,
@@ -29,7 +30,9 @@ from tool_induction.checking.results import (
     operation_result,
     tool_result,
 )
-from tool_induction.checking.wanting import Wanted, check_constant, want, want_list
+from tool_induction.checking.scores import refuse_score_argument
+from tool_induction.checking.typed import Typed
+from tool_induction.checking.values import Wanted, check_constant, want, want_list
 from tool_induction.judging.checking import check_judge
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Edit, Findings, Suggestion, leave_out, write_step
@@ -211,9 +214,9 @@ class StepChecker:
                 if name in wanted:
                     before = at.findings.errors
                     written = want(at, value, Wanted(type=wanted[name], name=name))
-                    refuse_handing_on(at, written, wanted[name], name)
+                    refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
-                        written = within_range(at, step.target, name, written)
+                        written = within_video(at, step.target, name, written)
                     if step.kind == "api" and isinstance(written, Const) and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:
@@ -221,7 +224,7 @@ class StepChecker:
             done.append((name, written))
         if step.kind == "api":
             with at.at("params"):
-                check_stretch(at, dict(done))
+                check_span(at, dict(done))
         return tuple(done)
 
     def _result(self, step: Call) -> Type:
@@ -286,7 +289,7 @@ class StepChecker:
             made.pop(key, None)
             made[key] = STRING if isinstance(typed.type, EnumType) else signed_type(inside, typed.expr, typed.type)
         with inside.at("fields"):
-            check_stretch(inside, {key: Field(Name("item"), key) for key in made} | dict(fields), moments=True)
+            check_span(inside, {key: Field(Name("item"), key) for key in made} | dict(fields), moments=True)
         record = RecordType(fields=tuple(made.items()))
         after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows.expr)
         return replace(step, inputs=rows.expr, fields=tuple(fields)), after
@@ -301,7 +304,7 @@ class StepChecker:
         type_ = STRING if isinstance(typed.type, EnumType) else signed_type(at, typed.expr, typed.type)
         after = environment.bind(step.save_as, type_, meaning=meaning)
         if isinstance(typed.expr, JsonList | Items):
-            after = after.assume(after.reached(Name(step.save_as), len(typed.expr.items)))
+            after = after.assume(after.length_facts(Name(step.save_as), len(typed.expr.items)))
         elif isinstance(typed.type, ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
         if may_be_empty(at.knowing(()), typed.expr):

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tool_induction.advice.entities import lint_entities
-from tool_induction.advice.likeness import lint_library
-from tool_induction.advice.lint import lint
+from tool_induction.advice.lint import lint, lint_entities, lint_library
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.checking.outputs import bind_outputs, check_answers
 from tool_induction.checking.steps import Signature, StepChecker

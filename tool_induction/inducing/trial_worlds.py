@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tool_induction.admission import ExampleWorld
 from tool_induction.domains import Domain
-from tool_induction.runtime.calling import Caller, WorldState
+from tool_induction.runtime.calls import Caller, WorldState
 from world_api.core.faults import StoreFault, ToolFault, VideoWorldError
 from world_api.world.sessions.session import Session
 

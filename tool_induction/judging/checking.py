@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tool_induction.checking.expressions.inference import Inference
-from tool_induction.checking.known.narrowing import Environment
-from tool_induction.checking.wanting import Wanted, want, want_list
+from tool_induction.checking.environment import Environment
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.values import Wanted, want, want_list
 from tool_induction.language import limits
 from tool_induction.language.model import JudgeStep
 from tool_induction.language.types import (

@@ -12,8 +12,8 @@ from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Input, Tool
 from tool_induction.language.types import STRING, ListType
-from tool_induction.runtime.calling import Caller, WorldState
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Caller, WorldState
+from tool_induction.runtime.runner import run_tool
 from tool_induction.toolset import FOR_MODELS
 from world_api.core.faults import VideoWorldError
 from world_api.operations import EVERY_OPERATION

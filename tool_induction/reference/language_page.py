@@ -7,7 +7,7 @@ from typing import Any
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import ALIASES_WITH, LIST_KEYS, ORDERS, PARAMETER_ALIASES
-from tool_induction.checking.expressions.unwrapping import JOINING
+from tool_induction.checking.typed import JOINING
 from tool_induction.documents.schema import STRICT_CANNOT_SAY, language_schema, step_keys
 from tool_induction.language import limits
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS

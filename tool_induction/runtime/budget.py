@@ -1,13 +1,14 @@
-"""What one run of a tool may use. Enforced in code; running out stops calls, not what needs none."""
+"""What one run of a tool may use, and the ways it ends early. Running out stops calls, not what needs none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tool_induction.language.evaluation import weight_and_depth
 from tool_induction.language.limits import MAX_VALUE_DEPTH
+from tool_induction.language.model import StopStatus
 from world_api.core.faults import ToolFault
 
 #: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are
@@ -36,15 +37,29 @@ class BudgetExhausted(ToolFault):
     """A bound of the run was reached; the code is ``budget_exhausted``."""
 
 
+class Stopped(Exception):
+    """A ``require`` did not hold, here or in a tool that was called."""
+
+    def __init__(self, status: StopStatus | str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
 class Meter:
     """Counts what a run uses; ``exhausted`` names the first bound that was reached."""
 
-    def __init__(self, limits: RunLimits, monotonic: Callable[[], float]) -> None:
+    def __init__(self, limits: RunLimits, monotonic: Callable[[], float], *, started: float | None = None) -> None:
         self.limits = limits
         self.exhausted = ""
         self._monotonic = monotonic
-        self._started = monotonic()
+        self._started = monotonic() if started is None else started
         self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
+
+    def for_worker(self) -> Meter:
+        """Bounds for one worker thread of the run: the same, and its share of the values."""
+        share = replace(self.limits, values=self.limits.values // self.limits.concurrency)
+        return Meter(share, self._monotonic, started=self._started)
 
     def spend(self, what: str, amount: int, bound: float) -> None:
         """Use up some of a bound.
@@ -108,7 +123,7 @@ class Meter:
         return self._monotonic() - self._started > self.limits.seconds * times
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """How many more bytes may come back. Any thread may ask: what does not fit now will not fit later."""
         return self.limits.result_bytes - self._used["bytes"]
 

@@ -17,7 +17,7 @@ from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
 from controller.toolsets import JudgedItems
 from eval.tables.rows import Spend, ToolUse
-from tool_induction.runtime.answers.asking import listed_under
+from tool_induction.runtime.calls import listed_under
 from world_api.operations import EVERY_OPERATION
 
 _WELL_FORMED = frozenset({"asked_before"})

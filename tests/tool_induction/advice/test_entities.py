@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.advice.entities import fold
+from tool_induction.advice.lint import fold
 from tool_induction.compiler.compiling import compile_document
 
 PLACE = "$.steps[1].value"

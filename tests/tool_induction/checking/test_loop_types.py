@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 DETECT = {

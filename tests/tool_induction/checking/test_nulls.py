@@ -6,7 +6,7 @@ import pytest
 
 from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.language.types import FLOAT, INT, NUMBER, STRING, OptionalType, RecordType, fit
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 SEARCH = {
     "type": "call_world_api",

@@ -1,6 +1,6 @@
 from typing import Any
 
-from tool_induction.checking.expressions.inference import Inference
+from tool_induction.checking.expressions import Inference
 from tool_induction.compiler.compiling import compile_document
 
 

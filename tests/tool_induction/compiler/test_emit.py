@@ -11,7 +11,7 @@ from tool_induction.compiler.emit import (
     writes_of,
 )
 from tool_induction.library import load_library
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 
 def test_every_face_of_the_packaged_library_is_valid() -> None:

@@ -2,9 +2,8 @@ import json
 from typing import Any
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.running import run_tool
-from tool_induction.runtime.trace import Trace
-from tool_induction.runtime.tree import tree_lines
+from tool_induction.runtime.runner import run_tool
+from tool_induction.runtime.trace import Trace, tree_lines
 from world_api.core.canonical import content_hash
 
 NAME = "locate_first_appearance"

@@ -6,7 +6,7 @@ import pytest
 
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 
 COUNTED = {"n": {"type": "int", "from": "{{ hits | length }}"}}
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.checking.expressions.unwrapping import list_field
 from tool_induction.checking.results import operation_result
+from tool_induction.checking.typed import list_field
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains

@@ -19,8 +19,8 @@ from tool_induction.judging.port import ScriptedJudge
 from tool_induction.judging.recorded import RecordedJudge
 from tool_induction.language import limits
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tool_induction.library import load_library
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from world_api.operations import run
 from world_api.profiles import open_session
 

@@ -81,7 +81,7 @@ def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any,
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_card_has_an_example_call_that_the_tool_takes(library: str) -> None:
     from tool_induction.libraries.examples import IMAGINED, example_arguments
-    from tool_induction.runtime.running import check_arguments
+    from tool_induction.runtime.runner import check_arguments
 
     for card, item in zip(made(library, "cards"), load_library(library).tools.values(), strict=True):
         lines = card.splitlines()

@@ -14,7 +14,7 @@ from tool_induction.compiler.emit import result_schema
 from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
 from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from world_api.core.canonical import canonical
 from world_api.operations import run
 from world_api.profiles import open_session

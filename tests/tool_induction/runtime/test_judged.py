@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.emit import result_schema
 from tool_induction.library import load_library
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from world_api.operations import run
 
 WHOLE = {"start_time": 0, "end_time": 60}

@@ -1,12 +1,11 @@
-"""From each output back to the calls behind it, item by item where the plan goes item by item."""
+"""From each output back to the calls it was computed from, and to its evidence."""
 
 from typing import Any
 
 import pytest
 
-from tool_induction.runtime.running import run_tool
-from tool_induction.runtime.trace import Trace, TraceNode
-from tool_induction.runtime.tree import tree_lines
+from tool_induction.runtime.runner import run_tool
+from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 DETECT = {
@@ -16,6 +15,13 @@ DETECT = {
     "params": {"video_id": "{{video_id}}", "timestamp": "{{item.center_time}}", "category": "person"},
     "save_as": "seen",
 }
+LOOK = {
+    "type": "call_world_api",
+    "api": "describe_segment",
+    "params": {"video_id": "{{video_id}}", "start_time": 1, "end_time": 2},
+    "save_as": "text",
+}
+WORDS = {"words": {"type": "string?", "from": "{{ text.caption }}"}}
 
 
 @pytest.fixture
@@ -35,14 +41,12 @@ def aggregate(operation: str, inputs: Any = "seen", name: str = "x", **params: A
     return {"type": "aggregate", "operation": operation, "inputs": inputs, "params": params, "save_as": name}
 
 
-def test_the_item_that_was_picked_came_from_its_own_call_and_was_chosen_among_all(told: Any, document: Any) -> None:
-    # the stretches found are looked at in the middle: call 2 at 65 and call 4 at 35 see somebody, call 3 at 15 does not
+def test_what_was_picked_came_from_every_call_behind_the_list(told: Any, document: Any) -> None:
     tool = told(
         document(DETECT, aggregate("pick_earliest"), outputs={"t": {"type": "Time?", "from": "{{ x.start_time }}"}})
     )
 
-    source = tool.outputs["t"]
-    assert (source.calls, source.decided_by) == ((4,), (1, 2, 3))
+    assert tool.outputs["t"].calls == (1, 2, 3, 4)
     assert [call.made_from for call in tool.calls()] == [(), (1,), (1,), (1,)]
 
 
@@ -52,80 +56,28 @@ def test_what_was_counted_came_from_every_call_that_could_have_added_to_it(told:
     assert tool.outputs["n"].calls == (1, 2, 3, 4)
 
 
-def test_what_an_item_inherited_came_from_what_it_inherited_it_from(told: Any, document: Any) -> None:
-    describe = {
-        "type": "call_world_api",
-        "api": "describe_segment",
-        "loop_over": "hits",
-        "params": {"video_id": "{{video_id}}", "start_time": 1, "end_time": "{{ item.end_time }}"},
-        "save_as": "texts",
-    }
-    rows = {"type": "project", "inputs": "texts", "save_as": "rows"}
-    fields = {"words": "{{ item.caption }}", "found": "{{ item.parent.segment_id }}"}
-    outputs = {
-        "words": {"type": "string?", "from": "{{ rows[1].words }}"},
-        "found": {"type": "string?", "from": "{{ rows[1].found }}"},
-    }
+def test_an_answer_came_from_its_own_call_whose_arguments_lead_further_back(told: Any, document: Any) -> None:
+    text = LOOK | {"params": LOOK["params"] | {"end_time": "{{ (hits | length) + 2 }}"}}
 
-    tool = told(document(describe, rows | {"fields": fields}, outputs=outputs))
+    tool = told(document(text, outputs=WORDS))
 
-    assert tool.outputs["words"].calls == (3,)
-    assert tool.outputs["found"].calls == (1,)
+    assert tool.outputs["words"].calls == (2,)
+    assert [call.made_from for call in tool.calls()] == [(), (1,)]
 
 
-def test_conditions_decide_and_do_not_give(told: Any, document: Any) -> None:
+def test_conditions_that_choose_a_value_are_behind_it(told: Any, document: Any) -> None:
     late = {"type": "filter", "inputs": "seen", "where": "{{ item.start_time > 40 }}", "save_as": "late"}
-    enough = {"type": "require", "condition": "{{ late | length > 0 }}"}
+    one = {"type": "set", "value": 1, "save_as": "one"}
+    two = {"type": "set", "value": 2, "save_as": "one"}
+    branch = {"type": "if", "condition": "{{ late | length > 0 }}", "then": [one], "else": [two]}
     word = {"type": "set", "value": "{{ query }}", "save_as": "word"}
+    enough = {"type": "require", "condition": "{{ late | length > 0 }}"}
 
-    tool = told(document(DETECT, late, enough, word, outputs={"word": "string"}))
+    outputs = {"one": "int", "word": "string"}
+    tool = told(document(DETECT, late, branch, enough, word, outputs=outputs))
 
-    source = tool.outputs["word"]
-    assert (source.calls, source.decided_by) == ((), (1, 2, 3, 4))
-
-
-LOOK = {
-    "type": "call_world_api",
-    "api": "describe_segment",
-    "params": {"video_id": "{{video_id}}", "start_time": 1, "end_time": 2},
-    "save_as": "text",
-}
-WORDS = {"words": {"type": "string?", "from": "{{ text.caption }}"}}
-ENOUGH = {"type": "require", "condition": "{{ hits | length > 1 }}"}
-
-
-def test_a_requirement_in_a_called_tool_decides_about_what_comes_after_the_call(told: Any, document: Any) -> None:
-    inner = document(ENOUGH, outputs={"ok": {"type": "bool", "from": "{{ true }}"}}, name="inner")
-    call = {"type": "call_tool", "tool": "inner", "params": {"video_id": "{{video_id}}", "query": "x"}, "save_as": "ok"}
-    outer, lenient = (
-        document(call | {"on_error": on_error}, LOOK, outputs=WORDS, name="outer") for on_error in ("fail", "null")
-    )
-
-    assert told(inner, outer).outputs["words"].decided_by == (2,)
-    assert told(inner, lenient).outputs["words"].decided_by == ()
-
-
-@pytest.mark.parametrize(
-    ("segments", "decided"), [([(10, 20), (30, 40)], (1, 2, 4)), ([], (1,))], ids=["two items", "no item"]
-)
-def test_a_requirement_in_a_loop_decides_about_what_comes_after_it(
-    told: Any, document: Any, world: Any, segments: Any, decided: Any
-) -> None:
-    world.segments = segments
-    once = {key: value for key, value in DETECT.items() if key != "loop_over"}
-    met = {"type": "require", "condition": "{{ seen | length < 9 }}"}
-    loop = {"type": "loop", "loop_over": "hits", "do": [once, met, {**LOOK, "save_as": "each"}], "save_as": "all"}
-
-    assert told(document(loop, LOOK, outputs=WORDS)).outputs["words"].decided_by == decided
-    lenient = told(document({**loop, "on_error": "skip"}, LOOK, outputs=WORDS)).outputs["words"]
-    assert lenient.decided_by == ()
-
-
-def test_a_requirement_in_a_branch_that_is_not_taken_decides_too(told: Any, document: Any) -> None:
-    other = {"type": "set", "value": 1, "save_as": "one"}
-    branch = {"type": "if", "condition": "{{ hits | length > 99 }}", "then": [ENOUGH, other], "else": [other]}
-
-    assert told(document(branch, LOOK, outputs=WORDS)).outputs["words"].decided_by == (1,)
+    assert tool.outputs["one"].calls == (1, 2, 3, 4)
+    assert tool.outputs["word"].calls == ()
 
 
 def test_an_output_of_a_called_tool_came_from_the_calls_made_there(told: Any, document: Any) -> None:
@@ -141,7 +93,7 @@ def test_an_output_of_a_called_tool_came_from_the_calls_made_there(told: Any, do
 
     tool = told(inner, outer)
 
-    assert (tool.outputs["t"].calls, tool.outputs["t"].decided_by) == ((5,), (2, 3, 4))
+    assert tool.outputs["t"].calls == (2, 3, 4, 5)
 
 
 def test_a_call_that_failed_stands_behind_the_null_that_took_its_place(told: Any, document: Any, world: Any) -> None:
@@ -203,14 +155,14 @@ def test_the_tree_shows_steps_items_calls_and_what_they_fed(told: Any, document:
 
     assert tree_lines(root) == [
         'small_tool(video_id="film", query="somebody") -> ok (4 ok)',
-        "├─ [0] hits = #1 search_segments_by_text(top_k=5) -> ok, 3 items",
+        "├─ [0] hits = #1 search_segments_by_text(top_k=5) -> ok, 3 items  => t",
         "├─ [1] seen = detect_objects for each of 3 items",
         '│  ├─ [0] #2 detect_objects(timestamp=65, category="person") -> ok, 1 item',
         '│  ├─ [1] #3 detect_objects(timestamp=15, category="person") -> ok, 0 items',
         '│  └─ [2] #4 detect_objects(timestamp=35, category="person") -> ok, 1 item  => t',
         "└─ [2] x = pick_earliest",
         "outputs",
-        "  t  from #4; decided by #1-#3; evidence 0, 1",
+        "  t  from #1-#4; evidence 0, 1",
         "  evidence 0 given by #4",
         "  evidence 1 given by #1",
     ]

@@ -5,8 +5,8 @@ import pytest
 
 from tool_induction.aggregates.functions import concat_text, next_after, previous_before
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import ToolFault
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.plans import AnyWorld
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from world_api.core.spans import TimeSpan
 from world_api.profiles import open_session
 

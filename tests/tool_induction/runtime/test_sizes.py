@@ -8,8 +8,8 @@ import pytest
 
 from tool_induction.aggregates.functions import dedupe_overlaps, join_nearest_in_time, merge_intervals
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tool_induction.language.types import INT, INTERVAL, STRING, EnumType, ListType, optional
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.faults import ToolFault
 

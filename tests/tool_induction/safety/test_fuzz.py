@@ -15,8 +15,8 @@ from tool_induction.admission.trials import schema_trials, tried
 from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.compiler.positions import locate
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calling import Memo
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.runner import run_tool
 from world_api.core.canonical import canonical
 
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]

@@ -19,7 +19,7 @@ from tool_induction.libraries.arms.composites import composites_like, document_o
 from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
 from tool_induction.libraries.arms.placebo import placebo_of
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
-from tool_induction.runtime.running import run_tool
+from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"

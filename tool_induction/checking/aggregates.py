@@ -1,0 +1,464 @@
+"""Pass 4d: the typing of aggregate steps, and values of their parameters that make no sense."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
+from tool_induction.checking.environment import DISTINCT, KEPT, Environment, Fact
+from tool_induction.checking.expressions import Inference
+from tool_induction.checking.nulls import own_lists
+from tool_induction.checking.ranges import Instead, Range, is_percentage, is_result, range_of, whole_condition
+from tool_induction.checking.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
+from tool_induction.checking.typed import Typed, list_field
+from tool_induction.checking.values import Wanted, want, want_list
+from tool_induction.language.diagnostics import Findings, Path, did_you_mean, leave_out, write_step, write_value
+from tool_induction.language.model import Aggregate
+from tool_induction.language.syntax import (
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Items,
+    JsonList,
+    JsonRecord,
+    Name,
+    Scalar,
+    to_text,
+)
+from tool_induction.language.types import (
+    ANY,
+    BOOKKEEPING,
+    BOOL,
+    AnyType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    is_text,
+    plain,
+    show,
+)
+
+_CONFIDENCE = Const("confidence")
+
+
+def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
+    """The step, written out, and what is known after it."""
+    spec = AGGREGATES.get(step.operation)
+    if spec is None:
+        return step, environment.bind(step.save_as, ANY)
+    with at.at("inputs"):
+        inputs, lists = _inputs(step.inputs, spec, at)
+        if spec.times:
+            for rows in lists:
+                _need_times(inputs, rows, spec, at)
+        if spec.name in ("min", "max", "sort_by", "top_k", "pick_best"):
+            refuse_mixture(at, inputs)
+    params = _params(replace(step, inputs=inputs), spec, lists, at)
+    constants = {name: value.value for name, value in params if isinstance(value, Const)}
+    result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ANY
+    written = replace(step, inputs=inputs, params=params)
+    quiet = Inference(environment, Findings(), at.path)
+    return written, _learn(written, result, lists, environment, drops=_holds_nulls(written.inputs, quiet))
+
+
+def _learn(
+    step: Aggregate, result: Type, lists: list[ListType], environment: Environment, *, drops: bool
+) -> Environment:
+    """What later conditions on the result will tell about the list it came from.
+
+    ``drops``: the list may hold nulls, which an aggregate does not see. What is told is then told of the list without
+    them, since a list of nothing but nulls is not empty, and nothing can be picked from it.
+    """
+    seen = Filtered(step.inputs, KEPT, ()) if drops else step.inputs
+    meaning: Expr | None = None
+    plain_any = step.operation == "any" and not dict(step.params).get("where")
+    if step.operation == "count":
+        meaning = Filtered(seen, "length", ())
+    elif step.operation == "count_distinct":
+        meaning = Filtered(Filtered(seen, DISTINCT, ()), "length", ())
+    elif step.operation == "total_duration":
+        meaning = Filtered(seen, "abs", ())  # a number that is never below 0, and nothing else is known of it
+    elif plain_any and lists and plain(lists[0].item) != BOOL:
+        meaning = Compare(Filtered(seen, "length", ()), ">", Const(0))
+    source: Fact = ("filled", to_text(seen))
+    nothing: Fact = ("empty", to_text(seen))
+    if drops:
+        environment = environment.imply(source, ("filled", to_text(step.inputs)))
+    after = environment.bind(step.save_as, result, meaning=meaning)
+    name = step.save_as
+    if step.operation == "concat_text":
+        return replace(after, joined=after.joined | {name})
+    if isinstance(step.inputs, JsonRecord):
+        return after
+    if isinstance(result, OptionalType) and step.operation.startswith(("pick_", "first")):
+        after = after.imply(source, ("present", name)).imply(("present", name), source)
+        after = after.imply(nothing, ("absent", name)).imply(("absent", name), nothing)
+    elif isinstance(result, ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
+        after = after.imply(source, ("filled", name)).imply(("filled", name), source)
+        after = after.imply(nothing, ("empty", name)).imply(("empty", name), nothing)
+        if step.operation == "sort_by":
+            after = after.measure(name, seen)
+    elif isinstance(result, ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
+        after = after.imply(source, ("filled", name))
+    return after
+
+
+def _holds_nulls(inputs: Expr, at: Inference) -> bool:
+    rows = at.infer(inputs).type
+    return isinstance(rows, ListType) and isinstance(rows.item, OptionalType)
+
+
+def _inputs(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[ListType]]:
+    match spec.takes:
+        case "nothing":
+            return Const(None), []
+        case "mix":
+            return at.infer(inputs).expr, []
+        case "pair":
+            return _pair(inputs, spec, at)
+        case "lists":
+            return _several(inputs, at)
+        case "slots":
+            return _slots(inputs, at)
+        case "list":
+            if isinstance(inputs, JsonList) and len(inputs.items) == 1:
+                inputs = _only_list(inputs, at)
+            rows = want_list(at, inputs, f"the aggregate {spec.name}")
+            return rows.expr, [_rows(rows, at)]
+
+
+def _only_list(inputs: JsonList, at: Inference) -> Expr:
+    """A list of one name that is itself a list: that list is meant."""
+    inner = plain(at.infer(inputs.items[0]).type)
+    if not isinstance(inner, ListType | AnyType) and list_field(inner) is None:
+        return inputs
+    at.note("W_IMPLICIT_BINDING", f"[{to_text(inputs.items[0])}] is read as {to_text(inputs.items[0])}")
+    return inputs.items[0]
+
+
+def _rows(typed: Typed, at: Inference) -> ListType:
+    """The list an aggregate sees: without nulls."""
+    if not isinstance(typed.type, ListType):
+        return ListType(item=ANY)
+    inner = plain(typed.type.item)
+    if isinstance(inner, ListType):
+        at.note(
+            "E_TYPE",
+            f"a flat list is wanted, found {show(typed.type)}",
+            found=show(typed.type),
+            expected=f"list<{show(inner.item)}>",
+            suggestion="join the lists first with the aggregate concat_lists",
+        )
+        return inner
+    drops = isinstance(typed.type.item, OptionalType)
+    return replace(typed.type, item=inner, filled=typed.type.filled and not drops)
+
+
+def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[ListType]]:
+    entries: list[tuple[str, Expr]] = []
+    if isinstance(inputs, JsonRecord):
+        entries = [(key, value) for key, value in inputs.entries if key in ("a", "b")]
+    elif isinstance(inputs, JsonList) and len(inputs.items) == 2:
+        entries = list(zip(("a", "b"), inputs.items, strict=True))
+    if len(entries) != 2:
+        if not isinstance(inputs, JsonRecord):
+            at.note(
+                "E_TYPE",
+                f"{spec.name} takes two lists",
+                found=to_text(inputs),
+                expected='{"a": ..., "b": ...}',
+                suggestion='"inputs" is a record of two lists, {"a": ..., "b": ...}',
+            )
+        return inputs, [ListType(item=ANY), ListType(item=ANY)]
+    done: list[tuple[str, Expr]] = []
+    lists: list[ListType] = []
+    for place, (key, value) in enumerate(entries):
+        with at.at(key if isinstance(inputs, JsonRecord) else place):
+            rows = want_list(at, value, f"the aggregate {spec.name}")
+        done.append((key, rows.expr))
+        lists.append(_rows(rows, at))
+    return JsonRecord(tuple(done)), lists
+
+
+def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
+    """Lists to be joined: a JSON list or record of them, or an expression that is a list of lists."""
+    parts: list[tuple[str | int, Expr]] = []
+    if isinstance(inputs, JsonList):
+        parts = list(enumerate(inputs.items))
+    elif isinstance(inputs, JsonRecord):
+        parts = list(inputs.entries)
+    else:
+        rows = want_list(at, inputs, "concat_lists")
+        inner = plain(rows.type.item) if isinstance(rows.type, ListType) else ANY
+        if not isinstance(inner, ListType | AnyType):
+            at.note(
+                "E_TYPE",
+                f"a list of lists is wanted, found {show(rows.type)}",
+                found=show(rows.type),
+                expected=f"list<{show(rows.type)}>",
+                suggestion=f"{to_text(rows.expr)} is one list already: leave this step out and take that, or name several lists",
+            )
+        if not isinstance(inner, ListType):
+            return rows.expr, []
+        # Of no lists nothing is joined, however full each of them would be.
+        some = isinstance(rows.type, ListType) and rows.type.filled and not isinstance(rows.type.item, OptionalType)
+        return rows.expr, [replace(inner, bound=None, filled=inner.filled and some)]
+    done: list[Expr] = []
+    lists: list[ListType] = []
+    for key, value in parts:
+        with at.at(key):
+            rows = want_list(at, value, "concat_lists")
+        done.append(rows.expr)
+        lists.append(_rows(rows, at))
+    return JsonList(tuple(done)), lists
+
+
+def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
+    """A list whose nulls count: each place is asked about."""
+    if isinstance(inputs, JsonRecord):
+        for key, value in inputs.entries:
+            with at.at(key):
+                at.infer(value)  # whatever is wrong with it is said where it stands
+        quiet = Inference(at.environment, Findings(), at.path)
+        return _slots(JsonList(tuple(value for _, value in inputs.entries)), quiet)
+    typed = at.infer(inputs) if isinstance(inputs, JsonList) else want_list(at, inputs, "the aggregate")
+    if not isinstance(typed.type, ListType):
+        return typed.expr, [ListType(item=ANY)]
+    return typed.expr, [replace(typed.type, item=plain(typed.type.item))]
+
+
+def _need_times(inputs: Expr, rows: ListType, spec: AggregateSpec, at: Inference) -> None:
+    item = plain(rows.item)
+    if isinstance(item, AnyType) or is_numeric(item):
+        return
+    if isinstance(item, RecordType) and (item.is_open or item.get("start_time") or item.get("timestamp")):
+        return
+    at.note(
+        "E_TYPE",
+        f"{spec.name} needs items with times; these are {show(item)}",
+        found=show(item),
+        expected="items with start_time and end_time",
+        suggestion=own_lists(inputs, item, at.environment.taken)
+        or "keep start_time and end_time when you project, or loop over the segments they came from",
+    )
+
+
+def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inference) -> tuple[tuple[str, Expr], ...]:
+    done: list[tuple[str, Expr]] = []
+    item = lists[0].item if lists else ANY
+    given = dict(step.params)
+    for name, value in step.params:
+        parameter = spec.params.get(name)
+        with at.at("params", name):
+            if parameter is None:
+                done.append((name, value))
+            elif parameter.role == "condition":
+                inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
+                done.append((name, whole_condition(inside, value, _without_condition(step, item, at.path))))
+            elif parameter.role == "value":
+                written = want(at, value, Wanted(type=parameter.type, name=name))
+                refuse_score_argument(at, written, parameter.type, name)
+                is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE and is_result(item)
+                check_limits(at, name, written, SHARE if is_share else parameter)
+                if spec.takes == "slots" and name == "labels":
+                    check_labels(at, written, step.inputs)
+                elif spec.name == "nth" and lists:
+                    check_place(at, written, lists[0])
+                done.append((name, written))
+            else:
+                for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
+                    _check_key(value, parameter, rows.item, spec, at, step.inputs)
+                done.append((name, value))
+    if "key" in spec.params and "key" not in given:
+        done.extend(_implied_key(spec, item, at))
+    return tuple(done)
+
+
+def _without_condition(step: Aggregate, item: Type, path: Path) -> Instead:
+    """What ``any`` or ``all`` says where the condition is true of every item."""
+    if step.operation == "all":
+        true = {"type": "set", "value": True, "save_as": step.save_as}
+        return {True: write_step(step.path, true).after("it is true of every list")}
+    # Without a condition truth values are asked themselves, and of other items whether there is one.
+    return {True: leave_out(path)} if plain(item) not in (ANY, BOOL) else {}
+
+
+def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference, rows: Expr) -> None:
+    key = value.value if isinstance(value, Const) else None
+    inner = plain(item)
+    if not isinstance(key, str) or isinstance(inner, AnyType):
+        return
+    if not isinstance(inner, RecordType):
+        suggestion = "" if parameter.required else leave_out(at.path)
+        at.note("E_TYPE", f"items are {show(inner)} and have no fields", found=key, suggestion=suggestion)
+        return
+    if key.split(".")[0] not in inner.keys and not inner.is_open:
+        at.note(
+            "E_TYPE",
+            f"the items ({show(inner)}) have no field {key!r}",
+            found=key,
+            expected=", ".join(inner.keys),
+            suggestion=own_lists(rows, inner, at.environment.taken, having=(key.split(".")[0],))
+            or did_you_mean(key, inner.keys),
+        )
+        return
+    found = field_type(inner, key)
+    if parameter.role == "number_key" and not is_numeric(plain(found)):
+        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=show(found), expected="number")
+    if spec.name == "filter_by_score" and is_score(found):
+        instead = 'use "key": "confidence"' if inner.get("confidence") is not None else ""
+        refuse_score(at, Field(Name("item"), key), "no threshold applies to it", instead=instead)
+
+
+def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[str, Expr]]:
+    """Aggregates that need a key on records: the one that can be meant is written out."""
+    inner = plain(item)
+    if not isinstance(inner, RecordType) or inner.is_open:
+        return []
+    if spec.name in ("pick_best", "top_k", "filter_by_score"):
+        if spec.name == "filter_by_score" and inner.get("confidence") is None:
+            at.note("E_TYPE", "the items have no confidence", found=show(inner), expected="confidence")
+        return []
+    wanted = spec.params["key"].role
+    fits = {"text_key": is_text, "number_key": is_numeric}.get(wanted, lambda _: False)
+    options = [
+        key
+        for key, type_ in inner.fields
+        if key not in BOOKKEEPING and fits(plain(type_)) and not (wanted == "text_key" and key.endswith("_id"))
+    ]
+    if len(options) == 1:
+        at.note(
+            "W_IMPLICIT_BINDING",
+            f"{spec.name} reads the field {options[0]!r} of each item",
+            expected=f'"key": "{options[0]}"',
+        )
+        return [("key", Const(options[0]))]
+    at.note(
+        "E_MISSING_PARAM",
+        f"{spec.name} needs 'key': the items are records",
+        found=show(inner),
+        expected=", ".join(options or inner.keys),
+        suggestion=f'"key" among "params" is one of {", ".join(options)}' if options else "",
+    )
+    return []
+
+
+#: what confidences are compared with
+SHARE = Parameter(least=0, most=1)
+
+
+def check_limits(at: Inference, name: str, value: Expr, parameter: Parameter) -> None:
+    """Note a constant that is out of the range of a parameter."""
+    number = value.value if isinstance(value, Const) else None
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        return
+    above, least, most = parameter.above, parameter.least, parameter.most
+    if least is not None and number < least:
+        wanted = f"at least {least:g}"
+    elif above is not None and number <= above:
+        wanted = f"more than {above:g}"
+    elif most is not None and number > most:
+        wanted = f"at most {most:g}"
+    else:
+        return
+    suggestion = f"write a number from {least:g} to {most:g}" if least is not None and most is not None else ""
+    if most == 1 and is_percentage(number):
+        suggestion = f"it is a share, not a percentage: write {number / 100:g}"
+    text = to_text(value)
+    at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", found=text, expected=wanted, suggestion=suggestion)
+
+
+def check_place(at: Inference, number: Expr, rows: ListType) -> None:
+    """Note a place at which a list of that type has no item."""
+    bound = rows.bound if rows.stated else None
+    if bound is None or not isinstance(number, Const) or not isinstance(number.value, int):
+        return
+    if not -bound <= number.value < bound:
+        at.note(
+            "E_TYPE",
+            f"the list has at most {bound} items, and never one at place {number.value}",
+            found=str(number.value),
+            expected=f"a place from {-bound} to {bound - 1}",
+        )
+
+
+def check_labels(at: Inference, labels: Expr, slots: Expr) -> None:
+    """Note labels that are more, or fewer, than the items they stand for, and those that tell no two of them apart."""
+    given, wanted = _size(at, labels), _size(at, slots)
+    if given.most == 0:
+        at.note(
+            "E_TYPE",
+            "there are no labels",
+            found=to_text(labels),
+            expected="one label for each item",
+            suggestion=leave_out(at.path),
+        )
+        return
+    if given.most >= wanted.least and given.least <= wanted.most:
+        _check_each_label(at, labels, slots)
+        return
+    number = wanted.least if given.most < wanted.least else wanted.most
+    at.note(
+        "E_TYPE",
+        f"there are {'fewer' if given.most < wanted.least else 'more'} labels than items, of which there are {number:g}",
+        found=to_text(labels),
+        expected=f"{number:g} labels, one for each item",
+        suggestion=_labels_for(labels, slots),
+    )
+
+
+def _size(at: Inference, rows: Expr) -> Range:
+    if isinstance(rows, Items | JsonList):
+        return Range(len(rows.items), len(rows.items))
+    return range_of(at, Filtered(rows, "length", ()))
+
+
+def _check_each_label(at: Inference, labels: Expr, slots: Expr) -> None:
+    """Note a label that is empty, or that an item before it has."""
+    if not isinstance(labels, JsonList | Items):
+        return
+    texts = [item.value if isinstance(item, Const) else None for item in labels.items]
+    meant = _distinct(texts, slots)
+    for place, text in enumerate(texts):
+        is_empty = isinstance(text, str) and not text.strip()
+        if text is None or not (is_empty or text in texts[:place]):
+            continue
+        with at.at(*([place] if isinstance(labels, JsonList) else [])):
+            at.note(
+                "E_TYPE",
+                "a label must not be empty" if is_empty else f"{text!r} is the label of another item, too",
+                found=str(text),
+                expected="a label that no other item has",
+                suggestion=write_value(at.path, meant[place]) if meant and isinstance(labels, JsonList) else "",
+            )
+
+
+def _labels_for(labels: Expr, slots: Expr) -> str:
+    """The labels that were given, as many as there are items."""
+    if not isinstance(labels, JsonList | Items):
+        return ""
+    meant = _distinct([item.value if isinstance(item, Const) else None for item in labels.items], slots)
+    return f'write "labels": {json.dumps(meant, ensure_ascii=False)}' if meant else ""
+
+
+def _distinct(texts: Sequence[Scalar], slots: Expr) -> list[str]:
+    """A label for each item: the one given; where that is missing, empty or taken, what it is read from, or its place.
+
+    There are none where a label that was given, or the number of items, is not known before the tool runs.
+    """
+    if not isinstance(slots, JsonList | Items) or None in texts:
+        return []
+    meant: list[str] = []
+    for place, slot in enumerate(slots.items):
+        others = [*meant, *texts[place + 1 : len(slots.items)]]
+        given = str(texts[place]).strip() if place < len(texts) else ""
+        read = slot.name if isinstance(slot, Name) else ""
+        free = [text for text in (read, f"{place + 1}", f"item {place + 1}") if text and text not in others]
+        meant.append(str(texts[place]) if given and texts[place] not in meant else free[0])
+    return meant

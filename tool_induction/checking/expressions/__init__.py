@@ -1,1 +1,0 @@
-"""The type of an expression, and the expression with everything implicit written out."""

@@ -1,0 +1,318 @@
+"""Conditions, values that may be missing, and what to write instead.
+
+Outside of loops a ``require`` says how the tool ends without the value. In a loop that would end the whole tool, so there
+an ``if`` goes around the step; items without the value are filtered out before a step walks through them; and a condition
+asks first. Each suggestion, taken at its word, mends the fault.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tool_induction.checking.environment import PLACES
+from tool_induction.checking.scores import instead_of_score, is_score
+from tool_induction.checking.typed import Typed, list_field
+from tool_induction.language.diagnostics import Findings, Path, Suggestion
+from tool_induction.language.model import Require, free_name
+from tool_induction.language.syntax import (
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    JsonList,
+    Logic,
+    Name,
+    names,
+    to_text,
+)
+from tool_induction.language.types import (
+    BOOKKEEPING,
+    BOOL,
+    AnyType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    is_numeric,
+    is_text,
+    plain,
+    show,
+)
+
+if TYPE_CHECKING:
+    from tool_induction.checking.expressions import Inference
+
+
+def as_condition(at: Inference, expr: Expr) -> Expr:
+    """The expression where true or false is wanted; what a list or an optional stands for is written out."""
+    with at.asking(expr):
+        return _condition(at, expr)
+
+
+def _condition(at: Inference, expr: Expr) -> Expr:
+    typed = at.infer(expr)
+    inner = plain(typed.type)
+    if typed.type == BOOL or isinstance(typed.type, AnyType):
+        return typed.expr
+    if inner == BOOL:
+        null_not_handled(at, typed, "a condition", with_default(typed, "false"))
+        return typed.expr
+    if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
+        return _coerced(at, typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
+    if isinstance(typed.type, OptionalType) or (isinstance(inner, RecordType) and list_field(inner) is None):
+        return _coerced(at, typed, IsNone(typed.expr, negated=True))
+    one = list_field(inner)
+    if one is not None:
+        return _coerced(at, typed, Compare(Filtered(Field(typed.expr, one[0]), "length", ()), ">", Const(0)))
+    at.note(
+        "E_TYPE",
+        f"a condition is true or false, found {show(typed.type)}",
+        found=show(typed.type),
+        expected="bool",
+        suggestion=instead_of_score(at, typed.expr)
+        if is_score(inner)
+        else f"compare it: is {to_text(typed.expr)} > 0 meant?"
+        if is_numeric(inner)
+        else "compare it with something",
+    )
+    return typed.expr
+
+
+def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
+    at.note(
+        "W_COERCED",
+        f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
+        found=show(typed.type),
+        expected="bool",
+    )
+    return written
+
+
+def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
+    """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
+    text = to_text(typed.expr)
+    root = _first_null(at, typed.expr)
+    asked = (
+        not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
+    )
+    if root is not None and asked and at.demands is not None:
+        at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
+        return
+    at.note(
+        "E_OPTIONAL",
+        f"{text} may be null, and {where} may not",
+        found=show(typed.type),
+        expected=show(plain(typed.type)),
+        suggestion=way_out or instead_of_null(at, typed.expr, root),
+    )
+
+
+def with_default(typed: Typed, fallback: str) -> str:
+    """A value in its place in an expression, with a default."""
+    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
+
+
+def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
+    """Note a value that may hold nothing where something is wanted; where the checker may ask for it, it is demanded."""
+    if at.demands is not None:
+        at.demands.append(Demand(path=at.path, of=value, condition=condition))
+        return
+    at.note("E_OPTIONAL", message, found=to_text(value), suggestion=ask_for(at, condition, value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What a step cannot do without: the value, and the condition that it is there."""
+
+    path: Path
+    of: Expr
+    condition: Expr
+
+
+def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
+    """The step that ends a tool as ``empty`` where a value is missing that it cannot do without; it is said."""
+    condition, path = demand.condition, demand.path
+    text = to_text(demand.of)
+    findings.add(
+        "W_IMPLICIT_REQUIRE",
+        path,
+        message or f"this cannot be done without {text}: the tool ends with status 'empty' where it is missing",
+        found=text,
+        expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
+        suggestion=suggestion
+        or "to go on without it, put the step into the 'then' of an 'if', or give the value a default",
+    )
+    # A reader of the result knows nothing of saved names; who writes the tool is told by the warning.
+    reason = Const("nothing was found")
+    return Require(condition=condition, status="empty", reason=reason, path=path)
+
+
+def base_name(expr: Expr) -> str:
+    """The name a path starts from; empty where it is no path."""
+    while isinstance(expr, Field | Index):
+        expr = expr.base
+    return expr.name if isinstance(expr, Name) else ""
+
+
+def optional_root(at: Inference, expr: Expr) -> Expr | None:
+    """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
+    return None if base_name(expr) == "item" else _first_null(at, expr)
+
+
+def _first_null(at: Inference, expr: Expr) -> Expr | None:
+    chain: list[Expr] = []
+    while isinstance(expr, Field | Index):
+        chain.append(expr)
+        expr = expr.base
+    if not isinstance(expr, Name):
+        return None
+    for part in (expr, *reversed(chain)):
+        if isinstance(at.infer(part).type, OptionalType):
+            return part
+    return None
+
+
+def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
+    """What to write where ``value`` may be null; ``root`` is the part of it that is asked for, if it is a path."""
+    if root is None or (isinstance(root, Field) and root.key == "confidence"):
+        return _default(at, value) or _saved_first(at, value)
+    return ask_for(at, there(at, root), value)
+
+
+def there(at: Inference, root: Expr) -> Expr:
+    """The condition under which a value is there: that it is not null, or of an item, that its list is long enough."""
+    if isinstance(root, Index):
+        rows = plain(at.infer(root.base).type)
+        least = root.number if root.number >= 0 else -root.number - 1
+        if isinstance(rows, ListType) and not isinstance(rows.item, OptionalType) and least < PLACES:
+            return Compare(Filtered(root.base, "length", ()), ">", Const(least))
+    return IsNone(root, negated=True)
+
+
+def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
+    """How to see to it that a condition holds at this place; ``value`` is what may be missing and can have a default."""
+    environment = at.environment
+    read = names(condition)
+    walked = [name for name in read if name in environment.walked]
+    inside = [name for name in read if environment.outside is not None and name not in environment.outside]
+    if (walked or inside) and at.condition is not None:
+        return f"ask first, as the condition: {json.dumps(_braced(Logic('and', condition, at.condition)), ensure_ascii=False)}"
+    if walked:
+        variable = walked[0]
+        if _tells_of_items(condition):
+            return _filter(environment.walked[variable], renamed(condition, variable), environment.taken)
+        return _default(at, value) or _around(at, condition)
+    if inside:
+        other = _default(at, value)
+        return _around(at, condition) + (f"; or {other}" if other else "")
+    where = "in a last step" if "steps" not in at.path else "before the loop" if environment.outside else "before"
+    return f"say {where} what happens without it: {require(condition)}"
+
+
+def require(condition: Expr) -> str:
+    """The step that ends a tool where a condition does not hold, with a reason that a reader understands."""
+    few = isinstance(condition, Compare) and isinstance(condition.right, Const) and condition.right.value
+    reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
+    return _step({"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason})
+
+
+def _around(at: Inference, condition: Expr) -> str:
+    step: dict[str, object] = {"type": "if", "condition": _braced(condition), "then": ["..."]}
+    if at.binds:
+        step["else"] = [{"type": "set", "value": None, "save_as": name} for name in at.binds]
+    text = _step(step).replace('["..."]', "[this step]")
+    return f"in a loop a 'require' ends the whole tool; put an 'if' around the step: {text}"
+
+
+def _filter(rows: Expr, condition: Expr, taken: Collection[str]) -> str:
+    name = free_name("known", taken)
+    step: dict[str, object] = {"type": "filter", "inputs": _braced(rows), "where": _braced(condition), "save_as": name}
+    return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
+
+
+def _default(at: Inference, value: Expr | None) -> str:
+    """The value with a default, where there is one of its type."""
+    if value is None:
+        return ""
+    fallback = _of_type(plain(at.infer(value).type))
+    if fallback is None:
+        return ""
+    written = _braced(Filtered(value, "default", (fallback,)))
+    return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
+
+
+def _of_type(type_: Type) -> Expr | None:
+    if type_ == BOOL:
+        return Const(False)
+    if isinstance(type_, ListType):
+        return JsonList(())
+    if is_numeric(type_):
+        return Const(0)
+    return Const("unknown") if is_text(type_) else None
+
+
+def _saved_first(at: Inference, value: Expr) -> str:
+    name = free_name("value", at.environment.taken)
+    step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": name}
+    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name(name), negated=True))}"
+
+
+def own_lists(
+    rows: Expr, item: Type, taken: Collection[str], *, having: Collection[str] = ("start_time", "timestamp")
+) -> str:
+    """How the lists that items hold become one list, where items with a field are wanted and their lists hold such."""
+    if not isinstance(item, RecordType):
+        return ""
+    for key, type_ in item.fields:
+        inner = plain(type_)
+        held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
+        if isinstance(held, RecordType) and any(held.get(wanted) is not None for wanted in having):
+            name = free_name(f"every_{key}", taken)
+            taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": free_name("part", taken)}
+            step: dict[str, object] = {"type": "loop", "loop_over": _braced(rows), "do": [taken_out], "save_as": name}
+            return f"each item holds a list {key!r}; join those before, and take {name!r} instead: {_step(step)}"
+    return ""
+
+
+def _tells_of_items(condition: Expr) -> bool:
+    """Whether a filter that asks so tells it of the items it keeps: of their fields, not of single places in lists."""
+    match condition:
+        case IsNone(value, True):
+            pass
+        case Compare(Filtered(value, "length"), ">", Const(0)):
+            pass
+        case _:
+            return False
+    while isinstance(value, Field):
+        value = value.base
+    return isinstance(value, Name)
+
+
+def renamed(expr: Expr, variable: str) -> Expr:
+    """A condition on a loop variable, as a filter writes it."""
+    match expr:
+        case Name(name):
+            return Name("item") if name == variable else expr
+        case Field(base, key):
+            return Field(renamed(base, variable), key)
+        case IsNone(value, negated):
+            return IsNone(renamed(value, variable), negated)
+        case Compare(left, op, right):
+            return Compare(renamed(left, variable), op, right)
+        case Filtered(value, name, arguments):
+            return Filtered(renamed(value, variable), name, arguments)
+    return expr
+
+
+def _braced(expr: Expr) -> str:
+    return f"{{{{ {to_text(expr)} }}}}"
+
+
+def _step(step: dict[str, object]) -> str:
+    return json.dumps(step, ensure_ascii=False)

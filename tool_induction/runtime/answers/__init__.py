@@ -1,1 +1,0 @@
-"""Answers of operations: asked for, looked at, remembered."""

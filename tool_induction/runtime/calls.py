@@ -1,0 +1,265 @@
+"""Calls of operations: made, checked, counted in the order of the plan, remembered, and traced."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from tool_induction.aggregates.functions import span_of
+from tool_induction.checking.typed import list_field
+from tool_induction.language.evaluation import Json
+from tool_induction.language.types import INT, RecordType, operation_types, plain
+from tool_induction.runtime.budget import Meter
+from tool_induction.runtime.trace import Trace
+from tool_induction.runtime.values import Unfit, check_json
+from world_api.core.canonical import canonical
+from world_api.core.cost import Cost
+from world_api.core.faults import ToolFault
+from world_api.core.spans import TimeSpan
+from world_api.operations import EVERY_OPERATION
+
+if TYPE_CHECKING:
+    from tool_induction.runtime.parallel import PreparedCalls
+
+#: Calls one operation: name and arguments in, result record out; raises VideoWorldError. Several threads call it at the
+#: same time where a run may make several calls at a time.
+Caller: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
+_EVIDENCE_PER_ITEM = 2
+_RUNS = count(1)  #: tells runs of this process apart
+_SAME_SPAN = 0.5  #: intersection over union from which two spans are taken for one
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A result, and about how many bytes it takes written out. Of one that is larger than allowed only the size is kept."""
+
+    result: dict[str, Any]
+    size: int
+
+
+class Asks(Protocol):
+    """Makes the calls of a run; ``logical`` counts them."""
+
+    logical: int
+
+    def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
+        """The result of an operation; ``made_from`` are the numbers of the calls behind its arguments."""
+        ...
+
+
+class WorldState(Protocol):
+    """What results depend on beside operation and arguments; a session is one."""
+
+    @property
+    def memo_key(self) -> str:
+        """The world and its causal cut."""
+        ...
+
+    @property
+    def session_key(self) -> str:
+        """What was written in the session: the same for two sessions only where it is the same."""
+        ...
+
+
+class Memo:
+    """Results that were computed before, the least recently used forgotten first.
+
+    Bounded in the number of results and in their bytes (written out). Threads may share one.
+    """
+
+    def __init__(self, capacity: int = 2_000, *, most_bytes: int = 200_000_000) -> None:
+        self._capacity = capacity
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str) -> Answer | None:
+        """The answer under a key, if it is there; it counts as used."""
+        with self._lock:
+            found = self._answers.get(key)
+            if found is not None:
+                self._answers.move_to_end(key)
+            return found
+
+    def peek(self, key: str) -> Answer | None:
+        """The answer under a key, if it is there; it does not count as used."""
+        return self._answers.get(key)
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Remember an answer."""
+        with self._lock:
+            before = self._answers.pop(key, None)
+            self._answers[key] = answer
+            self._bytes += answer.size - (before.size if before is not None else 0)
+            while len(self._answers) > self._capacity or self._bytes > self._most_bytes:
+                _, forgotten = self._answers.popitem(last=False)
+                self._bytes -= forgotten.size
+
+
+class World:
+    """The world of one run: calls it, and knows under which key an answer may be remembered."""
+
+    def __init__(self, call: Caller, state: WorldState | None, *, most: int) -> None:
+        self._call = call
+        self._state = state
+        self._most = most
+        self._run = next(_RUNS)
+        self.writes = 0
+
+    def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+        """Make a call. Of a result that is too large only the size is kept.
+
+        Raises:
+            VideoWorldError: what the operation names; ``bad_result`` where it gave no JSON.
+        """
+        result = self._call(name, dict(arguments))
+        if not isinstance(result, dict):
+            raise ToolFault("bad_result", f"{name} gave {type(result).__name__}, not a record")
+        try:
+            size = check_json(result, most=self._most)
+        except Unfit as why:
+            raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
+        return Answer(result={} if size > self._most else _with_item_evidence(name, result), size=size)
+
+    def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
+        """The key an answer is remembered under; None for operations that write."""
+        operation = EVERY_OPERATION[name]
+        if operation.state == "writes":
+            return None
+        world = "" if self._state is None else self._state.memo_key
+        return canonical([world, name, arguments, self._session() if operation.depends_on_session else None])
+
+    def _session(self) -> str:
+        # Without the state of a session, only this run knows what it has written.
+        return f"run {self._run}, {self.writes} written" if self._state is None else self._state.session_key
+
+
+class OperationCalls:
+    """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
+
+    def __init__(self, world: World, *, meter: Meter, memo: Memo, trace: Trace) -> None:
+        self._world = world
+        self._meter = meter
+        self._memo = memo
+        self._trace = trace
+        self._asked: Counter[str] = Counter()
+        self._writes: list[int] = []
+        self.prepared: PreparedCalls | None = None
+        self.logical = 0
+        self.physical = 0
+
+    @property
+    def cost(self) -> Cost:
+        """The price of all that was asked, as if nothing had been remembered."""
+        total = Cost()
+        for name, times in self._asked.items():
+            total += EVERY_OPERATION[name].price.times(times)
+        return total
+
+    def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
+        """The result of an operation, its items with their evidence.
+
+        Raises:
+            VideoWorldError: what the operation names.
+            BudgetExhausted: when a bound of the run was reached.
+        """
+        self._meter.call()
+        arguments = whole_numbers(name, arguments)
+        with self._trace.call(name, arguments) as node:
+            self.logical += 1
+            self._asked[name] += 1
+            node.number, node.made_from = self.logical, self._behind(name, made_from)
+            key = self._world.key(name, arguments)
+            answer = None if key is None else self._memo.get(key)
+            if answer is not None:
+                node.outcome = "cached"
+            else:
+                self.physical += 1
+                answer = self._written(name, arguments) if key is None else self._read(name, arguments, key)
+            result = node.result = answer.result
+            rows = result.get(listed_under(name) or "")
+            node.size = len(rows) if isinstance(rows, list) else None
+            return result
+
+    def _read(self, name: str, arguments: Mapping[str, Json], key: str) -> Answer:
+        prepared = self.prepared
+        if prepared is None:
+            answer = self._world.ask(name, arguments)
+            self._meter.result(answer.size)
+            self._memo.put(key, answer)
+            return answer
+        try:
+            answer = prepared.take(key, name, arguments)
+            self._meter.result(answer.size)
+            self._memo.put(key, answer)
+        finally:
+            prepared.drop(key)
+        return answer
+
+    def _written(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+        self._world.writes += 1
+        self._writes.append(self.logical)
+        answer = self._world.ask(name, arguments)
+        self._meter.result(answer.size)
+        return answer
+
+    def _behind(self, name: str, made_from: Sequence[int]) -> tuple[int, ...]:
+        """The calls behind the arguments; where the session's state matters, also the writes before."""
+        if not EVERY_OPERATION[name].depends_on_session or not self._writes:
+            return tuple(made_from)
+        return tuple(sorted({*made_from, *self._writes}))
+
+
+@lru_cache(maxsize=64)
+def listed_under(name: str) -> str | None:
+    """The one list field of an operation's result, if it has one."""
+    found = operation_types(name).result
+    one = list_field(RecordType(fields=found.fields)) if isinstance(found, RecordType) else None
+    return None if one is None else one[0]
+
+
+@lru_cache(maxsize=64)
+def _whole_number_parameters(name: str) -> frozenset[str]:
+    return frozenset(key for key, type_ in operation_types(name).parameters.items() if plain(type_) == INT)
+
+
+def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
+    """``5.0`` where a whole number is wanted is 5; anything else is left for the operation to refuse."""
+    odd = {
+        key: int(value)
+        for key in _whole_number_parameters(name)
+        if isinstance(value := arguments.get(key), float) and value.is_integer()
+    }
+    return {key: odd.get(key, value) for key, value in arguments.items()} if odd else arguments
+
+
+def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The items of the result's list carry the evidence of their span."""
+    one = listed_under(name)
+    rows = result.get(one) if one else None
+    if one is None or not isinstance(rows, list):
+        return result
+    evidence = [(span, piece) for piece in result.get("evidence", ()) if (span := _span(piece))]
+    return result | {one: [_with_evidence(row, evidence) if isinstance(row, dict) else row for row in rows]}
+
+
+def _span(piece: Any) -> TimeSpan | None:
+    return span_of(piece) if isinstance(piece, dict) else None
+
+
+def _with_evidence(row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]]) -> dict[str, Any]:
+    if "evidence" in row:
+        return row
+    own = span_of(row) or span_of({"start_time": row.get("first_time"), "end_time": row.get("last_time")})
+    if own is None:
+        return row | {"evidence": []}
+    near = [(span.iou(own), piece) for span, piece in evidence if span.overlaps(own) or span == own]
+    near.sort(key=lambda found: -found[0])
+    kept = [piece for place, (overlap, piece) in enumerate(near) if place == 0 or overlap >= _SAME_SPAN]
+    return row | {"evidence": kept[:_EVIDENCE_PER_ITEM]}

@@ -1,0 +1,364 @@
+"""Executes the steps of compiled tools, one after the other in the order of the plan.
+
+Whatever is counted, bounded, warned of or traced happens here, on one thread. Where several calls may be made at a time, worker
+threads get the answers of independent items and steps first (``tool_induction.runtime.parallel``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.language.evaluation import Json, as_text, evaluate, truth
+from tool_induction.language.model import (
+    Aggregate,
+    Block,
+    Call,
+    Filter,
+    If,
+    JudgeStep,
+    Loop,
+    Project,
+    Require,
+    Set,
+    Step,
+    binds,
+)
+from tool_induction.language.syntax import Expr
+from tool_induction.runtime.budget import BudgetExhausted, Meter, Stopped
+from tool_induction.runtime.calls import Asks
+from tool_induction.runtime.origins import Calls, Origins, Source
+from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
+from tool_induction.runtime.results import Judged, Outcome, outcome_of
+from tool_induction.runtime.steps import (
+    Judging,
+    Scope,
+    aggregated,
+    as_callee_record,
+    completed,
+    fitting,
+    flattened,
+    inherit,
+    listed,
+    no_judge,
+    projected,
+)
+from tool_induction.runtime.trace import Trace, Untraced
+from world_api.core.faults import VideoWorldError
+
+#: A warning names at most so many words.
+_MAX_WORDS = 8
+
+
+class Interpreter:
+    """One run: the state shared by a tool and all tools it calls.
+
+    Args:
+        follow_origins: Whether to find out which calls outputs came from.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Mapping[str, CompiledTool],
+        calls: Asks,
+        meter: Meter,
+        trace: Trace,
+        judging: Judging | None = None,
+        parallel: Parallel | None = None,
+        follow_origins: bool = False,
+    ) -> None:
+        self.warnings: list[str] = []
+        self.judged = Judged()  # of the tool that runs
+        self._tools = tools
+        self._calls = calls
+        self._meter = meter
+        self._trace = trace
+        self._judging = judging
+        self._parallel = parallel
+        self._follow_origins = follow_origins
+        self._lost = False
+
+    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> Outcome:
+        """Run a tool on checked arguments. Faults inside do not raise."""
+        tool = self._tools[name].tool
+        scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
+        types = {item.name: item.type for item in tool.inputs}
+        scope.values.update({key: completed(value, types[key]) for key, value in arguments.items()})
+        scope.origins = Origins(origins or {}) if self._follow_origins else None
+        outer, self.judged = self.judged, Judged()
+        with self._trace.tool(name, arguments) as node:
+            status, reason, fault, stopped = "ok", "", None, False
+            try:
+                self._block(tool.steps, scope)
+            except Stopped as stop:
+                status, reason = stop.status, stop.reason
+                stopped = stop.status != "ok"  # an answer, with every output that is always there: a caller goes on
+            except BudgetExhausted as exhausted:
+                status, reason = "budget_exhausted", exhausted.message
+            except VideoWorldError as caught:
+                status, reason, fault = "error", caught.message, caught
+            if fault is None and self._meter.exhausted:
+                status, reason = "budget_exhausted", f"the run used {self._meter.exhausted}"
+            elif fault is None and self._lost and status in ("ok", "empty"):
+                # Nothing found is no answer where some calls failed.
+                status, reason = "partial", reason or "some calls failed"
+            outcome = self._doubted(
+                lambda ended, why: outcome_of(tool, scope.values, status=ended, reason=why, fault=fault), status, reason
+            )
+            outer.merge(self.judged)
+            self.judged = outer
+            node.outcome = outcome.status
+            if scope.origins is not None:
+                node.outputs = {
+                    output.name: Source(calls=tuple(sorted(scope.origins.of(output.source))))
+                    for output in tool.outputs
+                    if output.source is not None
+                }
+            return replace(outcome, stopped=stopped)
+
+    def _doubted(self, outcome: Callable[[str, str], Outcome], status: str, reason: str) -> Outcome:
+        """The outcome; partial where it rests on what was not judged, for neither a number nor "none" follows from that."""
+        made = outcome(status, reason)
+        self.judged.rest_on(made.evidence)
+        if made.status not in ("ok", "empty", "partial") or not (doubt := self.judged.reason):
+            return made
+        return outcome("partial", "; ".join(filter(None, (doubt, made.reason))))
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def _block(self, steps: Steps, scope: Scope) -> None:
+        """Do some steps, one after the other.
+
+        Raises:
+            VideoWorldError, Stopped: what ended them.
+        """
+        if self._parallel is None:
+            for step in steps:
+                self._do(step, scope)
+            return
+        for group in self._parallel.groups(steps):
+            tasks = self._parallel.of_group(group, scope.values)
+            if not tasks:
+                for step in group:
+                    self._do(step, scope)
+                continue
+            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
+                for step in group:
+                    wait_for_next()
+                    self._do(step, scope)
+
+    def _prepare(self, calls: Asks, task: Task) -> None:
+        """Do some steps for their calls only, on a worker thread. A fault comes up again when the run itself does them."""
+        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Untraced())
+        steps, values = task
+        try:
+            worker._block(steps, Scope(values))
+        except (Abandoned, VideoWorldError, Stopped):
+            return
+
+    def _do(self, step: Step, scope: Scope) -> None:
+        if not isinstance(step, Require | Set | Aggregate | Filter | Project):
+            self._meter.call()
+        if not self._meter.exhausted:
+            self._meter.step()
+        before = self._calls.logical
+        with self._trace.step(step):
+            self._step(step, scope)
+        if scope.origins is not None:
+            scope.origins.bind(step, frozenset(range(before + 1, self._calls.logical + 1)))
+
+    def _step(self, step: Step, scope: Scope) -> None:
+        match step:
+            case Call(loop=None):
+                self._save(step.save_as, self._call(step, scope), scope)
+            case Call() | Block():
+                self._loop(step, scope)
+            case If():
+                holds = truth(step.condition, evaluate(step.condition, scope.values))
+                self._block(step.then if holds else step.otherwise, scope)
+            case Require():
+                if not truth(step.condition, evaluate(step.condition, scope.values)):
+                    raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
+            case _:
+                self._save(step.save_as, self._value(step, scope.values), scope)
+
+    def _save(self, name: str, value: Json, scope: Scope) -> None:
+        """Bind a value to a name.
+
+        Raises:
+            BudgetExhausted: the run holds too much.
+        """
+        self._meter.bound(value)
+        scope.values[name] = value
+
+    def _value(self, step: Filter | Project | Aggregate | Set | JudgeStep, values: Mapping[str, Json]) -> Json:
+        inner = dict(values)
+        match step:
+            case Filter():
+                return [item for item in listed(step.inputs, values) if self._holds(step.where, inner, item)]
+            case Project():
+                return [self._projected(step, inner, item) for item in listed(step.inputs, values)]
+            case Aggregate():
+                return aggregated(
+                    step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self._meter.bound
+                )
+            case JudgeStep():
+                return self._judge(step, values)
+            case Set():
+                return evaluate(step.value, values)
+
+    def _judge(self, step: JudgeStep, values: Mapping[str, Json]) -> Json:
+        rows = [item for item in listed(step.inputs, values) if item is not None]
+        if len(rows) > step.bound:
+            self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
+        if self._judging is None:
+            raise no_judge()
+        made: Json = self._judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
+        return made
+
+    def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
+        self._meter.look()
+        inner["item"] = item
+        return projected(item, {key: evaluate(value, inner) for key, value in step.fields})
+
+    def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
+        self._meter.look()
+        inner["item"] = item
+        return truth(where, evaluate(where, inner))
+
+    def _call(self, step: Call, scope: Scope) -> Json:
+        try:
+            return self._once(step, scope)
+        except BudgetExhausted:
+            raise
+        except (VideoWorldError, Stopped) as fault:
+            if step.on_error == "fail":
+                raise
+            self._lose(step, fault, 1, 1)
+            return None
+
+    def _once(self, step: Call, scope: Scope) -> Json:
+        """The result of one call of an operation or a tool.
+
+        Raises:
+            VideoWorldError, Stopped: what the operation or the tool ends with.
+        """
+        arguments = {key: evaluate(value, scope.values) for key, value in step.params}
+        origins = scope.origins
+        if step.kind == "api":
+            made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
+            result = self._calls(step.target, arguments, made_from)
+            self.judged.note(result)
+            self._warn_of_unused_words(step.target, result)
+            return result
+        given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
+        outcome = self.run(step.target, fitting(self._tools[step.target].tool, arguments), given)
+        if outcome.fault is not None:
+            raise outcome.fault
+        if outcome.status == "budget_exhausted":
+            raise BudgetExhausted("budget_exhausted", outcome.reason)
+        if outcome.stopped:
+            raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
+        return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+
+    def _warn_of_unused_words(self, operation: str, result: Mapping[str, Json]) -> None:
+        """Warn of words of a description that an operation says made no difference to its result."""
+        unused = result.get("unused_words")
+        if isinstance(unused, list) and unused:
+            more = f" and {len(unused) - _MAX_WORDS} more" if len(unused) > _MAX_WORDS else ""
+            self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
+
+    def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
+        """Go on without what failed, and warn of it."""
+        if isinstance(fault, Stopped):
+            self._warn(f"{step.save_as}: {fault.reason or fault.status}")
+            return
+        self._lost = True
+        self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
+
+    def _loop(self, step: Call | Block, scope: Scope) -> None:
+        """Go through the items of a loop and bind the list.
+
+        Raises:
+            VideoWorldError, Stopped: what an item ended with, where that is not to be passed over.
+        """
+        loop = step.loop
+        assert loop is not None  # noqa: S101 - a block has one
+        rows = listed(loop.over, scope.values)
+        if len(rows) > loop.bound:
+            self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
+        progress = _Progress()
+        tasks = () if self._parallel is None else self._parallel.of_items(step, rows[: loop.bound], scope.values)
+        if self._parallel is None or not tasks:
+            self._items(step, loop, rows, scope, progress, lambda: None)
+        else:
+            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
+                self._items(step, loop, rows, scope, progress, wait_for_next)
+        faults = progress.faults
+        if faults and len(faults) == progress.done:
+            raise faults[0]
+        # Bound only now: after a fault the list so far must not pass for the whole one.
+        self._save(step.save_as, progress.collected, scope)
+        if faults:
+            self._lose(step, faults[0], len(faults), progress.done)
+
+    def _items(
+        self,
+        step: Call | Block,
+        loop: Loop,
+        rows: list[Json],
+        scope: Scope,
+        progress: _Progress,
+        begin: Callable[[], None],
+    ) -> None:
+        over: Calls = frozenset() if scope.origins is None else scope.origins.of(loop.over)
+        for place, item in enumerate(rows[: loop.bound]):
+            inside = scope.inside(loop.variable, item, over)
+            inside.values[step.save_as] = progress.collected  # what ``until`` looks at
+            begin()
+            try:
+                with self._trace.step(step, place):
+                    self._item(step, item, inside, progress)
+            except BudgetExhausted:
+                self._warn(f"{step.save_as}: the budget ran out after {progress.done} of {len(rows)} items")
+                return
+            except (VideoWorldError, Stopped) as fault:
+                if step.on_error == "fail":
+                    raise
+                progress.pass_over(step, fault)
+                continue  # what ``until`` asks about may not have been bound
+            progress.done += 1
+            if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
+                return
+
+    def _item(self, step: Call | Block, item: Json, inside: Scope, progress: _Progress) -> None:
+        self._meter.item()
+        self._meter.call()
+        if isinstance(step, Call):
+            value = self._once(step, inside)
+        else:
+            self._block(step.body, inside)
+            last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), None)
+            value = None if last is None else inside.values.get(last)
+        progress.collected.extend(inherit(row, item, value) for row in flattened(value, step.flattens))
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a loop has so far; when a budget runs out it is kept."""
+
+    collected: list[Json] = field(default_factory=list)
+    faults: list[VideoWorldError] = field(default_factory=list)
+    done: int = 0
+
+    def pass_over(self, step: Call | Block, fault: VideoWorldError | Stopped) -> None:
+        """Note an item that failed."""
+        if isinstance(fault, VideoWorldError):
+            self.faults.append(fault)
+        if step.on_error == "null" and step.flattens is None:
+            self.collected.append(None)
+        self.done += 1

@@ -1,1 +1,0 @@
-"""Where values came from: from each output back to the calls behind it."""

@@ -1,0 +1,409 @@
+"""The result of a run: values of its outputs, a summary line, evidence, what was judged; and its form for a language model.
+
+For a model values are rounded, without bookkeeping, and no larger than allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
+from tool_induction.language import limits
+from tool_induction.language.evaluation import Json, as_text, evaluate, weight
+from tool_induction.language.model import Output, Tool, binds, values, walk_steps
+from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
+from tool_induction.language.types import INT, STRING, TIME, ListType, plain
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.steps import completed
+from tool_induction.runtime.trace import TraceNode
+from world_api.core.canonical import canonical
+from world_api.core.faults import ToolFault, VideoWorldError
+from world_api.core.spans import TimeSpan
+
+_SUMMARY = 200
+_LARGEST = 500_000  #: values of one output
+_LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
+_MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
+#: A reason names at most so many words, a record so many spans.
+_MOST_WORDS, _MOST_SPANS = 8, 8
+_WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end.
+
+    ``cited`` is the evidence of each output by itself, with repetitions.
+    """
+
+    status: str
+    reason: str
+    summary: str
+    outputs: dict[str, Json]
+    evidence: list[Json]
+    cited: Mapping[str, list[Json]]
+    fault: VideoWorldError | None = None
+    stopped: bool = False
+
+
+def outcome_of(
+    tool: Tool, scope: Mapping[str, Json], *, status: str, reason: str, fault: VideoWorldError | None
+) -> Outcome:
+    """The outcome of a run with the names in ``scope``; outputs without a value are null."""
+    inputs = {item.name for item in tool.inputs}
+    outputs: dict[str, Json] = {}
+    found_out = False
+    for output in tool.outputs:
+        try:
+            value = _value(output, scope)
+        except VideoWorldError as unreadable:
+            value = None
+            if status == "ok":
+                status, reason, fault = "error", unreadable.message, unreadable
+        outputs[output.name] = value
+        is_found = output.source is not None and bool(names(output.source) - inputs)
+        found_out = found_out or (is_found and value not in (None, [], ""))
+    if status == "error" and found_out:
+        status = "partial"
+    cited = {} if status in ("empty", "error") else _cited(tool, scope)
+    evidence = [] if status in ("empty", "error") else _evidence(tool, scope, cited)
+    summary = _summary(tool, outputs, status, reason)
+    return Outcome(
+        status=status,
+        reason=reason,
+        summary=summary,
+        outputs=outputs,
+        evidence=evidence,
+        cited=cited,
+        fault=_kept(fault, status),
+    )
+
+
+def _kept(fault: VideoWorldError | None, status: str) -> VideoWorldError | None:
+    return fault if status in ("error", "partial") else None
+
+
+def _value(output: Output, scope: Mapping[str, Json]) -> Json:
+    source = output.source
+    if source is None or not names(source) <= set(scope):
+        return None
+    value = evaluate(source, scope)
+    if weight(value, most=_LARGEST) > _LARGEST:
+        raise ToolFault("output_too_large", f"the output {output.name!r} holds more than {_LARGEST} values")
+    value = completed(value, output.type)
+    wanted = plain(output.type)
+    if wanted == STRING and not isinstance(value, str | None):
+        return text_of(value)
+    if wanted == INT and isinstance(value, float):
+        if not value.is_integer():
+            raise ToolFault("bad_output", f"the output {output.name!r} is {value}, not a whole number")
+        return int(value)
+    return value
+
+
+def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
+    """The evidence of what each output is made of."""
+    at: dict[Expr, list[Json]] = {}
+    cited: dict[str, list[Json]] = {}
+    for output in tool.outputs:
+        paths = () if output.source is None else _paths(output.source)
+        for path in paths:
+            if path not in at:
+                at[path] = _evidence_at(path, scope)
+        cited[output.name] = [piece for path in paths for piece in at[path]]
+    return cited
+
+
+def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Json]]) -> list[Json]:
+    """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn.
+
+    An empty list, or nothing, is where that ends: what it was made from is what did not match.
+    """
+    found = [piece for pieces in cited.values() for piece in pieces]
+    sources = [output.source for output in tool.outputs if output.source is not None]
+    level = {name for source in sources for name in names(source)}
+    made_by = {} if found else {name: step for step in walk_steps(tool.steps) for name in binds(step)}
+    seen: set[str] = set()
+    while level and not found:
+        seen |= level
+        level = {name for name in level if scope.get(name) not in ([], None)}
+        level = {name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in names(value)}
+        level = level - seen & scope.keys()
+        found = [piece for name in sorted(level) for piece in evidence_of([scope[name]], most=_MOST_EVIDENCE)]
+    return evidence_of(found, most=_MOST_EVIDENCE)
+
+
+def _evidence_at(part: Expr, scope: Mapping[str, Json]) -> list[Json]:
+    if not names(part) <= set(scope):
+        return []
+    try:
+        return evidence_of([evaluate(part, scope)], most=_MOST_EVIDENCE)
+    except VideoWorldError:
+        return []
+
+
+def _paths(source: Expr) -> list[Expr]:
+    """Every path a value reads, and every record on its way."""
+    return [node for node in walk(source) if isinstance(node, Name | Field | Index)]
+
+
+def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
+    """One short line that states the answer."""
+    parts: list[str] = []
+    for output in tool.outputs:
+        value = outputs.get(output.name)
+        if output.name == "evidence" or value in (None, [], ""):
+            continue
+        parts.append(f"{output.name}: {_short(value, output)}")
+    answer = ", ".join(parts)
+    if status == "ok":
+        line = answer or "done"
+    else:
+        line = f"{status}: {reason}" if reason else status
+        line = f"{line} ({answer})" if answer and status in ("partial", "budget_exhausted") else line
+    return line if len(line) <= _SUMMARY else line[: _SUMMARY - 3] + "..."
+
+
+def _short(value: Json, output: Output) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} item{'s' * (len(value) != 1)}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        unit = " s" if plain(output.type) == TIME or output.name.endswith(("_time", "_seconds", "duration")) else ""
+        return f"{round(value, 2):g}{unit}"
+    if isinstance(value, str):
+        return value if len(value) <= 80 else value[:77] + "..."
+    return text_of(value)[:80]
+
+
+def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, notes: list[str]) -> Json:
+    """An output as a model sees it; what was left out is noted."""
+    if isinstance(value, list) and len(value) > most_items:
+        notes.append(f"{output.name}: {most_items} of {len(value)} entries are shown")
+        value = value[:most_items]
+    if isinstance(value, str) and len(value) > run.output_characters:
+        notes.append(f"{output.name}: {run.output_characters} of {len(value)} characters are shown")
+    keeps = isinstance(plain(output.type), ListType) and "evidence" in output.name
+    page = _Page(run, keep_evidence=keeps)
+    shown = page.put(value)
+    if page.left < 0:
+        notes.append(f"{output.name}: too large to be shown whole")
+    return shown
+
+
+class _Page:
+    """Takes values until there is no room for more."""
+
+    def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
+        self.left = run.output_values
+        self._characters = run.output_characters
+        self._keep_evidence = keep_evidence
+
+    def put(self, value: Json) -> Json:
+        self.left -= 1
+        if isinstance(value, float):
+            return round(value, 3)
+        if isinstance(value, str):
+            return value[: self._characters]
+        if isinstance(value, list):
+            rows: list[Json] = []
+            for item in value:
+                if self.left < 1:
+                    self.left = -1
+                    break
+                rows.append(self.put(item))
+            return rows
+        if isinstance(value, dict):
+            hidden = () if self._keep_evidence else bookkeeping(value)
+            record: dict[str, Json] = {}
+            for key, item in value.items():
+                if self.left < 1:
+                    self.left = -1
+                    break
+                if key not in hidden:
+                    record[key] = self.put(item)
+            return record
+        return value
+
+
+def bookkeeping(record: dict[str, Json]) -> Collection[str]:
+    """The keys that only say where a record comes from: its evidence, and with it the item it was made from.
+
+    A field that merely has one of these names (the ``parent`` of a child) is data like any other.
+    """
+    evidence = record.get("evidence")
+    is_carried = isinstance(evidence, list) and all(is_evidence(piece) for piece in evidence)
+    return ("parent", "evidence") if is_carried else ()
+
+
+def text_of(value: Json) -> str:
+    """A list or record as readable text."""
+    if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
+        return "(too large to be written out)"
+    text = _written(value)
+    return text if len(text) <= limits.MAX_STRING_RESULT else text[: limits.MAX_STRING_RESULT - 3] + "..."
+
+
+def _written(value: Json) -> str:
+    if isinstance(value, list):
+        return "; ".join(_written(item) for item in value)
+    if isinstance(value, dict):
+        if is_evidence(value):
+            sure = value.get("confidence")
+            tail = "" if sure is None else f", confidence {as_text(sure)}"
+            stretch = f"{as_text(value.get('start_time'))}-{as_text(value.get('end_time'))} s"
+            return f"{stretch} ({as_text(value['source'])}{tail})"
+        hidden = bookkeeping(value)
+        return ", ".join(
+            f"{key} {_written(item)}" for key, item in value.items() if key not in hidden and item is not None
+        )
+    return as_text(value)
+
+
+def cited(evidence: list[Json], most: int) -> list[Json]:
+    """Copies of the evidence that is shown: each stretch and source once, the first ``most``."""
+    kept: dict[str, Json] = {}
+    for piece in evidence:
+        if isinstance(piece, dict):
+            kept.setdefault(cited_as(piece), piece)
+    return deepcopy(list(kept.values())[:most])
+
+
+def cited_as(piece: dict[str, Json]) -> str:
+    """What makes two pieces of evidence the same to a reader: stretch and source."""
+    return canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
+
+
+@dataclass
+class Judged:
+    """Gathers what operations say of the words they were asked with; each word and each stretch once, in order."""
+
+    parts: dict[str, list[Json]] = field(default_factory=dict)
+    found: bool = False
+    #: The evidence of items that fit all words, and of items that do not, with the words they lack.
+    fitting: set[str] = field(default_factory=set)
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, result: Mapping[str, Json]) -> None:
+        """Add what one result of an operation says."""
+        for key in _WORDS:
+            self._add(key, (word for word in _listed(result, key) if isinstance(word, str)))
+        for key in _SPANS:
+            self._add(key, (span for span in _listed(result, key) if isinstance(span, dict)))
+        unused = [
+            word for key in ("unmatched", "unused_words") for word in _listed(result, key) if isinstance(word, str)
+        ]
+        self._add("unmatched", unused)
+        # Where the words that were judged leave nothing, the others make no difference.
+        self._add("doubted", () if _listed(result, "not_found") else unused)
+        for item in (result, *(item for rows in result.values() if isinstance(rows, list) for item in rows)):
+            if isinstance(item, dict) and "lacks" in item:
+                self._note_item(item)
+        self.found = self.found or (bool(_listed(result, "matched")) and not _listed(result, "not_found"))
+
+    def merge(self, other: Judged) -> None:
+        """Add what a called tool rests on."""
+        for key, parts in other.parts.items():
+            self._add(key, parts)
+        self.found = self.found or other.found
+        self.fitting |= other.fitting
+        self.lacking.update(other.lacking)
+
+    def rest_on(self, evidence: Iterable[Json]) -> None:
+        """Doubt the words that are lacking where only an item that lacks them gave some of this evidence."""
+        for piece in evidence:
+            if isinstance(piece, dict) and (key := cited_as(piece)) not in self.fitting:
+                self._add("lacks", self.lacking.get(key, []))
+
+    def _note_item(self, item: Mapping[str, Json]) -> None:
+        words = [word for word in _listed(item, "lacks") if isinstance(word, str)]
+        pieces = [cited_as(piece) for piece in _listed(item, "evidence") if isinstance(piece, dict)]
+        if not words:
+            self.fitting |= set(pieces)
+        elif pieces:
+            self.lacking.update(dict.fromkeys(pieces, words))
+        else:
+            self._add("lacks", words)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing sure can be said; empty where every word was judged wherever it was asked for."""
+        reasons = [
+            f"{what}: {_named(words)}"
+            for what, words in (
+                ("not judged", self._words("not_judged", "doubted")),
+                ("not seen to fit", self._words("lacks")),
+            )
+            if words
+        ]
+        if self.parts.get("not_examined"):
+            reasons.append("not all that was asked for was examined")
+        return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
+
+    def record(self, notes: list[str]) -> dict[str, Json]:
+        """The part of a result's envelope; what is left out is noted. What was not found is included only where nothing was found."""
+        unmatched = self._words("unmatched", "lacks")
+        words = {
+            "matched": [word for word in self._words("matched") if word not in unmatched],
+            "unmatched": unmatched,
+            "not_judged": self._words("not_judged"),
+        }
+        record: dict[str, Json] = {key: list(value) for key, value in words.items() if value}
+        for key in _SPANS:
+            spans = [] if key == "not_found" and self.found else _merged(self.parts.get(key, []))
+            if spans:
+                record[key] = spans[:_MOST_SPANS]
+            if len(spans) > _MOST_SPANS:
+                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} stretches of {key} are shown")
+        return record
+
+    def _words(self, *keys: str) -> list[str]:
+        return list(dict.fromkeys(str(word) for key in keys for word in self.parts.get(key, ())))
+
+    def _add(self, key: str, values: Iterable[Json]) -> None:
+        kept = self.parts.setdefault(key, [])
+        kept.extend(value for value in values if value not in kept)
+
+
+def _named(words: list[str]) -> str:
+    more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return ", ".join(words[:_MOST_WORDS]) + more
+
+
+def _listed(result: Mapping[str, Json], key: str) -> list[Json]:
+    value = result.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _merged(spans: list[Json]) -> list[Json]:
+    """Spans in time order, those that touch joined."""
+    found = sorted(span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None)
+    joined: list[TimeSpan] = []
+    for span in found:
+        if joined and span.start <= joined[-1].end:
+            joined[-1] = TimeSpan(start=joined[-1].start, end=max(joined[-1].end, span.end))
+        else:
+            joined.append(span)
+    return [{"start_time": span.start, "end_time": span.end} for span in joined]
+
+
+def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Sequence[Json]]) -> None:
+    """Put down on a tool's node which calls gave each piece that is shown, and which pieces each output rests on."""
+    places = {cited_as(piece): place for place, piece in enumerate(shown) if isinstance(piece, dict)}
+    givers: list[list[int]] = [[] for _ in shown]
+    for call in tool.calls():
+        for place in _places(evidence_of([dict(call.result)]), places):
+            givers[place].append(call.number or 0)
+        call.result = {}  # not needed any more, and a trace may be kept for long
+    tool.evidence = tuple(tuple(calls) for calls in givers)
+    tool.outputs = {
+        name: replace(source, evidence=_places(cited.get(name, ()), places)) for name, source in tool.outputs.items()
+    }
+
+
+def _places(pieces: Sequence[Json], places: Mapping[str, int]) -> tuple[int, ...]:
+    found = {places.get(cited_as(piece)) for piece in pieces if isinstance(piece, dict)}
+    return tuple(sorted(place for place in found if place is not None))

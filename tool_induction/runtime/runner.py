@@ -1,0 +1,191 @@
+"""Running a tool: arguments in, one result record out; no fault inside a tool becomes an exception."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.emit import asks_judge, inputs_schema
+from tool_induction.judging.port import Judge
+from tool_induction.language.diagnostics import closest
+from tool_induction.language.evaluation import Json
+from tool_induction.language.model import Output
+from tool_induction.language.types import RecordType, plain
+from tool_induction.runtime.budget import Meter, RunLimits
+from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
+from tool_induction.runtime.interpreter import Interpreter
+from tool_induction.runtime.parallel import Parallel
+from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
+from tool_induction.runtime.steps import Judging, no_judge
+from tool_induction.runtime.trace import Trace, Untraced
+from tool_induction.runtime.values import Unfit, check_json, fitted
+from world_api.core.cost import Cost
+from world_api.core.faults import ToolFault
+
+_LIMITS = RunLimits()
+#: By the identity of the compiled tool; a tool is too large to be hashed for every run.
+_VALIDATORS: dict[int, Any] = {}
+
+
+def run_tool(
+    tools: Mapping[str, CompiledTool],
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    call: Caller,
+    world: WorldState | None = None,
+    memo: Memo | None = None,
+    limits: RunLimits = _LIMITS,
+    monotonic: Callable[[], float] = time.monotonic,
+    trace: Trace | None = None,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """Run one tool of a library.
+
+    Args:
+        tools: The library's tools by name.
+        name: The tool to run.
+        arguments: Its inputs by name; checked against the declared inputs.
+        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. With ``limits.concurrency``
+            above 1 several threads call it at a time, though never while an operation writes.
+        world: The session, so that remembered results know their world and what was written.
+        memo: Results to reuse; share one between runs on the same world.
+        limits: Bounds of the run.
+        monotonic: A clock in seconds; several threads read it where they call.
+        trace: Records what was done, and where each output came from.
+        judge: Answers the steps of type ``judge``, for tools that were compiled with them.
+
+    Returns:
+        ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
+        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the stretches
+        where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
+
+    Raises:
+        ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
+    """
+    compiled = tools.get(name)
+    if compiled is None:
+        near = closest(name, tools)
+        hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
+        raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
+    checked = check_arguments(compiled, arguments)
+    if judge is None and asks_judge(name, tools):
+        raise no_judge()
+    memo = Memo() if memo is None else memo
+    meter = Meter(limits, monotonic)
+    asked = World(call, world, most=limits.result_bytes)
+    tracer = Untraced() if trace is None else trace
+    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer)
+    judging = Judging(judge, memo=memo, meter=meter)
+    interpreter = Interpreter(
+        tools=tools,
+        calls=calls,
+        meter=meter,
+        trace=tracer,
+        judging=judging,
+        parallel=Parallel(tools, calls=calls, world=asked, memo=memo, meter=meter) if limits.concurrency > 1 else None,
+        follow_origins=trace is not None,
+    )
+    outcome = interpreter.run(name, checked)
+    record = _record(compiled, outcome, calls, limits, interpreter.warnings, judging_cost=judging.cost)
+    if judged := interpreter.judged.record(record["warnings"]):
+        record["judged"] = judged
+    if trace is not None:
+        note_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
+    return record
+
+
+def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dict[str, Json]:
+    """The arguments as the declared inputs have them: ``3.0`` for a whole number is 3.
+
+    Raises:
+        ToolFault: ``bad_arguments``, naming every fault.
+    """
+    given = dict(arguments)
+    try:
+        check_json(given)
+    except Unfit as why:
+        raise _bad_arguments(compiled, str(why)) from None
+    errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
+    if errors:
+        raise _bad_arguments(compiled, "; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
+    types = {item.name: item.type for item in compiled.tool.inputs}
+    try:
+        return {name: fitted(value, types[name], place=name) for name, value in given.items()}
+    except Unfit as why:
+        raise _bad_arguments(compiled, str(why)) from None
+
+
+def _validator(compiled: CompiledTool) -> Any:
+    """What checks the arguments of a tool; made once, and kept as long as the tool is."""
+    known = _VALIDATORS.get(id(compiled))
+    if known is None:
+        from jsonschema import Draft202012Validator
+
+        known = _VALIDATORS[id(compiled)] = Draft202012Validator(inputs_schema(compiled.tool))
+        weakref.finalize(compiled, _VALIDATORS.pop, id(compiled), None)
+    return known
+
+
+def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
+    wanted = ", ".join(
+        f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
+    )
+    return ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}")
+
+
+def _explain(error: Any) -> str:
+    """What is wrong; the same for each of several errors that tell of keys of one object."""
+    where = ".".join(map(str, error.path))
+    place = f"{where}: " if where else ""
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return f"{place}{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    if error.validator == "additionalProperties":
+        extra = [key for key in error.instance if key not in error.schema["properties"]]
+        return f"{place}{', '.join(extra)} {'is not an input' if len(extra) == 1 else 'are not inputs'}"
+    return f"{place}{str(error.message)[:200]}"
+
+
+def _record(
+    compiled: CompiledTool,
+    outcome: Outcome,
+    calls: OperationCalls,
+    limits: RunLimits,
+    warnings: list[str],
+    *,
+    judging_cost: Cost,
+) -> dict[str, Any]:
+    notes = list(warnings)
+    outputs = {
+        output.name: presented(
+            _deduplicated(outcome.outputs[output.name], output),
+            output,
+            run=limits,
+            most_items=limits.evidence if output.name == "evidence" else limits.output_items,
+            notes=notes,
+        )
+        for output in compiled.tool.outputs
+    }
+    record: dict[str, Any] = {
+        "status": outcome.status,
+        "summary": outcome.summary,
+        "outputs": outputs,
+        "evidence": cited(outcome.evidence, limits.evidence),
+        "calls": {"logical": calls.logical, "physical": calls.physical},
+        "cost": (calls.cost + judging_cost).record(),
+        "warnings": notes,
+    }
+    if outcome.fault is not None:
+        record |= dict(outcome.fault.record())
+    return record
+
+
+def _deduplicated(value: Json, output: Output) -> Json:
+    """A list of evidence says each stretch once."""
+    item = getattr(plain(output.type), "item", None)
+    is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
+    return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

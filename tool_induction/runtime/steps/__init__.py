@@ -1,1 +1,0 @@
-"""What single steps do: loops, aggregates, what a product inherits; and the scope they do it in."""
