@@ -12,12 +12,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
 from eval.runs.bundling import layout
-from eval.runs.bundling.layout import CONTENTS, FILES, Contents, Part, head
-from eval.runs.bundling.opening import contents_of, open_bundle
-from eval.runs.bundling.packing import pack
-from eval.runs.places import RunFolder
+
+from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
+from eval.runs.files import RunFolder
 from tests.support.runs import made_run
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault, StoreFault
