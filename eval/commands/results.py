@@ -105,7 +105,7 @@ def bundle(
         "run": contents.run,
         "hash": contents.hash,
         "parts": len(contents.parts),
-        "bytes": sum(part.bytes for part in contents.parts.values()),
+        "bytes": contents.size,
         "pictures": _pictures(contents),
         "episodes_gone": dict(gone.episodes),
         "recordings_gone": gone.recordings,
@@ -118,8 +118,7 @@ def _pictures(contents: Contents) -> int:
 
 
 def _bundle_text(contents: Contents, done: str, gone: Gone) -> str:
-    size = sum(part.bytes for part in contents.parts.values())
-    lines = [f"{contents.run}: {len(contents.parts):,} parts, {size:,} bytes, {done}", f"hash {contents.hash}"]
+    lines = [f"{contents.run}: {len(contents.parts):,} parts, {contents.size:,} bytes, {done}", f"hash {contents.hash}"]
     if not _pictures(contents):
         lines.append("it has no pictures: `videoworld eval report RUN` keeps those it shows, for bundles made after it")
     return "\n".join([*lines, *_losses(gone)])

@@ -28,9 +28,8 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from uuid import uuid4
@@ -71,51 +70,37 @@ FILES = (
 FOLDERS = ("episodes", "libraries", "report/frames")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(BaseModel):
     """A file of the bundle: how many bytes it has, and their SHA-256."""
 
-    bytes: int
-    sha256: str
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    bytes: int = Field(ge=0, le=MOST_BYTES)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contents:
+class Contents(BaseModel):
     """What is in a bundle, by path."""
 
-    run: str
-    parts: Mapping[str, Part]
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    run: str = Field(max_length=300)
+    parts: dict[str, Part] = Field(max_length=MOST_PARTS)
 
     @property
     def hash(self) -> str:
         """Names the content: SHA-256 over the paths and hashes of all parts."""
         return content_hash({path: part.sha256 for path, part in self.parts.items()})
 
+    @property
+    def size(self) -> int:
+        """The bytes of all parts together."""
+        return sum(part.bytes for part in self.parts.values())
+
     def encoded(self) -> bytes:
         """As ``bundle.json`` holds it."""
-        record = {
-            "schema_version": SCHEMA_VERSION,
-            "run": self.run,
-            "hash": self.hash,
-            "parts": {path: asdict(part) for path, part in self.parts.items()},
-        }
+        record = {"schema_version": SCHEMA_VERSION, "hash": self.hash, **self.model_dump()}
         return canonical(record).encode() + b"\n"
-
-
-class _PartRecord(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    bytes: int = Field(ge=0, le=MOST_BYTES)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-
-
-class _ContentsRecord(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    schema_version: int
-    run: str = Field(max_length=300)
-    hash: str
-    parts: dict[str, _PartRecord] = Field(max_length=MOST_PARTS)
 
 
 def check_sizes(contents: Contents, *, packed: int) -> None:
@@ -124,11 +109,10 @@ def check_sizes(contents: Contents, *, packed: int) -> None:
     Raises:
         EvalFault: ``bundle_refused``.
     """
-    whole = sum(part.bytes for part in contents.parts.values())
-    if whole > MOST_BYTES:
+    if contents.size > MOST_BYTES:
         raise refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
-    if whole > packed * MOST_TIMES + SLACK:
-        raise refused(f"its {packed:,} bytes would unpack to {whole:,}")
+    if contents.size > packed * MOST_TIMES + SLACK:
+        raise refused(f"its {packed:,} bytes would unpack to {contents.size:,}")
 
 
 def read_contents(data: bytes) -> Contents:
@@ -141,22 +125,20 @@ def read_contents(data: bytes) -> Contents:
         record: Any = parse_json(data.decode())
     except ValueError:
         raise damaged(f"{CONTENTS} is not JSON") from None
-    check_version(record.get("schema_version") if isinstance(record, dict) else None)
+    version = record.pop("schema_version", None) if isinstance(record, dict) else None
+    _check_version(version)
+    digest = record.pop("hash", None)
     try:
-        read = _ContentsRecord.model_validate(record)
+        read = Contents.model_validate(record)
     except ValidationError as error:
         raise damaged(f"{CONTENTS} is not whole: {'.'.join(map(str, error.errors()[0]['loc']))}") from None
     for path in read.parts:
         check_path(path)
         if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
             raise refused(f"{path[:80]!r} lies within another part")
-    contents = Contents(
-        run=read.run,
-        parts={path: Part(bytes=part.bytes, sha256=part.sha256) for path, part in sorted(read.parts.items())},
-    )
-    if contents.hash != read.hash:
+    if read.hash != digest:
         raise damaged(f"the hash in {CONTENTS} is not that of its parts")
-    return contents
+    return read
 
 
 def read_head(line: bytes) -> str:
@@ -172,7 +154,7 @@ def read_head(line: bytes) -> str:
             "the file does not begin as a bundle does",
             hint="give a file that `videoworld eval bundle` wrote, whole and unchanged",
         )
-    check_version(int(found[1]))
+    _check_version(int(found[1]))
     return found[2].decode()
 
 
@@ -181,7 +163,7 @@ def head(digest: str) -> bytes:
     return MAGIC + f"{SCHEMA_VERSION} {digest}\n".encode()
 
 
-def check_version(version: Any) -> None:
+def _check_version(version: Any) -> None:
     """Refuse what another version wrote.
 
     Raises:
@@ -234,8 +216,10 @@ def pack(folder: RunFolder, out: Path) -> Contents:
     _refuse_unscored(run)
     if out.exists():
         raise EvalFault("bundle_exists", f"{out.name} is there already", hint="give another name with --out")
-    parts = {path: Part(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)}
-    contents = Contents(run=run.manifest.name, parts=dict(sorted(parts.items())))
+    parts = {
+        path: Part.model_construct(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)
+    }
+    contents = Contents.model_construct(run=run.manifest.name, parts=dict(sorted(parts.items())))
     read_contents(contents.encoded())  # what will not be opened is not written
     unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
     try:
@@ -334,7 +318,6 @@ def _entry(path: str) -> zipfile.ZipInfo:
     return entry
 
 
-_BLOCK = 1 << 20
 _MOST_HEAD = 200
 #: What an archive that somebody else made may raise where it is not whole.
 _UNREADABLE = (
@@ -389,15 +372,6 @@ def contents_of(bundle: Path) -> Contents:
         for path, part in contents.parts.items():
             _unpack(archive, path, part, None)
     return contents
-
-
-def is_bundle(path: Path) -> bool:
-    """Whether a path is a file that begins as a bundle does."""
-    try:
-        with open_regular(path) as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 @functools.cache
@@ -468,11 +442,11 @@ def _refuse_full(folder: Path, contents: Contents) -> None:
     Raises:
         StoreFault: ``disk_full``.
     """
-    whole, free = sum(part.bytes for part in contents.parts.values()), shutil.disk_usage(folder).free
-    if whole > free:
+    free = shutil.disk_usage(folder).free
+    if contents.size > free:
         raise StoreFault(
             "disk_full",
-            f"the bundle unpacks to {whole:,} bytes, {free:,} are free",
+            f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free",
             hint="free some space, or another --out",
         )
 

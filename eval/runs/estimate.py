@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
+from controller.episode import Episode
 from controller.systems.blind import Blind, BlindOptions
 from controller.systems.direct import Direct, DirectOptions
 from controller.systems.options import read_options
@@ -37,15 +37,25 @@ from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
 
-#: Seconds that a minute of video is assumed to take, of 640 x 360 on an ordinary machine that does nothing else.
-_A_MINUTE: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
-_EACH = 1.0  #: and each world beside that
-_MOST_FILMS = 20  #: videos whose length is looked up; the others are taken to be as long as these are on average
+#: Assumed seconds to build a minute of video of 640 x 360 on an ordinary idle machine, and each world beside that.
+_BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
+_WORLD_SECONDS = 1.0
+_MAX_FILMS = 20  #: videos whose length is read; the others are assumed to have their mean
+_MAX_SPEECH = 5  #: worlds whose speech is measured
+_MAX_EPISODES = 50  #: episodes read of each cell of a pilot
+#: Assumed tokens of a caption, and of a request without pictures, speech and captions.
+_CAPTION_TOKENS, _BARE_TOKENS = 80, 1_500
+#: Assumed without a pilot: tokens of the first request with the declarations of the tools, those that each round adds,
+#: those of a reply; rounds of a system that acts with tools; seconds of a round and of a rule-based question.
+_FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 9_000, 2_000, 250
+_ROUNDS = 5
+_ROUND_SECONDS, _RULE_BASED_SECONDS = 4.0, 0.3
+_START_SECONDS = 4.0  #: until the first question is asked
 
 
 @dataclass(frozen=True, kw_only=True)
 class Building:
-    """The worlds that are to be built, by profile, and the seconds they may take; ``basis`` says what that rests on."""
+    """Worlds to build by profile, and the seconds that may take, one after the other; ``basis`` names the assumptions."""
 
     worlds: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -53,111 +63,42 @@ class Building:
 
 
 def building_of(worlds: Sequence[WorldNeeded]) -> Building:
-    """What building the missing ones may take. One is built after the other."""
+    """What building the missing worlds may take."""
     missing = [world for world in worlds if world.hash is None]
-    films = {world.video.video_id: world.video.path for world in missing if world.video.path is not None}
-    minutes = _mean_minutes(list(films.values()))
-    seconds = _EACH * len(missing)
-    rates: dict[str, float] = {}
-    for world in missing:
-        if world.video.text is None and world.video.path is not None:
-            rates[world.profile] = _A_MINUTE.get(world.profile, _A_MINUTE[PERCEIVED])
-            seconds += rates[world.profile] * (minutes or 0.0)
-    told = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
+    if not missing:
+        return Building()
+    filmed = [world for world in missing if world.video.text is None and world.video.path is not None]
+    rates = {world.profile: _BUILD_SECONDS.get(world.profile, _BUILD_SECONDS[PERCEIVED]) for world in filmed}
+    minutes = _mean_minutes(list({world.video.video_id: world.video.path for world in filmed}.values()))
+    basis = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
     if rates:
-        told.append(
+        basis.append(
             f"films of {minutes:.1f} minutes" if minutes is not None else "no film could be read, so without them"
         )
     return Building(
         worlds=Counter(world.profile for world in missing),
-        seconds=seconds,
-        basis="assumed: " + ", ".join([*told, f"{_EACH:g} s a world"]) if missing else "",
+        seconds=_WORLD_SECONDS * len(missing) + sum(rates[world.profile] for world in filmed) * (minutes or 0.0),
+        basis="assumed: " + ", ".join([*basis, f"{_WORLD_SECONDS:g} s a world"]),
     )
 
 
-def _mean_minutes(films: Sequence[Path]) -> float | None:
-    """The mean length of some of the films, as their files say; None where none does."""
-    step = max(1, -(-len(films) // _MOST_FILMS))
+def _mean_minutes(films: Sequence[Path | None]) -> float | None:
+    """The mean length of some films, as their files state it; None if none does."""
+    step = max(1, -(-len(films) // _MAX_FILMS))
     worker, found = MediaWorker(), list[float]()
     try:
-        for film in films[::step]:
-            try:
+        for film in filter(None, films[::step]):
+            with suppress(MediaFault):  # building it will name it
                 length = worker.probe(film).declared_duration
-            except MediaFault:
-                continue  # building it will name it
-            found += [length / 60] if length is not None else []
+                found += [length / 60] if length is not None else []
     finally:
         worker.close()
-    return sum(found) / len(found) if found else None
-
-
-#: Videos whose lines of speech are looked at, so that a dry run is over soon.
-_MOST_VIDEOS = 5
-#: What is assumed of a caption, and of all that is neither picture nor speech nor caption.
-_CAPTION, _BARE = 80, 1_500
-
-
-@dataclass(frozen=True, kw_only=True)
-class Material:
-    """Tokens of the request, and what they are of."""
-
-    tokens: int
-    basis: str
-
-
-def material_of(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> Material | None:
-    """What a sample of a cell sends in its one request; None of a system that acts with tools.
-
-    Lines of speech are those of the first few worlds that are built; where none is, as many as the system takes at most.
-    """
-    system, settings = cell.arm.system, cell.arm.settings
-    if system == Direct.name:
-        shown = read_options(DirectOptions, settings, system=system)
-        parts = [(IMAGE_TOKENS * shown.frames, f"{shown.frames} pictures of {IMAGE_TOKENS} tokens")]
-        return _of([*parts, _speech(cell, budget, store, items)] if shown.transcript else parts)
-    if system == Blind.name:
-        heard = read_options(BlindOptions, settings, system=system).variant == "transcript"
-        return _of([_speech(cell, budget, store, items)] if heard else [])
-    if system == Socratic.name:
-        captions = read_options(SocraticOptions, settings, system=system).top_k
-        return _of([(_CAPTION * captions, f"{captions} captions")])
-    return None
-
-
-def _of(parts: Iterable[tuple[int, str]]) -> Material:
-    found = list(parts)
-    told = ", ".join(["1 request", *(what for _, what in found)])
-    return Material(tokens=_BARE + sum(tokens for tokens, _ in found), basis=f"assumed: {told}")
-
-
-def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
-    """Tokens of the lines that are spoken, by the worlds that are there."""
-    most = transcript_tokens(budget)
-    found: list[int] = []
-    for item in {item.video_id: item for item in reversed(items)}.values():
-        with suppress(VideoWorldError):  # such as a world that is not built yet
-            session = open_for(store, cell.world, item)
-            found.append(estimate_tokens(transcript(session, max_tokens=most)))
-        if len(found) == _MOST_VIDEOS:
-            break
-    if not found:
-        return most, f"at most {most:,} tokens of speech (no world is built)"
-    return round(sum(found) / len(found)), f"speech as in {len(found)} worlds"
-
-
-#: What is assumed where no pilot tells: tokens of the first request with the declarations of the tools, what each
-#: round adds to the next request, what a reply has; rounds of those that act with tools; seconds of a round.
-_FIRST, _ROUND_ADDS, _REPLY = 9_000, 2_000, 250
-_ROUNDS = 5
-_SECONDS_A_ROUND = 4.0
-_SECONDS_RULE_BASED = 0.3
-GETTING_READY = 4.0  #: seconds until the first question is asked
-_MOST_EPISODES = 50  #: episodes of a pilot's cell
+    return _mean(found)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """Tokens, USD and seconds that are expected, and what that rests on: ``basis`` of all, ``time_basis`` of the seconds."""
+    """Expected tokens, USD and seconds of a sample; ``basis`` says where they come from, ``time_basis`` where the seconds do."""
 
     prompt: float
     completion: float
@@ -166,116 +107,130 @@ class Expected:
     basis: str
     time_basis: str = ""
 
-    @property
-    def tokens(self) -> float:
-        """Sent and written."""
-        return self.prompt + self.completion
-
-    def times(self, count: int) -> Expected:
-        """Of so many samples."""
-        return replace(
-            self,
-            prompt=self.prompt * count,
-            completion=self.completion * count,
-            money=None if self.money is None else self.money * count,
-            seconds=None if self.seconds is None else self.seconds * count,
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pilot:
-    """Mean costs of a run's episodes by arm and library, or by system where that arm was not in it."""
+    """Mean costs of a run's episodes by arm and library, or by system for an arm that was not in it."""
 
     model: str = ""
     means: Mapping[str, Expected] = field(default_factory=dict)
 
     def of(self, cell: Cell) -> Expected | None:
-        """What it tells of a cell; nothing of another model."""
+        """The means for a cell; None if the pilot has another model."""
         if cell.model != self.model:
             return None
         return self.means.get(cell.label) or self.means.get(f"system {cell.arm.system}")
 
 
 def pilot_of(folder: Path, *, needed: bool) -> Pilot:
-    """The mean costs of a run; where it is not ``needed``, none of a folder without one.
+    """The mean costs of a run; if it is not ``needed``, none of a folder without a run.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``no_pilot``: it has no episode.
+        EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
     """
     if not needed and not (folder / "manifest.json").exists():
         return Pilot()
     run = read_run(folder)
-    found: dict[str, list[Expected]] = {}
+    found: dict[str, list[Episode]] = {}
     for cell, samples in run.by_cell():
-        for sample in samples[:_MOST_EPISODES]:
-            try:
-                episode = run.episode(sample)
-            except EpisodeFault:
-                continue
-            if episode is None:
-                continue
-            spent = total(accounts_of(episode).logical)
-            one = Expected(
-                prompt=spent.prompt,
-                completion=spent.completion,
-                money=spent.money,
-                seconds=episode.timings.seconds if episode.timings is not None else None,
-                basis="",
-            )
-            for label in (cell.label, f"system {cell.arm.system}"):
-                found.setdefault(label, []).append(one)
+        for sample in samples[:_MAX_EPISODES]:
+            with suppress(EpisodeFault):
+                if (episode := run.episode(sample)) is not None:
+                    for label in (cell.label, f"system {cell.arm.system}"):
+                        found.setdefault(label, []).append(episode)
     if needed and not found:
         raise EvalFault("no_pilot", f"no episode of {folder.name} is finished", hint="run some of it first")
-    return Pilot(model=run.manifest.model, means={label: _mean(parts) for label, parts in found.items()})
+    return Pilot(model=run.manifest.model, means={label: _mean_cost(episodes) for label, episodes in found.items()})
 
 
-def expected_of(
-    cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None, material: Callable[[], Material | None]
+def _mean_cost(episodes: Sequence[Episode]) -> Expected:
+    spent = [total(accounts_of(episode).logical) for episode in episodes]
+    return Expected(
+        prompt=_mean(one.prompt for one in spent) or 0.0,
+        completion=_mean(one.completion for one in spent) or 0.0,
+        money=_mean(one.money for one in spent),
+        seconds=_mean(one.timings.seconds for one in episodes if one.timings is not None),
+        basis=f"mean of {len(episodes)} episodes",
+        time_basis="means of episodes",
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _expected(
+    cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None, store: Path, items: Sequence[Item]
 ) -> Expected:
-    """What one sample of a cell is likely to take. ``material`` tells what a system without tools sends."""
+    """What one sample of a cell is likely to cost."""
+
+    def money(prompt: float, completion: float) -> float | None:
+        return None if price is None else price.money(Usage(prompt=round(prompt), completion=round(completion)))
+
     known = pilot.of(cell)
     if known is not None:
-        money = known.money if known.money is not None else _money(price, known.prompt, known.completion)
-        return replace(known, money=money)
+        return known if known.money is not None else replace(known, money=money(known.prompt, known.completion))
     if cell.model == RULE_BASED:
         return Expected(
             prompt=0,
             completion=0,
             money=None,
-            seconds=_SECONDS_RULE_BASED,
+            seconds=_RULE_BASED_SECONDS,
             basis="the rule-based model counts no tokens",
-            time_basis=f"assumed: {_SECONDS_RULE_BASED:g} s a question",
+            time_basis=f"assumed: {_RULE_BASED_SECONDS:g} s a question",
         )
-    told = material()
-    rounds = 1 if told is not None else max(1, min(_ROUNDS, budget.rounds))
-    acting = sum(_FIRST + _ROUND_ADDS * number for number in range(rounds))
-    prompt = min(float(told.tokens if told is not None else acting), float(budget.tokens))
-    completion = float(_REPLY * rounds)
+    parts = _request_parts(cell, budget, store=store, items=items)
+    if parts is None:
+        rounds = max(1, min(_ROUNDS, budget.rounds))
+        prompt, basis = sum(_FIRST_TOKENS + _ROUND_TOKENS * number for number in range(rounds)), f"{rounds} rounds"
+    else:
+        rounds = 1
+        prompt = _BARE_TOKENS + sum(tokens for tokens, _ in parts)
+        basis = ", ".join(["1 request", *(what for _, what in parts)])
+    prompt, completion = min(prompt, budget.tokens), _REPLY_TOKENS * rounds
     return Expected(
         prompt=prompt,
         completion=completion,
-        money=_money(price, prompt, completion),
-        seconds=rounds * _SECONDS_A_ROUND,
-        basis=told.basis if told is not None else f"assumed: {rounds} rounds",
-        time_basis=f"assumed: {_SECONDS_A_ROUND:g} s a request",
+        money=money(prompt, completion),
+        seconds=rounds * _ROUND_SECONDS,
+        basis=f"assumed: {basis}",
+        time_basis=f"assumed: {_ROUND_SECONDS:g} s a request",
     )
 
 
-def _money(price: Price | None, prompt: float, completion: float) -> float | None:
-    return None if price is None else price.money(Usage(prompt=round(prompt), completion=round(completion)))
+def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> list[tuple[int, str]] | None:
+    """Tokens of the parts of a system's single request, with their names; None of a system that acts with tools."""
+    system, settings = cell.arm.system, cell.arm.settings
+    parts: list[tuple[int, str]] = []
+    speech = False
+    if system == Direct.name:
+        direct = read_options(DirectOptions, settings, system=system)
+        parts = [(IMAGE_TOKENS * direct.frames, f"{direct.frames} pictures of {IMAGE_TOKENS} tokens")]
+        speech = direct.transcript
+    elif system == Blind.name:
+        speech = read_options(BlindOptions, settings, system=system).variant == "transcript"
+    elif system == Socratic.name:
+        captions = read_options(SocraticOptions, settings, system=system).top_k
+        parts = [(_CAPTION_TOKENS * captions, f"{captions} captions")]
+    else:
+        return None
+    return [*parts, _speech(cell, budget, store, items)] if speech else parts
 
 
-def _mean(parts: list[Expected]) -> Expected:
-    monies = [part.money for part in parts if part.money is not None]
-    seconds = [part.seconds for part in parts if part.seconds is not None]
-    return Expected(
-        prompt=sum(part.prompt for part in parts) / len(parts),
-        completion=sum(part.completion for part in parts) / len(parts),
-        money=sum(monies) / len(monies) if monies else None,
-        seconds=sum(seconds) / len(seconds) if seconds else None,
-        basis=f"mean of {len(parts)} episodes",
-        time_basis="means of episodes",
-    )
+def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
+    """Tokens of the transcript in the first few worlds that are built; if none is, the most that the system takes."""
+    most = transcript_tokens(budget)
+    found: list[int] = []
+    for item in {item.video_id: item for item in reversed(items)}.values():
+        with suppress(VideoWorldError):  # such as a world that is not built yet
+            session = open_for(store, cell.world, item)
+            found.append(estimate_tokens(transcript(session, max_tokens=most)))
+        if len(found) == _MAX_SPEECH:
+            break
+    if not found:
+        return most, f"at most {most:,} tokens of speech (no world is built)"
+    return round(sum(found) / len(found)), f"speech as in {len(found)} worlds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +283,7 @@ class Estimate:
     def asking(self) -> float | None:
         """Wall time of asking, with as many at once as the run would have, and of getting ready for it."""
         known = [arm.seconds for arm in self.arms if arm.seconds is not None]
-        return sum(known) / self.parallel + (GETTING_READY if sum(known) else 0.0) if known else None
+        return sum(known) / self.parallel + (_START_SECONDS if sum(known) else 0.0) if known else None
 
     @property
     def seconds(self) -> float | None:
@@ -436,21 +391,15 @@ def estimate(
     known = resume_state(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
     costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
-    left: Counter[str] = Counter()
-    first: dict[str, Cell] = {}
-    by_label: dict[str, list[Expected]] = {}
+    price = runner.prices.of(runner.model.name)
+    by_label: dict[str, list[tuple[int, Expected]]] = {}
     for cell in plan.cells:
-        label = cell.label
-        first.setdefault(label, cell)
-        count = sum(cell.sample_key(item.id) not in finished for item in plan.items[cell.dataset])
-        left[label] += count
-        budget = runner.budget(cell.budget)
-        material = functools.partial(
-            material_of, cell, budget, store=what.configuration.store, items=plan.items[cell.dataset]
+        items = plan.items[cell.dataset]
+        left = sum(cell.sample_key(item.id) not in finished for item in items)
+        one = _expected(
+            cell, runner.budget(cell.budget), costs, price=price, store=what.configuration.store, items=items
         )
-        price = runner.prices.of(runner.model.name)
-        one = expected_of(cell, budget, costs, price=price, material=material)
-        by_label.setdefault(label, []).append(one.times(count))
+        by_label.setdefault(cell.label, []).append((left, one))
     return Estimate(
         name=what.configuration.document.name or what.configuration.name,
         cells=len(plan.cells),
@@ -458,7 +407,7 @@ def estimate(
         finished=len(finished),
         building=building_of(plan.worlds),
         missing=plan.missing,
-        arms=tuple(_arm(label, left[label], by_label[label]) for label in first),
+        arms=tuple(_arm(label, parts) for label, parts in by_label.items()),
         parallel=what.workers,
         without=_without(what.configuration.document),
         primary=_primary(plan),
@@ -467,17 +416,18 @@ def estimate(
     )
 
 
-def _arm(label: str, left: int, parts: list[Expected]) -> ArmEstimate:
-    monies = [part.money for part in parts if part.money is not None]
-    seconds = [part.seconds for part in parts if part.seconds is not None]
+def _arm(label: str, parts: list[tuple[int, Expected]]) -> ArmEstimate:
+    """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
+    monies = [count * one.money for count, one in parts if one.money is not None]
+    seconds = [count * one.seconds for count, one in parts if one.seconds is not None]
     return ArmEstimate(
         label=label,
-        left=left,
-        tokens=round(sum(part.tokens for part in parts)),
+        left=sum(count for count, _ in parts),
+        tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
         money=sum(monies) if monies else None,
         seconds=sum(seconds) if seconds else None,
-        basis=parts[0].basis,
-        time_basis=parts[0].time_basis,
+        basis=parts[0][1].basis,
+        time_basis=parts[0][1].time_basis,
     )
 
 
