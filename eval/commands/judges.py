@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eval.commands.options import JudgePromptOption, RunArgument
 from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ def judge(
     pairs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your labelled pairs; without it those shipped.")
     ] = None,
-    prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
-    ] = None,
+    prompt: JudgePromptOption = None,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep verdicts there; what it holds is not asked again.")
     ] = None,
@@ -56,7 +55,7 @@ label_app = command_app()
 
 @label_app.command()
 def label(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: RunArgument,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw answers, and write them there to be labelled.")
     ] = None,

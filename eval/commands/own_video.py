@@ -19,6 +19,7 @@ from controller.commands.options import (
     TokensOption,
     WireOption,
 )
+from eval.commands.options import end_command
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def compare(
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
     show(_record(compared), as_json=as_json, text=lambda: _text(compared))
-    _leave(compared, as_json=as_json)
+    ended = compared.outcome.ended
+    end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
 
 
 def _record(compared: Compared) -> dict[str, Any]:
@@ -121,14 +123,3 @@ def _text(compared: Compared) -> str:
         if compared.written is None
         else f"{told}\n{text_of(compared.written)}"
     )
-
-
-def _leave(compared: Compared, *, as_json: bool) -> None:
-    """End with the status of how it ended."""
-    ended = compared.outcome.ended
-    if ended.interrupted:
-        raise KeyboardInterrupt
-    if ended.fault is not None:
-        if as_json:
-            raise typer.Exit(1)  # the record tells it
-        raise ended.fault

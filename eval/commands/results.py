@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eval.commands.options import RunArgument
 from world_api.core.faults import EvalFault
 from world_api.exposure.cli import JsonOption, command_app, show
 
@@ -143,7 +144,7 @@ export_app = command_app()
 
 @export_app.command()
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: RunArgument,
     out: Annotated[
         Path,
         typer.Option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eval.commands.options import JudgePromptOption, end_command
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.exposure.cli import JsonOption, command_app, note, show
 
@@ -86,7 +87,7 @@ def run(
         "not_scored": unscored.record()["error"] if unscored is not None else None,
     }
     show(record, as_json=as_json, text=lambda: _run_text(outcome, scored))
-    _leave(outcome, unscored, as_json=as_json)
+    end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
 
 
 def _judging(what: Experiment) -> Judging:
@@ -139,17 +140,6 @@ def _run_text(outcome: Outcome, scored: Scored | None) -> str:
     return "\n".join(lines)
 
 
-def _leave(outcome: Outcome, unscored: VideoWorldError | None, *, as_json: bool) -> None:
-    """End with the status of how it ended."""
-    if outcome.ended.interrupted:
-        raise KeyboardInterrupt
-    fault = outcome.ended.fault or unscored
-    if fault is not None:
-        if as_json:
-            raise typer.Exit(1)  # the record tells it
-        raise fault
-
-
 score_app = command_app()
 
 
@@ -166,9 +156,7 @@ def score(
             "Without it: the judge of the run's configuration, else the verdicts that the run keeps, else words.",
         ),
     ] = None,
-    judge_prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
-    ] = None,
+    judge_prompt: JudgePromptOption = None,
     parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
     as_json: JsonOption = False,
 ) -> None:

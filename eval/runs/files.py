@@ -33,66 +33,22 @@ from world_api.world.disk.lines import append_line
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run, by its parts."""
+    """The paths of a run's files, as the docstring of this module lists them."""
 
-    root: Path
-
-    @property
-    def config(self) -> Path:
-        """The configuration as it was given."""
-        return self.root / "config.yaml"
-
-    @property
-    def manifest(self) -> Path:
-        """What the run is."""
-        return self.root / "manifest.json"
-
-    @property
-    def items(self) -> Path:
-        """The questions."""
-        return self.root / "items.jsonl"
-
-    @property
-    def samples(self) -> Path:
-        """What is finished."""
-        return self.root / "samples.jsonl"
-
-    @property
-    def scores(self) -> Path:
-        """The scores."""
-        return self.root / "scores.jsonl"
-
-    @property
-    def local(self) -> Path:
-        """Where things are on this machine."""
-        return self.root / "local.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held by those who ask."""
-        return self.root / ".lock"
-
-    @property
-    def episodes(self) -> Path:
-        """The journals of all cells."""
-        return self.root / "episodes"
-
-    @property
-    def verdicts(self) -> Path:
-        """What a judge of open answers said."""
-        return self.root / "verdicts.jsonl"
-
-    @property
-    def libraries(self) -> Path:
-        """The libraries of the run, by their names in it."""
-        return self.root / "libraries"
-
-    @property
-    def report(self) -> Path:
-        """What was written of it."""
-        return self.root / "report"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "config.yaml"
+        self.manifest = root / "manifest.json"
+        self.items = root / "items.jsonl"
+        self.samples = root / "samples.jsonl"
+        self.scores = root / "scores.jsonl"
+        self.verdicts = root / "verdicts.jsonl"
+        self.episodes = root / "episodes"
+        self.libraries = root / "libraries"
+        self.report = root / "report"
+        self.local = root / "local.json"
+        self.lock = root / ".lock"
 
     def journal(self, cell_id: str) -> Path:
         """The journal of a cell."""

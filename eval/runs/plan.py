@@ -19,7 +19,7 @@ from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
 from eval.runs.cells import Arm, Cell, Sample
-from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart, PrimaryPart
+from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
 from eval.runs.files import RunFolder
 from eval.runs.libraries import libraries_of
@@ -59,9 +59,9 @@ class Picked:
     def left_out(self) -> dict[str, int]:
         """How many entries of the dataset's file cannot be asked, by reason; rare reasons, where there are many, together."""
         counts = Counter(entry.reason for entry in self.dataset.left_out)
-        told = dict(counts.most_common(_MAX_REASONS))
-        others = counts.total() - sum(told.values())
-        return told | ({_OTHER_REASONS: others} if others else {})
+        listed = dict(counts.most_common(_MAX_REASONS))
+        others = counts.total() - sum(listed.values())
+        return listed | ({_OTHER_REASONS: others} if others else {})
 
 
 def pick_all(configuration: Configuration) -> list[Picked]:
@@ -137,15 +137,6 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
     return [items[number] for number in sorted(taken[:limit])]
 
 
-def nothing_left(name: str) -> EvalFault:
-    """A dataset of which nothing can be asked."""
-    return EvalFault(
-        "nothing_to_ask",
-        f"no question of {name} can be asked: its videos are not there, and no worlds of them",
-        hint="`videoworld eval check` names the videos that are missing",
-    )
-
-
 @functools.cache
 def prompts_hash() -> str:
     """Over all prompts that an episode may use, in every language."""
@@ -199,12 +190,12 @@ def cells_of(
                 configuration=content_hash(decides),
             )
         )
-    _refuse_alike(configuration, cells)
+    _check_ids(configuration, cells)
     return cells
 
 
-def _refuse_alike(configuration: Configuration, cells: Sequence[Cell]) -> None:
-    """Refuse cells that share an id: their episodes would lie in one folder, and nobody could read the run."""
+def _check_ids(configuration: Configuration, cells: Sequence[Cell]) -> None:
+    """Refuse cells that share an id: their episodes would be in one folder, and the run could not be read."""
     seen: set[str] = set()
     for cell in cells:
         if cell.id.casefold() in seen:
@@ -277,8 +268,8 @@ def _check_names(configuration: Configuration) -> None:
             raise configuration.bad(("worlds", place), fault.message, hint=fault.hint) from None
 
 
-def refuse_unclear(configuration: Configuration, picked: Sequence[Picked], cells: Sequence[Cell]) -> None:
-    """Refuse a primary contrast that nothing could come of, or several things: it would be seen when all is paid for.
+def check_primary(configuration: Configuration, picked: Sequence[Picked], cells: Sequence[Cell]) -> None:
+    """Refuse a primary contrast that names nothing of the run, or more than one pair of arms, before anything is paid for.
 
     Raises:
         EvalFault: ``bad_configuration``, at the key that names nothing of this run, or leaves open which samples are paired.
@@ -289,28 +280,25 @@ def refuse_unclear(configuration: Configuration, picked: Sequence[Picked], cells
     document = configuration.document
     arms = [arm.name for arm in document.arms]
     asked = [one for one in picked if primary.dataset in (None, one.name)]
-    for key, value, names in (
-        ("arm", primary.arm, arms),
-        ("against", primary.against, arms),
-        ("budget", primary.budget, list(document.budgets)),
-        ("world", primary.world, document.worlds),
-        ("dataset", primary.dataset, [one.name for one in picked]),
-        ("domain", primary.domain, sorted({item.domain for one in asked for item in one.items if item.domain})),
-        ("library", primary.library, _libraries_of_arm(cells, primary.arm)),
+    domains = sorted({item.domain for one in asked for item in one.items if item.domain})
+    for key, value, names, what in (
+        ("arm", primary.arm, arms, "no arm is named"),
+        ("against", primary.against, arms, "no arm is named"),
+        ("budget", primary.budget, list(document.budgets), "no budget is named"),
+        ("world", primary.world, document.worlds, "no world is named"),
+        ("dataset", primary.dataset, [one.name for one in picked], "no dataset is named"),
+        ("domain", primary.domain, domains, "no question that is asked is of the domain"),
+        ("library", primary.library, _libraries_of_arm(cells, primary.arm), "the arm is run with no library"),
     ):
         if value is not None and value not in names:
-            raise _no_such(configuration, key, value, names)
+            raise configuration.unknown(("primary", key), f"{what} {value!r}", value, names)
     if primary.arm == primary.against:
         raise configuration.bad(
             ("primary", "against"),
             f"{primary.against!r} is compared with itself",
             hint="name another arm; an arm may stand in `arms` twice, under two names",
         )
-    _refuse_ambiguous(configuration, primary, cells)
-
-
-def _refuse_ambiguous(configuration: Configuration, primary: PrimaryPart, cells: Sequence[Cell]) -> None:
-    """Each sample of the arm has one partner: that with the same library, or the only one there is."""
+    # Each sample of the arm has one partner: that with the same library, or the only one there is.
     ours, theirs = _libraries_of_arm(cells, primary.arm), _libraries_of_arm(cells, primary.against)
     if primary.library is not None:
         ours = [primary.library]
@@ -329,17 +317,7 @@ def _libraries_of_arm(cells: Sequence[Cell], arm: str) -> list[str]:
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
-def _no_such(configuration: Configuration, key: str, value: str, names: Sequence[str]) -> EvalFault:
-    if key == "library":
-        what = f"the arm is run with no library {value!r}"
-    elif key == "domain":
-        what = f"no question that is asked is of the domain {value!r}"
-    else:
-        what = f"no {'arm' if key == 'against' else key} is named {value!r}"
-    return configuration.unknown(("primary", key), what, value, names)
-
-
-def refuse_impossible(
+def check_runnable(
     configuration: Configuration,
     cells: Sequence[Cell],
     picked: Sequence[Picked],
@@ -357,8 +335,12 @@ def refuse_impossible(
     questions = {one.name: one for one in picked}
     seen: set[tuple[str, str | None, str, str, str | None]] = set()
     for cell in cells:
-        if cell.arm.system in _NEED_IMAGES:
-            _refuse_blind(cell, runner)
+        if cell.arm.system in _NEED_IMAGES and (cell.model == RULE_BASED or runner.takes_images is False):
+            raise EvalFault(
+                "images_needed",
+                f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none",
+                hint="leave the arm out, or name a model that takes pictures",
+            )
         for item in questions[cell.dataset].items:
             key = (cell.arm.name, cell.arm.library, cell.dataset, cell.budget, item.domain)
             if key in seen:
@@ -374,10 +356,11 @@ def refuse_impossible(
                 raise
     for one in picked:
         check_protocol(one.dataset.protocol)
-        refuse_leaked(one, [libraries[name] for name in _used(cells, one.name)])
+        used = dict.fromkeys(cell.arm.library for cell in cells if cell.dataset == one.name)
+        check_splits(one, [libraries[name] for name in used if name is not None])
 
 
-def refuse_leaked(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
+def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     """Refuse questions whose video or template belongs to another split than theirs, or was seen by a library's induction.
 
     The first asks for a split and a domain that is packaged; what an induction saw is looked at for every question, one
@@ -405,21 +388,6 @@ def refuse_leaked(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
             raise
 
 
-def _used(cells: Sequence[Cell], dataset: str) -> list[str]:
-    """The libraries that a dataset is asked with."""
-    used = (cell.arm.library for cell in cells if cell.dataset == dataset)
-    return list(dict.fromkeys(name for name in used if name is not None))
-
-
-def _refuse_blind(cell: Cell, runner: SampleRunner) -> None:
-    if cell.model == RULE_BASED or runner.takes_images is False:
-        raise EvalFault(
-            "images_needed",
-            f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none",
-            hint="leave the arm out, or name a model that takes pictures",
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class WorldNeeded:
     """A world that a run needs; ``hash`` None: it has to be built."""
@@ -438,7 +406,6 @@ class Plan:
     picked: Sequence[Picked]
     items: Mapping[str, tuple[Item, ...]]
     missing: Mapping[str, tuple[str, ...]]
-    libraries: Mapping[str, ToolLibrary]
     library_records: Mapping[str, LibraryRecord]
     worlds: Sequence[WorldNeeded]
 
@@ -504,8 +471,8 @@ class Plan:
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
     """What else decides what an episode does, and how it is scored."""
     parts = {name: getattr(document, name) for name in ("request", "tool_judge", "perception", "judge")}
-    told = {name: part.model_dump(exclude_none=True) for name, part in parts.items() if part is not None}
-    return {"language": document.language, **{name: part for name, part in told.items() if part}}
+    given = {name: part.model_dump(exclude_none=True) for name, part in parts.items() if part is not None}
+    return {"language": document.language, **{name: part for name, part in given.items() if part}}
 
 
 def make_plan(
@@ -530,7 +497,7 @@ def make_plan(
     found = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
     runner = SampleRunner(configuration, folder, libraries=found.libraries, clock=clock, environment=environment)
     cells = cells_of(configuration, picked, found.libraries, runner)
-    refuse_unclear(configuration, picked, cells)
+    check_primary(configuration, picked, cells)
     used = {cell.arm.library for cell in cells}
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
     store = configuration.store
@@ -538,15 +505,18 @@ def make_plan(
     items = {one.name: tuple(item for item in one.items if item.video_id not in missing[one.name]) for one in picked}
     for one in picked:
         if not items[one.name]:
-            raise nothing_left(one.name)
-    refuse_impossible(configuration, cells, picked, found.libraries, runner)
+            raise EvalFault(
+                "nothing_to_ask",
+                f"no question of {one.name} can be asked: its videos are not there, and no worlds of them",
+                hint="`videoworld eval check` names the videos that are missing",
+            )
+    check_runnable(configuration, cells, picked, found.libraries, runner)
     plan = Plan(
         configuration=configuration,
         cells=cells,
         picked=picked,
         items=items,
         missing=missing,
-        libraries=found.libraries,
         library_records={name: record for name, record in found.records.items() if name in used},
         worlds=worlds,
     )

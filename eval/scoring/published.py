@@ -98,17 +98,9 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    """NLTK's Porter stemmer in its default mode, which LoCoMo's evaluation uses; it needs no data of NLTK's.
+    """NLTK's Porter stemmer in its default mode, as LoCoMo's evaluation uses it; it needs no data of NLTK's."""
+    from nltk.stem.porter import PorterStemmer
 
-    Raises:
-        EvalFault: ``extra_missing``.
-    """
-    try:
-        from nltk.stem.porter import PorterStemmer
-    except ImportError:
-        raise EvalFault(
-            "extra_missing", "LoCoMo's scores need nltk", hint="pip install 'video-world-api[eval]'"
-        ) from None
     return PorterStemmer()
 
 
