@@ -12,8 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from eval.runs import bundle
 
+from eval.runs import bundle
 from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
 from eval.runs.files import RunFolder
 from tests.support.runs import made_run

@@ -121,7 +121,9 @@ def test_an_episode_asked_again_to_the_same_answer_keeps_its_score(tmp_path: Pat
     assert line.sample in found.scores
 
 
-def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = made_run(tmp_path)
     scores = (run / "scores.jsonl").read_bytes()
     (run / "samples.jsonl").unlink()
