@@ -7,20 +7,20 @@ import typer
 from world_api.exposure.lazy import Room, lazy_group
 
 ROOMS: dict[str, Room] = {
-    "check": Room("eval.commands.checking", "app", "Say which videos and worlds of a dataset are there."),
-    "run": Room("eval.commands.running", "app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
-    "score": Room("eval.commands.scoring", "app", "Score a run's episodes again; no model answers anew."),
-    "label": Room("eval.commands.judges.labelling", "app", "Draw open answers of a run for people to label."),
-    "judge": Room("eval.commands.judges.judging", "app", "Measure a judge of open answers against labelled pairs."),
+    "check": Room("eval.commands.datasets", "app", "Say which videos and worlds of a dataset are there."),
+    "run": Room("eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
+    "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no model answers anew."),
+    "label": Room("eval.commands.judges", "label_app", "Draw open answers of a run for people to label."),
+    "judge": Room("eval.commands.judges", "judge_app", "Measure a judge of open answers against labelled pairs."),
     "compare": Room("eval.commands.tables.comparing", "app", "Compare two arms of a run, paired, with intervals."),
     "diff": Room("eval.commands.tables.differing", "app", "List the questions whose outcome flipped between two arms."),
     "transfer": Room(
         "eval.commands.tables.transferring", "app", "Tool libraries against domains: the transfer matrix."
     ),
     "select": Room("eval.commands.tables.selecting", "app", "Keep the tools that help on development questions."),
-    "report": Room("eval.commands.reporting", "app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
-    "bundle": Room("eval.commands.bundling", "app", "Pack a run into one file that regenerates every table."),
-    "export": Room("eval.commands.exporting", "app", "Export a run as an Inspect log."),
+    "report": Room("eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
+    "bundle": Room("eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."),
+    "export": Room("eval.commands.results", "export_app", "Export a run as an Inspect log."),
 }
 
 app = typer.Typer(

@@ -19,6 +19,7 @@ from controller.commands.options import (
     TokensOption,
     WireOption,
 )
+from eval.commands.options import end_command
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def compare(
     know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
     """
     from eval.report.own.comparing import OwnComparison, compare_own
-    from eval.runs.running.showing import shown
+    from eval.runs.progress import progress_display
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
 
@@ -98,37 +99,27 @@ def compare(
         budget=budget | ({} if money is None else {"money": money}),
     )
     clock = SystemClock()
-    with progress_bars() as bars, shown(clock, as_json=as_json) as watch:
+    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
     show(_record(compared), as_json=as_json, text=lambda: _text(compared))
-    _leave(compared, as_json=as_json)
+    ended = compared.outcome.ended
+    end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
 
 
 def _record(compared: Compared) -> dict[str, Any]:
-    from eval.commands.reporting import record_of
+    from eval.commands.results import record_of
 
     written = compared.written
     return compared.outcome.record() | {"report": None if written is None else record_of(written)}
 
 
 def _text(compared: Compared) -> str:
-    from eval.commands.reporting import text_of
-    from eval.runs.running.showing import line_of
+    from eval.commands.results import text_of
+    from eval.runs.progress import progress_text
 
-    told = line_of(compared.outcome.tally)
+    told = progress_text(compared.outcome.tally)
     return (
         f"{told}\nnot finished: run the same command again"
         if compared.written is None
         else f"{told}\n{text_of(compared.written)}"
     )
-
-
-def _leave(compared: Compared, *, as_json: bool) -> None:
-    """End with the status of how it ended."""
-    ended = compared.outcome.ended
-    if ended.interrupted:
-        raise KeyboardInterrupt
-    if ended.fault is not None:
-        if as_json:
-            raise typer.Exit(1)  # the record tells it
-        raise ended.fault

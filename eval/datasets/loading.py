@@ -1,15 +1,343 @@
-"""Loading a dataset: a folder or file in the project's own format, or others' files through an adapter."""
+"""Load a dataset: from the project's own format, or through an adapter for published annotations.
+
+A small YAML file can name an adapter and its files::
+
+    schema_version: 1
+    adapter: m3bench-robot
+    annotations: robot.json        # as published; paths are relative to this file
+    videos: videos/robot
+    name: m3-robot                 # else the adapter's
+    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
+    only: {type: [Multi-Hop Reasoning]}
+    subtitles: subtitles
+    files: {video_map: map_vid_vidorID.json}
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from eval.datasets.items import Dataset
-from eval.datasets.own_format import DATASET_FILE, load_folder, load_questions
-from eval.datasets.reading import expanded, unreadable
-from eval.datasets.records import item_from_record, item_record
-from eval.datasets.texts.worlds import ensure_text_worlds
-from world_api.core.faults import EvalFault
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from controller.questions import Question
+from eval.datasets.adapters import Adapter, Raw, Sources
+from eval.datasets.benchmarks import adapter_named
+from eval.datasets.files import VideoFolder, bad, expanded, read_bytes, read_json, unreadable
+from eval.datasets.items import Dataset, Dialogue, Item, LeftOut, VideoFile, item_from_record, item_record, value_faults
+from eval.datasets.own_format import DATASET_FILE, MAX_ITEMS, dataset_hash, is_inside, load_folder, load_questions
+from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
+from eval.datasets.text_worlds import ensure_text_worlds
+from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
+from world_api.core.canonical import content_hash
+from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
+from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.spans import TimeSpan
+
+_LABEL_BYTES = 32 * 2**20
+#: What stands for an option without words, and after one that repeats another.
+BLANK = "(blank)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a user wants of a benchmark: its videos, task domains by question, and the part of it that is asked.
+
+    ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
+    """
+
+    name: str
+    videos: Path | None = None
+    subtitles: Path | None = None
+    domains: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def assemble(
+    entries: Iterable[Raw | LeftOut], protocol: Protocol, wanted: Wanted, texts: Mapping[str, Dialogue]
+) -> Dataset:
+    """The dataset of a file's entries.
+
+    Raises:
+        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
+    """
+    builder = _Builder(protocol, wanted, texts)
+    for entry in entries:
+        builder.add(entry)
+    if not builder.items:
+        raise bad(
+            f"{wanted.name}: no question can be asked{builder.why_none()}", "give the files as they were published"
+        )
+    recorded = _recorded(protocol, wanted)
+    items = tuple(builder.items)
+    return Dataset(
+        name=wanted.name,
+        items=items,
+        videos=builder.videos,
+        protocol=recorded,
+        hash=dataset_hash(items, recorded),
+        left_out=tuple(builder.left_out),
+    )
+
+
+class _Builder:
+    """Items and videos as they come; names are given once each."""
+
+    def __init__(self, protocol: Protocol, wanted: Wanted, texts: Mapping[str, Dialogue]) -> None:
+        self.items: list[Item] = []
+        self.videos: dict[str, VideoFile] = {}
+        self.left_out: list[LeftOut] = []
+        self._protocol, self._wanted, self._texts = protocol, wanted, texts
+        self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
+        self._ids: dict[str, int] = {}  #: how often an id, or what it begins with, was given
+        self._video_ids: dict[str, str] = {}
+
+    def add(self, entry: Raw | LeftOut) -> None:
+        """Take one entry; one that cannot be asked is told of."""
+        if isinstance(entry, LeftOut):
+            self.left_out.append(entry)
+            return
+        if not self._is_wanted(entry):
+            return
+        try:
+            question, answer, also = _question(entry)
+            spans = tuple(TimeSpan(start=start, end=end) for start, end in entry.spans)
+        except (EpisodeFault, ValueError) as fault:
+            message = fault.message if isinstance(fault, EpisodeFault) else str(fault)
+            self.left_out.append(LeftOut(where=entry.where, reason=message))
+            return
+        if len(self.items) >= MAX_ITEMS:
+            raise EvalFault("dataset_too_large", f"{self._wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
+        own = self._own_id(entry.id)
+        self.items.append(
+            Item(
+                id=own,
+                video_id=self._video(entry),
+                question=question,
+                answer=answer,
+                also=also,
+                spans=spans,
+                domain=self._wanted.domains.get(entry.id) or self._protocol.domain_of(entry.question, entry.labels),
+                content=entry.content,
+                labels={**entry.labels, **({"published_id": entry.id} if own != entry.id else {})},
+            )
+        )
+
+    def why_none(self) -> str:
+        """The first reason, for a message."""
+        return f" ({self.left_out[0].where}: {self.left_out[0].reason})" if self.left_out else ""
+
+    def _is_wanted(self, entry: Raw) -> bool:
+        for name, values in self._wanted.only.items():
+            there = entry.labels.get(name) if name != "content" else entry.content
+            listed = there if isinstance(there, list | tuple) else [there]
+            if not {str(item) for item in listed if item is not None} & set(values):
+                return False
+        return True
+
+    def _own_id(self, published: str) -> str:
+        """The published id in letters that ids may have, once."""
+        base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
+        own, number = base, self._ids.get(base, 0) + 1
+        while number > 1 and (own := f"{base}-{number}") in self._ids:
+            number += 1
+        self._ids[base] = number
+        self._ids.setdefault(own, 1)
+        return own
+
+    def _video(self, entry: Raw) -> str:
+        """The id that building the video would give it; a hash is added where two names would share one."""
+        known = self._video_ids.get(entry.video)
+        if known is not None:
+            return known
+        stem = re.sub(r"\.(mp4|mkv|webm|mov|avi|m4v)$", "", entry.video.rpartition("/")[2], flags=re.IGNORECASE)
+        video_id = video_id_from_file_name(stem)
+        if video_id in self.videos:
+            video_id = f"{video_id[:52].rstrip('-._')}-{content_hash(entry.video)[:8]}"
+        self._video_ids[entry.video] = video_id
+        self.videos[video_id] = self._file(entry, video_id)
+        return video_id
+
+    def _file(self, entry: Raw, video_id: str) -> VideoFile:
+        text = self._texts.get(entry.video)
+        path = None
+        if text is None and self._folder is not None:
+            path = self._folder.find(*(entry.names or (entry.video,)))
+        subtitles = None
+        if entry.subtitles and self._wanted.subtitles is not None:
+            subtitles = _inside(self._wanted.subtitles, entry.subtitles)
+        return VideoFile(
+            video_id=video_id,
+            path=path,
+            name=entry.video,
+            subtitles=subtitles,
+            subtitles_begin=entry.subtitles_begin,
+            text=text,
+        )
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    """The file of a folder that an annotation names; none where the name, or a link, leads out of the folder."""
+    if not is_inside(name):
+        return None
+    path = folder / name
+    try:
+        return path if path.is_file() and path.resolve().is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError):  # a name no file system takes; links in a circle
+        return None
+
+
+def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
+    """The question, its answer and other right ones; options that are told twice get a mark each.
+
+    Raises:
+        EpisodeFault: ``bad_question``.
+        ValueError: the answer is not of its kind.
+    """
+    options, same = distinct(entry.options)
+    question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
+    also = entry.also
+    if entry.kind == "choice" and same:
+        letters = question.letters
+        place = letters.index(entry.answer)
+        also += tuple(letters[other] for other in same.get(place, ()))
+    faults = [fault for value in (entry.answer, *also) for fault in value_faults(question, value)]
+    if faults:
+        raise ValueError(faults[0])
+    return question, entry.answer, also
+
+
+def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
+    """The options, each once: one that repeats another is told with its number; and which are the same, by place."""
+    cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
+    told: list[str] = []
+    groups: dict[str, list[int]] = {}
+    for place, option in enumerate(cleaned):
+        group = groups.setdefault(option, [])
+        group.append(place)
+        text, number = option, len(group)
+        while text in told or (number > 1 and text == option):
+            text = f"{option} ({number})"
+            number += 1
+        told.append(text)
+    same = {
+        place: tuple(x for x in group if x != place) for group in groups.values() if len(group) > 1 for place in group
+    }
+    return tuple(told), same
+
+
+def read_domain_labels(path: Path) -> dict[str, str]:
+    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
+    """
+    if path.suffix.lower() == ".csv":
+        text = read_bytes(path, most=_LABEL_BYTES).decode("utf-8-sig", errors="replace")
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        try:
+            found: object = {row["id"]: row["domain"] for row in rows}
+        except (KeyError, csv.Error):
+            raise bad(f"{path.name} has no columns id and domain", "docs/datasets.md shows the file") from None
+    else:
+        found = read_json(path, most=_LABEL_BYTES)
+    if not isinstance(found, dict) or not all(isinstance(x, str) and x for pair in found.items() for x in pair):
+        raise bad(f"{path.name} does not map question ids to domains", "docs/datasets.md shows the file")
+    return found
+
+
+def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
+    """What of the protocol goes beside a figure: the file whole, its hash, and what the user changed."""
+    changed: dict[str, Any] = {}
+    if wanted.only:
+        changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
+    if wanted.domains:
+        changed["domain_labels"] = content_hash(dict(wanted.domains))
+    return {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name), **changed}
+
+
+_Path = Annotated[str, Field(min_length=1, max_length=1000)]
+_SHAPE = "docs/datasets.md shows the file"
+
+
+class Described(BaseModel):
+    """The file's shape."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    schema_version: Literal[1]
+    adapter: str
+    annotations: _Path
+    videos: _Path | None = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")] | None = None
+    domains: _Path | None = None
+    only: dict[str, list[str]] = {}
+    subtitles: _Path | None = None
+    files: dict[str, _Path] = {}
+
+
+def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
+    """The dataset that a YAML file describes.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``bad_dataset``, ``no_such_adapter``, and what reading the annotations says.
+    """
+    described = _read(path)
+    folder = path.parent
+    wanted = Wanted(
+        name=described.name or described.adapter,
+        videos=videos or _at(folder, described.videos),
+        subtitles=_at(folder, described.subtitles),
+        domains=read_domain_labels(folder / described.domains) if described.domains else {},
+        only={name: tuple(values) for name, values in described.only.items()},
+    )
+    sources = Sources(
+        annotations=folder / described.annotations,
+        files={what: folder / file for what, file in described.files.items()},
+    )
+    return load_adapted(adapter_named(described.adapter), sources, wanted)
+
+
+def load_adapted(adapter: Adapter, sources: Sources, wanted: Wanted) -> Dataset:
+    """The dataset that an adapter reads.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``no_annotations``, ``no_answers``.
+    """
+    texts = adapter.texts(sources) if adapter.texts is not None else {}
+    return assemble(adapter.read(sources), load_protocol(adapter.name), wanted, texts)
+
+
+def _read(path: Path) -> Described:
+    content = read_bytes(path, most=MAX_BYTES)
+    try:
+        text = read_yaml(content, path.name)
+    except ToolFault as fault:
+        raise bad(fault.message, _SHAPE) from None
+    try:
+        return Described.model_validate(text.value)
+    except ValidationError as error:
+        told = [_explained(item["loc"], item["type"], item["msg"], text) for item in error.errors()[:8]]
+        raise bad(f"{path.name}: " + "; ".join(told), _SHAPE) from None
+
+
+def _explained(place: tuple[int | str, ...], kind: str, message: str, text: YamlText) -> str:
+    name = ".".join(map(str, place)) or "the file"
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"line {text.line(place)}: {name} is not a key here; the keys are {', '.join(Described.model_fields)}"
+    return f"line {text.line(place)}: {name}: {message[0].lower()}{message[1:]}"
+
+
+def _at(folder: Path, path: str | None) -> Path | None:
+    return None if path is None else folder / expanded(path)
+
 
 __all__ = ["ensure_text_worlds", "item_from_record", "item_record", "load_dataset"]
 
@@ -36,8 +364,6 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
         if path.suffix == ".jsonl":
             return load_questions(path, videos=videos)
         if path.suffix in _DESCRIBED:
-            from eval.datasets.described import load_described
-
             return load_described(path, videos=videos)
     return _adapted(str(named), videos, annotations)
 
@@ -52,10 +378,8 @@ def _is_there(path: Path) -> bool:
 
 
 def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Dataset:
-    from eval.datasets.adapters import ADAPTERS, adapter_named
-    from eval.datasets.adapters.raw import Sources
-    from eval.datasets.assembling import Wanted
-    from eval.datasets.described import load_adapted
+    from eval.datasets.adapters import Sources
+    from eval.datasets.benchmarks import ADAPTERS, adapter_named
 
     name, _, file = named.partition(":")
     if name not in ADAPTERS or not (file or annotations):

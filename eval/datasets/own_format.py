@@ -1,10 +1,10 @@
-"""The project's own format: a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
+"""The project's own dataset format: a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
 
 ::
 
     FOLDER/dataset.json      {"schema_version": 1, "name": "mine", "questions": "questions.jsonl",
                               "videos": {"kitchen": {"file": "kitchen.mp4"}}}
-    FOLDER/questions.jsonl   one item a line (``records.py``)
+    FOLDER/questions.jsonl   one item a line (``items.py``)
     FOLDER/kitchen.mp4
 
 A file of questions without a ``dataset.json`` has its videos beside it. ``docs/datasets.md`` shows both.
@@ -17,10 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from eval.datasets.finding import VideoFolder
-from eval.datasets.items import Dataset, Item, VideoFile
-from eval.datasets.reading import bad, numbered_lines, read_json
-from eval.datasets.records import SCHEMA_VERSION, BadItem, is_item_id, item_from_record, item_record
+from eval.datasets.files import VideoFolder, bad, numbered_lines, read_json
+from eval.datasets.items import (
+    SCHEMA_VERSION,
+    BadItem,
+    Dataset,
+    Item,
+    VideoFile,
+    is_item_id,
+    item_from_record,
+    item_record,
+)
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import is_name

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from controller.questions import Kind
-from eval.datasets.reading import bad
+from eval.datasets.files import bad
 from tool_induction.domains.yaml_text import read_yaml
 
 SCHEMA_VERSION = 1
@@ -84,7 +84,7 @@ class Protocol(_Part):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     title: str
     origin: Origin
-    scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.registry`` has them
+    scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.scorers`` has them
     judge: Judge | None = None
     as_of: str = "the whole video"
     domains: Domains

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from eval.datasets.adapters.raw import seconds_of, text_of
+from eval.datasets.adapters import seconds_of, text_of
+from eval.datasets.files import bad, read_json
 from eval.datasets.items import VideoFile
-from eval.datasets.reading import bad, read_json
 from world_api.world.disk.files import write_atomically
 
 _SUFFIXES = (".srt", ".vtt")

@@ -19,7 +19,7 @@ from controller.summary import WATERMARK
 from eval.inspecting.messages import Record
 from eval.inspecting.samples import sample_record
 from eval.runs.cells import Cell
-from eval.runs.lines import SampleLine
+from eval.runs.files import SampleLine
 from eval.runs.reading import Run
 from eval.scoring.score import Score
 from eval.tables.making import read_rows

@@ -10,7 +10,7 @@ from controller.summary import WATERMARK
 from eval.datasets.items import Item
 from eval.inspecting.messages import Record, messages_of
 from eval.runs.cells import Cell
-from eval.runs.lines import SampleLine
+from eval.runs.files import SampleLine
 from eval.scoring.score import Score
 from world_api.backends.chat.prices import Price, Tokens
 from world_api.core.canonical import json_line

@@ -1,10 +1,10 @@
-"""The manifest of a run: what the run is, whatever of it is finished."""
+"""The manifest of a run: its cells, datasets, libraries and worlds, and which code and endpoint produced its samples."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,28 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from eval.runs.cells import Cell
-from eval.runs.lines import cannot_read, check_version, damaged
-from eval.runs.places import SCHEMA_VERSION
-from world_api.core.canonical import parse_json
+from eval.runs.configuration import Configuration, ConfigurationDocument, read_configuration
+from eval.runs.files import SCHEMA_VERSION, RunFolder, cannot_read, check_version, damaged
+from world_api.backends.chat.endpoint import Endpoint
+from world_api.backends.chat.prices import Price
+from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EvalFault
 from world_api.world.disk.files import open_regular, write_atomically
+
+#: Cells name folders, also those of a run from elsewhere.
+_CELL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
+_MAX_BYTES = 256 * 2**20
+#: In what two stretches may differ, and the words for it.
+_CHANGES = {
+    "loop": "the code that runs episodes",
+    "git": "the commit",
+    "versions": "a version",
+    "endpoint": "the endpoint",
+    "wire": "the wire",
+    "cache": "the request cache",
+    "prices": "the price",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +141,7 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     except PermissionError as error:
         raise cannot_read(path, error) from None
     except OSError as error:
@@ -134,8 +151,8 @@ def read_manifest(path: Path) -> Manifest:
             hint="give the folder that `videoworld eval run` made; where only this file is gone, "
             "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice",
         ) from None
-    if len(content) > _MOST_BYTES:
-        raise damaged(f"{path.name} has more than {_MOST_BYTES:,} bytes")
+    if len(content) > _MAX_BYTES:
+        raise damaged(f"{path.name} has more than {_MAX_BYTES:,} bytes")
     try:
         record = parse_json(content.decode())
     except ValueError:
@@ -157,13 +174,69 @@ def _cell(record: Any) -> Cell:
     given = dict(record)
     name = given.pop("id", None)
     cell = _CELL.validate_python(given)
-    if name != cell.id or not _FOLDER.fullmatch(cell.id):
+    if name != cell.id or not _CELL_ID.fullmatch(cell.id):
         raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
     return cell
 
 
-#: Cells name folders, also those of a run that somebody else made.
-_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
-_MOST_BYTES = 256 * 2**20
 _ADAPTER = TypeAdapter(Manifest)
 _CELL = TypeAdapter(Cell)
+
+
+def configuration_of(folder: RunFolder) -> Configuration:
+    """The configuration that a run was begun with, and the overrides that were given beside it.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
+    """
+    manifest = read_manifest(folder.manifest)
+    try:
+        base = Path(parse_json(folder.local.read_bytes().decode())["configuration_folder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise EvalFault(
+            "run_damaged",
+            f"{folder.local.name} does not say where the configuration was",
+            hint="give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` goes on with the run",
+        ) from None
+    return read_configuration(folder.config, overrides=manifest.overrides, folder=base)
+
+
+def stretch_of(
+    now: Manifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
+) -> Stretch:
+    """The code and endpoint of this process. ``now`` is the manifest as it would be written for a new run."""
+    rules = document.model == RULE_BASED
+    return Stretch(
+        first=0,
+        planned=sum(now.datasets[cell.dataset].items for cell in now.cells),
+        versions=now.versions,
+        git=now.git,
+        loop=now.loop,
+        endpoint=None if rules else Endpoint.from_environment(environment).address,
+        wire=None if rules else document.wire,
+        cache=document.cache is not None,
+        prices=None if price is None else content_hash(asdict(price)),
+    )
+
+
+def note_stretch(
+    folder: RunFolder, manifest: Manifest, now: Stretch, *, noted: int, say: Callable[[str], object]
+) -> None:
+    """Add a stretch to the manifest if code or endpoint changed, and say so. ``noted`` samples were run before.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    before = manifest.stretches[-1] if manifest.stretches else None
+    now = replace(now, first=noted)
+    if before is not None and replace(before, first=now.first) == now:
+        return
+    changed = [
+        name for key, name in _CHANGES.items() if before is not None and getattr(before, key) != getattr(now, key)
+    ]
+    if changed and noted:
+        say(
+            f"{', '.join(changed)} changed since the run was begun; manifest.json tells which samples were asked by which"
+        )
+    kept = [one for one in manifest.stretches if one.first < now.first]  # a stretch without samples is dropped
+    write_manifest(folder.manifest, replace(manifest, stretches=(*kept, now)))

@@ -13,10 +13,8 @@ from controller.records.files import is_there
 from controller.records.journal import Damaged, Entry, Journal, recorded
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
-from eval.runs.lines import ItemLine, LineFile, SampleLine, ScoreLine, damaged
+from eval.runs.files import ItemLine, LineFile, RunFolder, SampleLine, ScoreLine, damaged
 from eval.runs.manifest import Manifest, Stretch, read_manifest
-from eval.runs.places import RunFolder
-from eval.runs.running.tally import label_of
 from eval.scoring.score import Score
 from world_api.core.faults import EpisodeFault
 
@@ -137,7 +135,7 @@ class Run:
                     recordings += self.entry(line) is not None and line.episode not in known
                 except EpisodeFault as fault:
                     refuse_unreadable(fault)
-                    found[label_of(cell)] += 1
+                    found[cell.label] += 1
         return Gone(episodes=found, recordings=recordings)
 
     def _entries(self, cell: str) -> dict[str, Entry | Damaged]:
@@ -162,7 +160,7 @@ def read_run(path: Path | str) -> Run:
     """
     path = Path(path)
     if path.is_file():
-        from eval.runs.bundling.opening import unpacked
+        from eval.runs.bundle import unpacked
 
         path = unpacked(path.resolve())
     folder = RunFolder(path)
@@ -192,7 +190,7 @@ def read_items(folder: RunFolder) -> dict[tuple[str, str], Item]:
     Raises:
         EvalFault: ``run_damaged``, ``other_schema_version``.
     """
-    from eval.datasets.records import BadItem, item_from_record
+    from eval.datasets.items import BadItem, item_from_record
 
     found: dict[tuple[str, str], Item] = {}
     for number, line in enumerate(LineFile(folder.items, ItemLine), start=1):

@@ -1,33 +1,90 @@
-"""Scoring a run's episodes, again if need be; no model answers anew."""
+"""Score the episodes of a run, and choose the judge of its open answers. No model answers again."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from eval.runs.lines import SampleLine, ScoreLine
-from eval.runs.places import RunFolder
+from pydantic import ValidationError
+
+from eval.runs.cells import Cell
+from eval.runs.configuration import JudgePart
+from eval.runs.files import RunFolder, SampleLine, ScoreLine
+from eval.runs.manifest import Manifest
 from eval.runs.reading import Run, read_run, refuse_unreadable
-from eval.runs.running.tally import label_of
-from eval.scoring.port import AnswerJudge
-from eval.scoring.score import Score
+from eval.scoring.judge import BY_WORDS, judge_of, same_family
+from eval.scoring.score import AnswerJudge, Score
 from eval.scoring.scorers import Answered, score_all, score_value
 from world_api.core.canonical import json_line
-from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.core.faults import BackendFault, EpisodeFault, EvalFault
+from world_api.core.ports import Clock
 from world_api.world.disk.files import write_atomically
 
-#: Who scores a sample of which there is no episode to look at.
+#: Answers put to a judge at a time, by default.
+JUDGE_WORKERS = 4
+#: The scorer of a sample without a readable episode.
 NO_EPISODE = "none/1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
-    """How many samples were scored, by whom; ``damaged`` names those whose episode cannot be read.
+class Judging:
+    """A judge (None: scorers that need none), and notes for the user on how it was chosen."""
 
-    ``arms`` has of each arm how many samples were scored and how many are right.
+    judge: AnswerJudge | None
+    notes: tuple[str, ...] = ()
+
+
+def judging_of(
+    part: JudgePart | None,
+    folder: RunFolder,
+    *,
+    models: Iterable[str],
+    clock: Clock,
+    environment: Mapping[str, str],
+    prompt: Path | None = None,
+) -> Judging:
+    """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
+
+    Verdicts on file are not asked for again. If the configured model cannot be reached, the verdicts on file stand for it.
+
+    Raises:
+        EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.
+        BackendFault: ``endpoint_not_configured`` if nothing is on file, and what else is wrong with an endpoint.
+    """
+    record = folder.verdicts
+    if part is None:
+        on_file = f"scored without a judge, for the configuration names none; {record.name} is kept for `videoworld eval score`"
+        return Judging(judge=None, notes=(on_file,) if record.exists() else ())
+    warning = same_family(part.model, models) if part.model != BY_WORDS else None
+    notes = [] if warning is None else [warning]
+    try:
+        judge = judge_of(part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment)
+    except BackendFault as fault:
+        if fault.code != "endpoint_not_configured" or not record.exists():
+            raise
+        notes.append(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
+        judge = judge_of(None, prompt=prompt, record=record, clock=clock, environment=environment)
+    return Judging(judge=judge, notes=tuple(notes))
+
+
+def judge_part_of(manifest: Manifest) -> JudgePart | None:
+    """The judge that a run's configuration named, as its manifest records it."""
+    settings = manifest.settings.get("judge")
+    try:
+        return None if settings is None else JudgePart.model_validate(settings)
+    except ValidationError:
+        return None  # the settings in a manifest from elsewhere are shown and not relied on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """How many samples were scored, by which scorers; ``damaged`` names those whose episode cannot be read.
+
+    ``arms`` has by arm how many samples were scored and how many are right.
     """
 
     samples: int
@@ -49,8 +106,8 @@ class Scored:
 def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
     """Score all finished samples of a run and write ``scores.jsonl``, whole or not at all; equal episodes, equal bytes.
 
-    ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, for the reason of its fault; so is
-    one whose episode cannot be read. A question whose answer nobody knows gets no score: nothing can be right or wrong about it.
+    ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, with the reason of its fault; so is
+    one whose episode cannot be read. A question without a known answer gets no score.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name.
@@ -61,85 +118,71 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     scores: dict[str, Score] = {}
     answers: dict[str, Answered] = {}
     unreadable: list[str] = []
-    for cell, lines in run.by_cell():
-        protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
-        for line in lines:
-            if not run.has_answer(line):
-                continue
-            try:
-                answers[line.sample] = _answered(run, line, protocol)
-            except _Without as reason:
-                scores[line.sample] = _wrong(str(reason))
-            except EpisodeFault as fault:
-                refuse_unreadable(fault)
-                unreadable.append(f"{cell.id}/{line.episode}: {fault.message}")
-                scores[line.sample] = _wrong(fault.code)
+    for cell, line, found in _answers(run):
+        if isinstance(found, Answered):
+            answers[line.sample] = found
+        else:
+            scores[line.sample] = _wrong(found.code)
+            if line.episode is not None:
+                unreadable.append(f"{cell.id}/{line.episode}: {found.message}")
     scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
-    records = [ScoreLine.of(line, scores[line.sample]).record() for line in run.samples if line.sample in scores]
+    lines = [line for line in run.samples if line.sample in scores]
+    records = [ScoreLine.of(line, scores[line.sample]).record() for line in lines]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
+    arms: dict[str, tuple[int, int]] = {}
+    for line in lines:
+        label = run.cells[line.cell].label
+        count, right = arms.get(label, (0, 0))
+        arms[label] = (count + 1, right + scores[line.sample].correct)
     return Scored(
         samples=len(scores),
         right=sum(score.correct for score in scores.values()),
         scorers=dict(sorted(Counter(score.scorer for score in scores.values()).items())),
         damaged=tuple(unreadable),
-        arms=_by_arm(run, scores),
+        arms=arms,
     )
 
 
 def scored_now(run: Run) -> Run:
-    """The run with scores of what nobody has scored yet, as of a run that still asks or was killed; nothing is written.
+    """The run with scores for samples that have none yet, as of a run that still asks or was killed; nothing is written.
 
-    Answers that are left to a judge stay without one.
+    Answers that need a judge stay without a score.
     """
-    answers: list[tuple[SampleLine, Answered]] = []
     found: dict[str, Score] = {}
-    for cell, lines in run.by_cell():
-        protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
-        for line in lines:
-            if line.sample in run.scores or not run.has_answer(line):
-                continue
-            try:
-                answers.append((line, _answered(run, line, protocol)))
-            except _Without as reason:
-                found[line.sample] = _wrong(str(reason))
-            except EpisodeFault as fault:
-                refuse_unreadable(fault)
-                found[line.sample] = _wrong(fault.code)
     judged = "judge" in run.manifest.settings
-    for line, one in answers:
-        if not (judged and one.item.question.kind == "open"):
+    for _, line, one in _answers(run, skip=run.scores):
+        if not isinstance(one, Answered):
+            found[line.sample] = _wrong(one.code)
+        elif not (judged and one.item.question.kind == "open"):
             with suppress(EvalFault):  # such as that there is no judge
                 found[line.sample] = score_value(one.item, one.value, one.answer, protocol=one.protocol)
     return replace(run, scores={**run.scores, **found}) if found else run
 
 
+def _answers(run: Run, *, skip: Collection[str] = ()) -> Iterator[tuple[Cell, SampleLine, Answered | EpisodeFault]]:
+    """The answers of samples whose question has a known answer; a fault where there is no episode to score."""
+    for cell, lines in run.by_cell():
+        protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
+        for line in lines:
+            if line.sample in skip or not run.has_answer(line):
+                continue
+            try:
+                episode = run.episode(line)
+            except EpisodeFault as fault:
+                refuse_unreadable(fault)
+                yield cell, line, fault
+                continue
+            if episode is None:
+                code = line.fault["code"] if line.fault is not None else "no_episode"
+                yield cell, line, EpisodeFault(code, "there is no episode")
+                continue
+            yield (
+                cell,
+                line,
+                Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol),
+            )
+
+
 def _wrong(reason: str) -> Score:
-    """The score of a sample of which there is no episode to look at."""
+    """The score of a sample without a readable episode."""
     return Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": reason})
-
-
-def _by_arm(run: Run, scores: Mapping[str, Score]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for line in run.samples:
-        if line.sample in scores:
-            label = label_of(run.cells[line.cell])
-            count, right = found.get(label, (0, 0))
-            found[label] = (count + 1, right + scores[line.sample].correct)
-    return found
-
-
-class _Without(Exception):
-    """There is no episode, and why."""
-
-
-def _answered(run: Run, line: SampleLine, protocol: Mapping[str, Any]) -> Answered:
-    """The answer of a sample.
-
-    Raises:
-        _Without: there is none.
-        EpisodeFault: the episode cannot be read.
-    """
-    episode = run.episode(line)
-    if episode is None:
-        raise _Without(line.fault["code"] if line.fault is not None else "no_episode")
-    return Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol)

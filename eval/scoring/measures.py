@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eval.scoring.kinds.intervals import RECALL
+from eval.scoring.kinds import RECALL
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from eval.runs.reading import Run
-from eval.scoring.judging.labelling import answer_key
-from eval.scoring.judging.pairs import own_pairs
-from eval.scoring.kinds.texts import given_text
+from eval.scoring.kinds import given_text
+from eval.scoring.labels import answer_key, own_pairs
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EvalFault
 

@@ -10,7 +10,7 @@ from controller.episode import Episode
 from controller.records.journal import Entry, Journal
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
-from eval.runs.lines import SampleLine
+from eval.runs.files import SampleLine
 from eval.runs.reading import Run, refuse_unreadable
 from eval.scoring.evidence import evidence_score
 from eval.scoring.score import Score

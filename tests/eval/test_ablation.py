@@ -10,7 +10,7 @@ from controller.systems import own_system, system_names
 from eval.ablation import CONFIGURATION, run_ablation, steps
 from eval.commands.group import ROOMS
 from eval.demo import Ran
-from eval.runs.configuration.reading import read_configuration
+from eval.runs.configuration import read_configuration
 
 
 def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:

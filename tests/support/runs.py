@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.runs.running.experiment import Outcome, given, run_experiment
-from eval.runs.running.tally import Tally
+from eval.runs.experiment import Outcome, open_experiment, run_experiment
+from eval.runs.progress import Tally
 from eval.runs.scoring import score_run
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import json_line
@@ -120,9 +120,9 @@ def run_here(what: Path, *, overrides: Sequence[str] = (), silent: Silent | None
     """Run a configuration, or go on with a run, in this process."""
     watch = silent or Silent()
     return run_experiment(
-        given(what, overrides=tuple(overrides)),
+        open_experiment(what, overrides=tuple(overrides)),
         clock=SystemClock(),
         environment=dict(os.environ),
-        shown=watch,
+        display=watch,
         building=watch,
     )

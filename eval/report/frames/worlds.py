@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.report.frames.pictures import Worlds
+from eval.runs.manifest import configuration_of
 from eval.runs.reading import Run
-from eval.runs.running.opened import configuration_of
-from eval.runs.running.workshop import store_of
-from eval.runs.running.worlds import store_for
+from eval.runs.worlds import store_for
 from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
@@ -50,6 +49,6 @@ def _world(store: Path, profile: str, video_id: str, known: str) -> World | None
 def _own_store(run: Run) -> Path | None:
     """The store that the run was made with; None where nobody can tell any more, as in a bundle from elsewhere."""
     try:
-        return store_of(configuration_of(run.folder))
+        return configuration_of(run.folder).store
     except VideoWorldError:
         return None

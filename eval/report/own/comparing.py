@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.finding import ENDINGS
-from eval.datasets.items import Item
-from eval.datasets.records import SCHEMA_VERSION, item_record
+from eval.datasets.files import ENDINGS
+from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.report.own.questions import own_questions
 from eval.report.writing import Choices, Written, write_report
-from eval.runs.running.experiment import Outcome, given, run_experiment
-from eval.runs.running.worlds import store_for
+from eval.runs.experiment import Outcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
-from eval.scoring.judging.choosing import judge_of
+from eval.runs.worlds import store_for
+from eval.scoring.judge import judge_of
 from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
@@ -42,7 +41,7 @@ from world_api.world.search.prepare import prepare
 from world_api.world.sessions.commits import SESSIONS
 
 if TYPE_CHECKING:
-    from eval.runs.running.showing import Shown
+    from eval.runs.progress import ProgressDisplay
     from world_api.build.builder import Progress
 
 
@@ -79,7 +78,7 @@ class Compared:
 
 
 def compare_own(
-    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: Shown, building: Progress
+    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
 ) -> Compared:
     """Ask, score, write the page; what was asked before is kept.
 
@@ -92,7 +91,11 @@ def compare_own(
     config = write_configuration(wanted)
     _take_stored_world(wanted, building)
     outcome = run_experiment(
-        given(config, out=wanted.out / "run"), clock=clock, environment=environment, shown=shown, building=building
+        open_experiment(config, out=wanted.out / "run"),
+        clock=clock,
+        environment=environment,
+        display=shown,
+        building=building,
     )
     if not outcome.complete:
         return Compared(outcome=outcome, written=None)

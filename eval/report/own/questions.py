@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.datasets.items import Item
-from eval.datasets.reading import numbered_lines
-from eval.datasets.records import SCHEMA_VERSION, BadItem, item_from_record
+from eval.datasets.files import numbered_lines
+from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record
 from world_api.core.faults import EvalFault
 
 _MOST_TOLD = 8

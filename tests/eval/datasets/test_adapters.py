@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.adapters import ADAPTERS
-from eval.datasets.adapters.lettered import without_letters
-from eval.datasets.adapters.raw import Raw
-from eval.datasets.assembling import Wanted, assemble
+from eval.datasets.adapters import Raw, without_letters
+from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.items import Dataset, LeftOut
-from eval.datasets.loading import load_dataset
+from eval.datasets.loading import Wanted, assemble, load_dataset
 from eval.datasets.protocols import load_protocol, packaged_protocols
 from eval.datasets.subtitles import subtitles_to_build_with
 from eval.scoring.scorers import check_protocol

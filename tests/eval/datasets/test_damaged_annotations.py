@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.datasets.adapters import ADAPTERS
-from eval.datasets.archives import json_files
+from eval.datasets.benchmarks import ADAPTERS
+from eval.datasets.files import json_files
 from eval.datasets.loading import load_dataset
 from tests.support import published_files
 from world_api.core.faults import EvalFault
@@ -96,7 +96,7 @@ def test_a_folder_without_annotations_and_no_file_at_all_are_named(tmp_path: Pat
 
 
 def test_an_archive_that_grows_when_it_is_unpacked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.datasets.archives.MAX_FILE_BYTES", 10_000)
+    monkeypatch.setattr("eval.datasets.files.MAX_FILE_BYTES", 10_000)
     path = tmp_path / "locomo10.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("1.json", b" " * 1_000_000)
@@ -133,7 +133,7 @@ def test_no_file_of_an_archive_is_lost_in_silence(tmp_path: Path, monkeypatch: p
             archive.writestr(name, "[]")
     with pytest.raises(EvalFault, match=r"two files named '1\.json'"):
         json_files(path)
-    monkeypatch.setattr("eval.datasets.archives.MAX_FILES", 1)
+    monkeypatch.setattr("eval.datasets.files.MAX_FILES", 1)
     with pytest.raises(EvalFault, match="more than 1 entries"):
         json_files(path)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.finding import VideoFolder
+from eval.datasets.files import VideoFolder
 
 
 def file(path: Path) -> Path:

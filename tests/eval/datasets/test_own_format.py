@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.questions import Question
-from eval.datasets.items import Item
+from eval.datasets.files import MAX_LINE_BYTES
+from eval.datasets.items import BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import load_dataset
-from eval.datasets.reading import MAX_LINE_BYTES
-from eval.datasets.records import BadItem, item_from_record, item_record
 from world_api.core.faults import EvalFault
 from world_api.core.spans import TimeSpan
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.adapters import ADAPTERS
-from eval.datasets.described import Described
-from eval.datasets.finding import ENDINGS
-from eval.datasets.records import OPTIONAL, REQUIRED
+from eval.datasets.benchmarks import ADAPTERS
+from eval.datasets.files import ENDINGS
+from eval.datasets.items import OPTIONAL, REQUIRED
+from eval.datasets.loading import Described
 from tests.support.command_line import Cli
 from tool_induction.domains.yaml_text import read_yaml
 

@@ -12,7 +12,7 @@ import pytest
 
 from eval.datasets.items import VideoFile
 from eval.datasets.subtitles import subtitles_to_build_with
-from eval.runs.running.worlds import build
+from eval.runs.worlds import build
 from tests.support.building import Silent, StandingClock
 from tests.support.numbered_film import HEIGHT, WIDTH, drawn
 from world_api.core.faults import EvalFault

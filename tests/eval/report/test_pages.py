@@ -15,8 +15,8 @@ import pytest
 
 from controller.summary import WATERMARK
 from eval.report.writing import Choices, Written, write_report
-from eval.runs.bundling.packing import pack
-from eval.runs.places import RunFolder
+from eval.runs.bundle import pack
+from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from eval.tables.every import tables_of

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.bundling.layout import CONTENTS, Contents, Part, head
-from eval.runs.bundling.opening import contents_of, open_bundle
-from eval.runs.bundling.packing import pack
-from eval.runs.places import RunFolder
+from eval.runs.bundle import CONTENTS, Contents, Part, contents_of, head, open_bundle, pack
+from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from tests.support.runs import made_run

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from eval.datasets.loading import load_dataset
-from eval.runs.configuration.example import EXAMPLE
-from eval.runs.configuration.reading import read_configuration
-from eval.runs.planning.questions import pick_all
+from eval.runs.configuration import EXAMPLE, read_configuration
+from eval.runs.plan import pick_all
 from world_api.core.faults import EvalFault
 
 SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat]\n"
@@ -112,7 +111,7 @@ def test_the_example_is_a_configuration(tmp_path: Path) -> None:
 
 
 def test_each_key_is_in_the_page_of_runs() -> None:
-    from eval.runs.configuration.document import ConfigurationDocument
+    from eval.runs.configuration import ConfigurationDocument
 
     page = (Path(__file__).parents[3] / "docs" / "runs.md").read_text(encoding="utf-8")
     assert [key for key in ConfigurationDocument.model_fields if f"`{key}`" not in page] == []

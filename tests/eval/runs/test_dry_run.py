@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from eval.datasets.items import VideoFile
-from eval.runs.planning.building import building_of
-from eval.runs.planning.estimating import Estimate, estimate
-from eval.runs.planning.plan import WorldNeeded
-from eval.runs.running.experiment import given
+from eval.runs.estimate import Estimate, building_of, estimate
+from eval.runs.experiment import open_experiment
+from eval.runs.plan import WorldNeeded
 from tests.support.numbered_film import encode
 from tests.support.runs import prepare, run_here
 from world_api.backends.clocks import SystemClock
@@ -21,7 +20,9 @@ FEW = "schema_version: 1\ndatasets: [films]\narms: [blind]\nseeds: [1, 2]\nparal
 
 
 def dry(config: Path, *overrides: str) -> Estimate:
-    return estimate(given(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={})
+    return estimate(
+        open_experiment(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={}
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from controller.systems.transcript import USUAL_TOKENS
-from eval.runs.planning.estimating import Estimate, estimate
-from eval.runs.running.experiment import given
+from eval.runs.estimate import Estimate, estimate
+from eval.runs.experiment import open_experiment
 from tests.support.runs import QUESTIONS, prepare
 from world_api.backends.chat.usage import IMAGE_TOKENS
 from world_api.backends.clocks import SystemClock
@@ -36,7 +36,7 @@ def estimated(tmp_path: Path, chat_server: Any, monkeypatch: pytest.MonkeyPatch)
     config = prepare(tmp_path, configuration=CONFIGURATION, videos=["made"])
 
     def told(*overrides: str) -> Estimate:
-        what = given(config, overrides=overrides)
+        what = open_experiment(config, overrides=overrides)
         found = estimate(what, pilot=None, effect=0.1, clock=SystemClock(), environment=dict(os.environ))
         assert not chat_server.received
         return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.runs.lines import LineFile, ScoreLine
+from eval.runs.files import LineFile, ScoreLine
 from tests.support.command_line import Cli
 from tests.support.runs import prepare
 from world_api.backends.chat.completions import completion

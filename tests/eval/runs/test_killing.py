@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from eval.runs.executor import SubprocessWorker
 from eval.runs.reading import read_run
-from eval.runs.running.hands import ProcessHand
 from eval.runs.scoring import score_run
 from tests.eval.runs.test_running import names
 from tests.support.runs import Silent, prepare, run_here
@@ -143,13 +143,13 @@ def test_ctrl_c_is_not_for_a_process_that_still_gets_ready_to_ask(
 ) -> None:
     run = read_run(reference)
     with (reference / ".lock").open() as lock:
-        hand = ProcessHand(run.folder, lock=lock.fileno(), environment=os.environ)
-        hand.start()
+        worker = SubprocessWorker(run.folder, lock=lock.fileno(), environment=os.environ)
+        worker.start()
         (child,) = (Path("/proc/self/task") / str(threading.get_native_id()) / "children").read_text().split()[-1:]
         os.kill(int(child), signal.SIGINT)
         sample = run.samples[0]
-        asked = hand.ask(run.cells[sample.cell], run.item(sample))
+        asked = worker.run(run.cells[sample.cell], run.item(sample))
         assert Path(f"/proc/{child}").exists()  # and no other was started in its place
-        hand.close()
+        worker.close()
     assert asked.episode is not None
     assert "Traceback" not in capfd.readouterr().err

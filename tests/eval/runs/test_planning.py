@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Dataset, LeftOut
-from eval.runs.configuration.document import DatasetPart
-from eval.runs.places import RunFolder
-from eval.runs.planning.plan import Plan, make_plan
-from eval.runs.planning.questions import Picked, spread
-from eval.runs.running.experiment import given
+from eval.runs.configuration import DatasetPart
+from eval.runs.experiment import open_experiment
+from eval.runs.files import RunFolder
+from eval.runs.plan import Picked, Plan, make_plan, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction.library import Origin, freeze_library, load_library
 from world_api.backends.clocks import SystemClock
@@ -34,7 +33,7 @@ def planned(tmp_path: Path) -> Planned:
     def plan(text: str, *, questions: Sequence[dict[str, Any]] = QUESTIONS, overrides: Sequence[str] = ()) -> Plan:
         config = prepare(tmp_path, configuration="schema_version: 1\ndatasets: [films]\n" + text, videos=["made"])
         write_dataset(tmp_path / "films", videos=["made"], questions=questions)
-        what = given(config, overrides=tuple(overrides))
+        what = open_experiment(config, overrides=tuple(overrides))
         return make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})[0]
 
     return plan
@@ -168,7 +167,7 @@ def test_what_an_induction_saw_is_refused_whatever_the_questions_split_and_domai
 def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, tmp_path: Path) -> None:
     prepare(tmp_path, configuration="schema_version: 1\ndatasets: [films]\narms: [flat]\n", videos=["made"])
     write_dataset(tmp_path / "films", videos=["made", "gone"])
-    what = given(tmp_path / "config.yaml")
+    what = open_experiment(tmp_path / "config.yaml")
     plan, _ = make_plan(what.configuration, RunFolder(tmp_path / "run"), clock=SystemClock(), environment={})
     assert plan.missing == {"films": ("gone",)}
     assert plan.count == len(QUESTIONS)

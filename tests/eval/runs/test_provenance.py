@@ -26,7 +26,7 @@ def test_a_run_that_goes_on_with_other_code_tells_which_samples_are_whose(
     first = run_here(config, overrides=['datasets=[{"path": "films", "limit": 3}]'], silent=silent)
     own = read_run(first.folder.root).manifest.loop
     assert [count for _, count in read_run(first.folder.root).stretches] == [3]
-    monkeypatch.setattr("eval.runs.planning.plan.loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("eval.runs.plan.loop_hash", lambda: "f" * 64)
     run = read_run(run_here(config, silent=silent).folder.root)
     assert [(one.loop, one.planned, count) for one, count in run.stretches] == [(own, 3, 3), ("f" * 64, 10, 7)]
     assert run.manifest.loop == own

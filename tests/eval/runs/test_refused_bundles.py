@@ -13,11 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.runs.bundling import layout
-from eval.runs.bundling.layout import CONTENTS, FILES, Contents, Part, head
-from eval.runs.bundling.opening import contents_of, open_bundle
-from eval.runs.bundling.packing import pack
-from eval.runs.places import RunFolder
+from eval.runs import bundle
+from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
+from eval.runs.files import RunFolder
 from tests.support.runs import made_run
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault, StoreFault
@@ -92,7 +90,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "bundle_damaged", "bytes"),
     "more than a disk": (
         lambda path: bundle_of(path, Contents(run="x", parts={
-            name: Part(bytes=layout.MOST_BYTES, sha256="0" * 64) for name in FILES[:2]}).encoded(), *ITEMS.items()),
+            name: Part(bytes=bundle.MOST_BYTES, sha256="0" * 64) for name in FILES[:2]}).encoded(), *ITEMS.items()),
         "bundle_refused", "more than 64 GiB"),
     "a part twice": (
         lambda path: bundle_of(path, told(ITEMS), ("items.jsonl", b"x"), ("items.jsonl", b"y")), "bundle_refused", "twice"),
@@ -184,8 +182,8 @@ def test_hidden_files_and_folders_stay_where_they_are(tmp_path: Path) -> None:
 
 def test_what_would_not_be_opened_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made_run(tmp_path / "made")
-    monkeypatch.setattr(layout, "MOST_TIMES", 1)
-    monkeypatch.setattr(layout, "SLACK", 0)
+    monkeypatch.setattr(bundle, "MOST_TIMES", 1)
+    monkeypatch.setattr(bundle, "SLACK", 0)
     with pytest.raises(EvalFault, match="would unpack"):
         pack(RunFolder(run), tmp_path / "run.vwbundle")
     assert not list(tmp_path.glob("*vwbundle*"))

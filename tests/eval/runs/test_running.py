@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from controller.records.files import EPISODES
-from eval.runs.lines import LineFile, SampleLine
-from eval.runs.places import RunFolder
+from eval.runs.experiment import Outcome
+from eval.runs.files import LineFile, RunFolder, SampleLine
 from eval.runs.reading import read_run
-from eval.runs.running.experiment import Outcome
 from eval.runs.scoring import score_run
 from eval.tables.making import rows_of
 from tests.support.journals import edit_lines
@@ -136,7 +135,7 @@ def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeyp
         assert caught.value.code == "recording_not_readable"
         assert str(run / "episodes") in caught.value.message
     assert (run / "scores.jsonl").read_bytes() == scores
-    monkeypatch.setattr("eval.runs.lines.open_regular", refuse)
+    monkeypatch.setattr("eval.runs.files.open_regular", refuse)
     with pytest.raises(EvalFault) as other:
         read_run(run)
     assert other.value.code == "run_not_readable"

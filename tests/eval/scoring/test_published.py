@@ -23,10 +23,8 @@ from hypothesis import strategies as st
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.scoring.kinds.words import overlap, squad_tokens
-from eval.scoring.published.locomo import category_f1
-from eval.scoring.published.replies import first_letter, last_named
-from eval.scoring.published.stemming import stem
+from eval.scoring.kinds import overlap, squad_tokens
+from eval.scoring.published import category_f1, first_letter, last_named, tokens_of
 from eval.scoring.scorers import score_value
 
 LETTERS = "ABCDE"
@@ -251,7 +249,7 @@ def locomo_oracle(prediction: str, truth: str, category: int) -> float:
 
     def bag(text: str) -> list[str]:
         text = "".join(letter for letter in text.replace(",", "").lower() if letter not in string.punctuation)
-        return [stem(word) for word in text.split() if word not in {"a", "an", "the", "and"}]
+        return [tokens_of(word)[0] for word in text.split() if word not in {"a", "an", "the", "and"}]
 
     def f1(one: list[str], other: list[str]) -> float:
         same = sum(min(one.count(word), other.count(word)) for word in set(one))
@@ -300,4 +298,4 @@ def test_an_item_without_a_category_is_none_of_locomos() -> None:
 def test_stems_are_those_of_nltks_porter_stemmer() -> None:
     """Taken from NLTK 3.10, which LoCoMo's evaluation stems with."""
     expected = dict(pair.split(":") for pair in STEMS.split())
-    assert {word: stem(word) for word in expected} == expected
+    assert {word: tokens_of(word)[0] for word in expected} == expected

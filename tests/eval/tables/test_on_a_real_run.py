@@ -12,7 +12,7 @@ import pytest
 
 from controller.summary import WATERMARK
 from eval.runs.reading import read_run
-from eval.scoring.judging.labelling import answer_key
+from eval.scoring.labels import answer_key
 from eval.tables.every import tables_of
 from eval.tables.kinds.between import compare
 from eval.tables.rows import SampleRow

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eval.report import overview
-from eval.runs.bundling.packing import pack
-from eval.runs.places import RunFolder
+from eval.runs.bundle import pack
+from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from eval.tables.every import tables_of

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from eval.scoring.judging.agreement import compared, length_bias, measure_agreement
-from eval.scoring.judging.by_words import WordsJudge
-from eval.scoring.judging.families import families_of, same_family
-from eval.scoring.judging.pairs import LabelledPair, read_pairs, shipped_pairs
-from eval.scoring.port import Verdict
+from eval.scoring.agreement import compared, length_bias, measure_agreement
+from eval.scoring.judge import WordsJudge, families_of, same_family
+from eval.scoring.labels import LabelledPair, read_pairs, shipped_pairs
+from eval.scoring.score import Verdict
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
 from world_api.backends.chat.completions import completion

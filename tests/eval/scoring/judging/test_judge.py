@@ -13,8 +13,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.scoring.judging.judge import JudgeCounts, ModelJudge
-from eval.scoring.judging.wording import PublishedWording
+from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording
 from eval.scoring.scorers import Answered, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
 from world_api.backends.chat.completions import completion

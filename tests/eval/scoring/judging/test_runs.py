@@ -12,8 +12,15 @@ import pytest
 from controller.questions import Question
 from eval.datasets.items import Item
 from eval.runs.reading import read_run
-from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, merged, write_to_label
-from eval.scoring.judging.pairs import LabelledPair, arms_beside, read_pairs
+from eval.scoring.labels import (
+    GivenAnswer,
+    LabelledPair,
+    arms_beside,
+    draw_to_label,
+    merged,
+    read_pairs,
+    write_to_label,
+)
 from eval.tables.kinds import judging as scorers
 from eval.tables.kinds.judging import scorers_table
 from eval.tables.study import study_of

@@ -1,0 +1,206 @@
+"""``videoworld eval run`` and ``eval score``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eval.commands.options import JudgePromptOption, end_command
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.exposure.cli import JsonOption, command_app, note, show
+
+if TYPE_CHECKING:
+    from eval.runs.experiment import Experiment, Outcome
+    from eval.runs.scoring import Judging, Scored
+
+
+run_app = command_app()
+
+
+@run_app.command()
+def run(
+    what: Annotated[
+        Path | None,
+        typer.Argument(metavar="CONFIG.yaml|RUN", help="A configuration, or the folder of a run that is to go on."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Put something else into the configuration; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="RUN", help="The run's folder; by default runs/NAME.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
+    ] = False,
+    pilot: Annotated[
+        Path | None,
+        typer.Option("--pilot", metavar="RUN", help="With --dry-run: take costs per question from that run."),
+    ] = None,
+    effect: Annotated[
+        float,
+        typer.Option("--effect", min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
+    ] = 0.1,
+    example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments, and leave.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an experiment; run it again and it goes on where it stopped.
+
+    Finished questions are never asked again. Ctrl-C waits for what is under way.
+    """
+    if example:
+        from eval.runs.configuration import EXAMPLE
+
+        sys.stdout.write(EXAMPLE)
+        return
+    from eval.runs.experiment import open_experiment, run_experiment
+    from eval.runs.progress import progress_display
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+
+    if what is None:
+        raise EvalFault(
+            "configuration_missing", "no configuration is given", hint="`videoworld eval run --example` prints one"
+        )
+    clock = SystemClock()
+    found = open_experiment(what, overrides=tuple(settings or ()), out=out)
+    if dry_run:
+        from eval.runs.estimate import estimate
+
+        told = estimate(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
+        show(told.record(), as_json=as_json, text=told.text)
+        return
+    _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
+    _judging(found)  # a judge that cannot be had is told before hours of questions, and not after them
+    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
+        outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
+    scored, unscored = _scored(found)
+    if scored is not None:
+        outcome.tally.settle(scored.arms)
+    record: dict[str, Any] = outcome.record() | {
+        "scored": scored.record() if scored is not None else None,
+        "not_scored": unscored.record()["error"] if unscored is not None else None,
+    }
+    show(record, as_json=as_json, text=lambda: _run_text(outcome, scored))
+    end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
+
+
+def _judging(what: Experiment) -> Judging:
+    """The judge of the configuration.
+
+    Raises:
+        EvalFault, BackendFault: it cannot be had.
+    """
+    from eval.runs.scoring import judging_of
+    from world_api.backends.clocks import SystemClock
+
+    document = what.configuration.document
+    return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
+
+
+def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
+    """What is finished, scored; or why it could not be: what was asked stands all the same."""
+    from eval.runs.scoring import JUDGE_WORKERS, score_run
+
+    try:
+        judging = _judging(what)
+        for told in judging.notes:
+            note(told)
+        return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
+    except VideoWorldError as fault:
+        return None, fault
+
+
+def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
+    if looks and not yes:
+        raise EvalFault(
+            "consent_needed",
+            "the configuration has a model look at frames, which are sent to the endpoint",
+            hint="see with --dry-run what that may take, then add --yes",
+        )
+
+
+def _run_text(outcome: Outcome, scored: Scored | None) -> str:
+    from eval.runs.progress import progress_summary, progress_text
+
+    lines = [progress_text(outcome.tally)]
+    if scored is not None and scored.damaged:
+        lines.append(
+            f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ..."
+        )
+    if outcome.complete:
+        lines.append(f"next: videoworld eval report {outcome.folder.root}")
+    else:
+        lines.append(f"{progress_summary(outcome.tally)}; go on with: videoworld eval run {outcome.folder.root}")
+    return "\n".join(lines)
+
+
+score_app = command_app()
+
+
+@score_app.command()
+def score(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")
+    ],
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Who judges open answers: a model on the endpoint of OPENAI_BASE_URL, or words. "
+            "Without it: the judge of the run's configuration, else the verdicts that the run keeps, else words.",
+        ),
+    ] = None,
+    judge_prompt: JudgePromptOption = None,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+
+    What a judge says is kept in the run, and is not asked again.
+    """
+    from eval.runs.configuration import JudgePart
+    from eval.runs.files import RunFolder
+    from eval.runs.manifest import read_manifest
+    from eval.runs.scoring import judge_part_of, judging_of, score_run
+    from eval.scoring.judge import ModelJudge, judge_of
+    from world_api.backends.clocks import SystemClock
+
+    if run.is_file():
+        raise EvalFault(
+            "bundle_is_whole",
+            f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed",
+            hint=f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`",
+        )
+    folder = RunFolder(run)
+    manifest, clock = read_manifest(folder.manifest), SystemClock()
+    part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
+    if part is None:
+        judge = judge_of(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
+    else:
+        judging = judging_of(
+            part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
+        )
+        judge = judging.judge
+        for told in judging.notes:
+            note(told)
+    scored = score_run(folder, judge=judge, workers=parallel)
+    counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
+    show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))
+
+
+def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
+    who = ", ".join(f"{name} {count:,}" for name, count in scored.scorers.items())
+    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'nobody'}"]
+    if counts is not None:
+        lines.append(
+            f"judged: {counts['asked']:,} by new requests, {counts['remembered']:,} from file; {counts['given_up']:,} counted as "
+            "wrong, since no reply could be read"
+        )
+    lines += [f"counted as wrong, since it cannot be read: {name}" for name in scored.damaged]
+    return "\n".join(lines)

@@ -1,0 +1,234 @@
+"""Adapters for published benchmarks: the fields they share, typed access to entries, and the registry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from controller.questions import Kind
+from eval.datasets.files import bad
+from eval.datasets.items import Dialogue, LeftOut
+from world_api.core.faults import EvalFault
+
+_SHOWN = 80
+_MAX_TEXT = 20_000
+
+
+class Unusable(ValueError):
+    """Why an entry cannot be asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raw:
+    """An entry of others' file: a question as it is written there, in the project's types.
+
+    ``video`` is the name that the dataset gives, ``names`` are further ones under which its file may lie, the best first.
+    ``answer`` is in the type of ``kind``; letters are those of ``options`` in their order.
+    """
+
+    where: str
+    id: str
+    video: str
+    question: str
+    answer: Any
+    kind: Kind = "open"
+    options: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    subtitles: str = ""
+    subtitles_begin: float = 0.0
+    also: tuple[Any, ...] = ()
+    spans: tuple[tuple[float, float], ...] = ()
+    as_of: float | None = None
+    content: str | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """The files that a user has: the annotations as published (a file, or a folder), and others by what they are for."""
+
+    annotations: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    def other(self, what: str, *names: str) -> Path | None:
+        """A further file: the one that was given for it, or one of these names beside the annotations."""
+        if what in self.files:
+            return self.files[what]
+        folder = self.annotations if self.annotations.is_dir() else self.annotations.parent
+        return next((folder / name for name in names if (folder / name).is_file()), None)
+
+    def main(self, *names: str) -> Path:
+        """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
+
+        Raises:
+            EvalFault: ``no_annotations``.
+        """
+        if not self.annotations.is_dir():
+            return self.annotations
+        found = next((self.annotations / name for name in names if (self.annotations / name).is_file()), None)
+        if found is None:
+            raise EvalFault(
+                "no_annotations",
+                f"the folder {self.annotations.name} holds none of: {', '.join(names)}",
+                hint="give the file of annotations as it was published",
+            )
+        return found
+
+
+Entries = Iterator[Raw | LeftOut]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapter:
+    """How a benchmark's files are read.
+
+    ``texts`` reads the dialogues of a benchmark without videos.
+    """
+
+    name: str
+    read: Callable[[Sources], Entries]
+    texts: Callable[[Sources], Mapping[str, Dialogue]] | None = None
+
+
+class Entry:
+    """One entry of a file, whose fields are asked for by type; a field that is not of it makes the entry unusable."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, Mapping):
+            raise Unusable("it is not an object")
+        self._value: Mapping[Any, Any] = value
+        self.where = where
+
+    def has(self, key: str) -> bool:
+        """Whether the field is there and not null."""
+        return self._value.get(key) is not None
+
+    def raw(self, key: str) -> Any:
+        """A field as it is."""
+        return self._value.get(key)
+
+    def text(self, *keys: str) -> str:
+        """The first of these fields that is there, as text that is not empty."""
+        for key in keys:
+            if self.has(key):
+                found = text_of(self._value[key])
+                if not found or len(found) > _MAX_TEXT:
+                    raise Unusable(f"{key} is empty, too long or no text")
+                return found
+        raise Unusable(f"{keys[0]} is missing")
+
+    def maybe(self, *keys: str) -> str:
+        """The same, or nothing."""
+        found = (text_of(self._value[key]) for key in keys if self.has(key))
+        return next((text for text in found if text), "")
+
+    def number(self, key: str) -> int:
+        """A whole number; a number in quotes is one too."""
+        value = self._value.get(key)
+        text = text_of(value) if not isinstance(value, float) or value.is_integer() else ""
+        text = text.removesuffix(".0")
+        if not text.removeprefix("-").isdecimal() or len(text) > 12:
+            raise Unusable(f"{key}: {shown(value)} is not a whole number")
+        return int(text)
+
+    def texts(self, *keys: str) -> tuple[str, ...]:
+        """The first of these fields that is there, as a list of texts."""
+        for key in keys:
+            value = self._value.get(key)
+            if isinstance(value, str):
+                return (value,)
+            if isinstance(value, list | tuple):
+                return tuple(text_of(item) for item in value[:1000])
+        raise Unusable(f"{keys[0]} is missing, or no list")
+
+    def letter(self, number: int, options: tuple[str, ...]) -> str:
+        """The letter of the option of this number, from 0."""
+        if not 0 <= number < len(options):
+            raise Unusable(f"the right answer is number {number} of {len(options)} options")
+        return chr(ord("A") + number)
+
+
+def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Raw]) -> Entries:
+    """Read entries one by one; what cannot be used is told of in its place."""
+    for where, value in entries:
+        try:
+            yield make(Entry(value, where))
+        except Unusable as error:
+            yield LeftOut(where=where, reason=str(error))
+
+
+def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
+    """The entries of a list with their places.
+
+    Raises:
+        EvalFault: ``bad_dataset``: it is no list.
+    """
+    if not isinstance(value, list):
+        raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
+    for number, item in enumerate(value):
+        yield f"{name}, {what} {number}", item
+
+
+def text_of(value: object) -> str:
+    """Text, or a number as text; nothing for what is neither."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().strip()  # text that is not Unicode could name no file
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)[:30]
+
+
+def seconds_of(clock: str) -> float | None:
+    """``15``, ``1:02`` or ``1:02:03.5`` in seconds; None for what is no time."""
+    parts = clock.strip().split(":")
+    if not 1 <= len(parts) <= 3:
+        return None
+    total = 0.0
+    for part in parts:
+        whole, _, fraction = part.partition(".")
+        if not (whole.isascii() and whole.isdecimal() and len(whole) <= 6) or (fraction and not fraction.isdecimal()):
+            return None
+        total = total * 60 + float(part)
+    return total
+
+
+def shown(value: object) -> str:
+    """A value as it can stand in a message."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+_LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)
+_LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
+
+
+def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
+    """The options without the letters they begin with, where all begin with theirs in order; else as they are."""
+    found = [_LED.match(option) for option in options]
+    if options and all(match and match[1] == chr(ord("A") + place) for place, match in enumerate(found)):
+        return tuple(match[2].strip() for match in found if match)
+    return options
+
+
+def split_question(text: str) -> tuple[str, tuple[str, ...]]:
+    """A question and the options that follow it, each on a line that begins with its letter in brackets."""
+    parts = _LINE.split(text)
+    question, letters, options = parts[0], parts[1::2], parts[2::2]
+    if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:
+        raise Unusable("no options (A), (B), ... stand on lines of their own after the question")
+    return question.strip(), tuple(option.strip() for option in options)
+
+
+def letter_of(answer: str, options: tuple[str, ...]) -> str:
+    """The letter that an answer names: a letter, "(B)", "B." or "B. Blue shirts."."""
+    letters = [chr(ord("A") + place) for place in range(len(options))]
+    bare = answer.strip().strip("().: ").upper()
+    if bare in letters:
+        return bare
+    led = _LED.match(answer.strip())
+    if led and led[1] in letters:
+        return led[1]
+    raise Unusable(f"the answer {answer[:60]!r} names none of the {len(options)} options")

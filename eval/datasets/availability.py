@@ -1,0 +1,202 @@
+"""Which videos and worlds of a dataset are on this machine, and which of its questions can be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from eval.datasets.items import Dataset, VideoFile
+from eval.datasets.text_worlds import PROFILE
+from tool_induction.domains.domain import SplitName
+from world_api.core.faults import EvalFault, StoreFault, ToolFault
+
+if TYPE_CHECKING:
+    from world_api.world.disk.manifest import Manifest
+
+
+#: other: a world of that id was made from another file; unfinished: the video is still being written.
+WorldState = Literal["there", "missing", "other", "unfinished", "damaged"]
+#: Of several worlds of a video the best counts.
+_BEST: tuple[WorldState, ...] = ("there", "unfinished", "other", "damaged", "missing")
+#: The parts of a store in which runs keep worlds by how they were made.
+RUN_PROFILES = ("oracle", "classical", "endpoint")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What a check found.
+
+    Videos and worlds by id; ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in
+    the split that they name, ``bad_scoring`` what is wrong with the scorers of the protocol.
+    """
+
+    dataset: Dataset
+    store: Path
+    worlds: Mapping[str, WorldState]
+    profiles: Mapping[str, tuple[str, ...]]
+    late: tuple[str, ...] = ()
+    unknown_domains: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+    bad_scoring: str = ""
+
+    def videos(self) -> tuple[str, ...]:
+        """The ids of the videos that are asked about."""
+        return tuple(sorted({item.video_id for item in self.dataset.items}))
+
+    def worlds_in(self, state: WorldState) -> list[str]:
+        """The ids of the worlds in a state."""
+        return [video_id for video_id, found in self.worlds.items() if found == state]
+
+    def askable(self) -> int:
+        """How many questions can be asked now: their video or their world is here."""
+        missing = set(self.dataset.missing)
+        return sum(item.video_id not in missing or self.worlds[item.video_id] == "there" for item in self.dataset.items)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        data = self.dataset
+        videos = [data.videos[video_id] for video_id in self.videos() if video_id in data.videos]
+        states = Counter(self.worlds.values())
+        return {
+            "name": data.name,
+            "hash": data.hash,
+            "protocol": {key: data.protocol[key] for key in ("name", "hash") if key in data.protocol} or None,
+            "questions": len(data.items),
+            "askable": self.askable(),
+            "kinds": _counted(item.question.kind for item in data.items),
+            "domains": _counted(item.domain for item in data.items),
+            "contents": _counted(item.content for item in data.items),
+            "splits": _counted(item.split for item in data.items),
+            "as_of": sum(item.question.as_of is not None for item in data.items),
+            "with_evidence": sum(bool(item.spans) for item in data.items),
+            "left_out": {"questions": len(data.left_out), "reasons": _counted(item.reason for item in data.left_out)},
+            "late": list(self.late),
+            "unknown_domains": list(self.unknown_domains),
+            "leaks": list(self.leaks),
+            "bad_scoring": self.bad_scoring,
+            "videos": {
+                "asked_about": len(self.videos()),
+                "there": sum(video.is_there and video.text is None for video in videos),
+                "texts": sum(video.text is not None for video in videos),
+                "with_subtitles": sum(video.subtitles is not None for video in videos),
+                "with_truth": sum(_has_truth(video) for video in videos),
+                "missing": list(data.missing),
+                "missing_hash": data.missing_hash,
+            },
+            "worlds": {
+                "store": str(self.store),
+                **{state: states.get(state, 0) for state in ("there", "missing", "other", "unfinished", "damaged")},
+                "profiles": dict(sorted(Counter(name for names in self.profiles.values() for name in names).items())),
+                "states": dict(self.worlds),
+            },
+        }
+
+
+def check(dataset: Dataset, store: Path) -> Checked:
+    """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
+
+    Nothing is built.
+
+    Raises:
+        StoreFault: ``bad_video_id``.
+    """
+    from tool_induction.domains.loading import packaged_domains
+
+    states: dict[str, WorldState] = {}
+    profiles: dict[str, tuple[str, ...]] = {}
+    ends: dict[str, float] = {}
+    stores = [store, *(store / name for name in RUN_PROFILES if (store / name).is_dir())]
+    for video_id in sorted({item.video_id for item in dataset.items}):
+        video = dataset.videos.get(video_id, VideoFile(video_id=video_id))
+        found = [_look(place, video) for place in stores]
+        states[video_id] = min((state for state, _ in found), key=_BEST.index)
+        there = [manifest for _, manifest in found if manifest is not None]
+        if there:
+            profiles[video_id] = tuple(sorted(manifest.profile for manifest in there))
+            ends[video_id] = max(manifest.video.duration for manifest in there)
+    late = [
+        item.id
+        for item in dataset.items
+        if item.video_id in ends and any(span.start > ends[item.video_id] for span in item.spans)
+    ]
+    known = set(packaged_domains())
+    unknown = sorted({item.domain for item in dataset.items if item.domain and item.domain not in known})
+    return Checked(
+        dataset=dataset,
+        store=store,
+        worlds=states,
+        profiles=profiles,
+        late=tuple(late),
+        unknown_domains=tuple(unknown),
+        leaks=tuple(_leaks(dataset, known)),
+        bad_scoring=_bad_scoring(dataset),
+    )
+
+
+def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
+    """What is wrong with the splits that questions name, by the guard of their domains; no library is looked at."""
+    from tool_induction.domains.guard import Asked, leaks
+    from tool_induction.domains.loading import load_domain
+
+    groups: dict[tuple[str, SplitName], list[Asked]] = {}
+    for item in dataset.items:
+        if item.split is not None and item.domain in packaged:
+            asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            groups.setdefault((item.domain, item.split), []).append(asked)
+    for (domain, split), asked_of in sorted(groups.items()):
+        try:
+            yield from (leak.message for leak in leaks(load_domain(domain), split, asked_of))
+        except ToolFault as fault:
+            yield fault.message
+
+
+def _bad_scoring(dataset: Dataset) -> str:
+    from eval.scoring.scorers import check_protocol
+
+    try:
+        check_protocol(dataset.protocol)
+    except EvalFault as fault:
+        return fault.message
+    return ""
+
+
+def _has_truth(video: VideoFile) -> bool:
+    """Whether a world could be made of the truth beside the video."""
+    from world_api.build.truth import truth_path
+
+    return video.path is not None and truth_path(video.path).is_file()
+
+
+def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
+    """How a video's world stands in one store, and its manifest where there is one that can be read."""
+    from world_api.world.disk.manifest import read_manifest
+    from world_api.world.disk.stored import world_folder
+
+    try:
+        manifest = read_manifest(world_folder(store, video.video_id))
+    except StoreFault as fault:
+        if fault.code == "bad_video_id":
+            raise
+        return ("missing" if fault.code == "no_such_world" else "damaged"), None
+    if video.text is not None:
+        same = manifest.profile == PROFILE and manifest.source.sha256 == video.text.sha256
+        return ("there" if same else "other"), manifest
+    size = _size(video.path)
+    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    if manifest.profile == PROFILE or (size is not None and size != manifest.source.bytes):
+        return "other", manifest
+    return ("there" if manifest.complete else "unfinished"), manifest
+
+
+def _size(path: Path | None) -> int | None:
+    try:
+        return path.stat().st_size if path is not None else None
+    except OSError:
+        return None
+
+
+def _counted(values: Iterable[str | None]) -> dict[str, int]:
+    return dict(sorted(Counter("none" if value is None else value for value in values).items()))

@@ -1,0 +1,469 @@
+"""Adapters for published benchmarks of videos, each for the files as their authors publish them, and the registry of all.
+
+The docstring of each reader shows the format and its source.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from eval.datasets.adapters import (
+    Adapter,
+    Entries,
+    Entry,
+    Raw,
+    Sources,
+    Unusable,
+    entries_of,
+    letter_of,
+    numbered,
+    seconds_of,
+    split_question,
+    without_letters,
+)
+from eval.datasets.files import bad, numbered_lines, read_bytes, read_json
+from eval.datasets.items import is_seconds
+from eval.datasets.locomo import LOCOMO
+from world_api.core.faults import EvalFault
+
+NO_ANSWER = "its answer is not published"
+M3_CLIP_SECONDS = 30.0
+_PARQUET = "test-00000-of-00001.parquet"
+_MAX_ROWS = 200_000
+_MAX_CSV_FIELD = 100_000
+_CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
+_MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
+
+
+def _nested(where: str, video: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
+    listed = video.get(key) if isinstance(video, dict) else None
+    if not isinstance(listed, list):
+        yield where, None
+        return
+    for number, question in enumerate(listed):
+        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
+
+
+def _names(*names: str) -> tuple[str, ...]:
+    """The names that are not empty, each once."""
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _filled(labels: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in labels.items() if value}
+
+
+def _types(entry: Entry, key: str) -> list[str]:
+    return list(entry.texts(key)) if entry.has(key) else []
+
+
+def _place(entry: Entry) -> str:
+    """The number of an entry, the last word of where it is."""
+    return entry.where.rpartition(" ")[2]
+
+
+def _m3bench(sources: Sources, name: str) -> Entries:
+    """M3-Bench, robot and web: long videos of people at home, and from the web, with open questions.
+
+    Format: ``data/annotations/robot.json`` and ``web.json`` of github.com/ByteDance-Seed/m3-agent (arXiv 2508.09736)::
+
+        {"living_room_06": {"video_path": "data/videos/robot/living_room_06.mp4", "mem_path": "...", "video_url": "...",
+                            "qa_list": [{"question": "...", "answer": "...", "question_id": "living_room_06_Q01",
+                                         "reasoning": "...", "timestamp": "00:43", "type": ["Person Understanding"],
+                                         "before_clip": 0}]}}
+
+    A robot's question is asked in the middle of the video: it may see the 30-second clips up to and with ``before_clip``, that
+    is, ``(before_clip + 1) * 30`` seconds; the ``timestamp`` is in the clip after. -1 lets it see nothing; null or none, the
+    whole video. Only robot.json has it.
+    """
+    path = sources.main(name)
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise bad(f"{path.name} is not an object of videos", "give robot.json or web.json as published")
+
+    def questions() -> Iterator[tuple[str, object]]:
+        for video, entry in value.items():
+            shared = {"video": video, "video_path": entry.get("video_path") if isinstance(entry, dict) else None}
+            yield from _nested(f"{path.name}, {video[:80]}", entry, "qa_list", shared)
+
+    return entries_of(questions(), _m3bench_question)
+
+
+def _m3bench_question(entry: Entry) -> Raw:
+    video, path = entry.text("video"), entry.maybe("video_path")
+    labels: dict[str, object] = {"type": _types(entry, "type")}
+    timestamp = seconds_of(entry.maybe("timestamp"))
+    if timestamp is not None:
+        labels["timestamp"] = timestamp
+    as_of = None
+    if entry.has("before_clip"):
+        labels["before_clip"] = clip = entry.number("before_clip")
+        if clip < -1:
+            raise Unusable(f"before_clip is {clip}")
+        as_of = (clip + 1) * M3_CLIP_SECONDS
+    in_videos = path.rpartition("videos/")[2] if "videos/" in path else path
+    return Raw(
+        where=entry.where,
+        id=entry.maybe("question_id") or f"{video}_{_place(entry)}",
+        video=video,
+        names=_names(in_videos, video, PurePosixPath(path).name),
+        question=entry.text("question"),
+        answer=entry.text("answer"),
+        as_of=as_of,
+        labels=labels,
+    )
+
+
+def _videomme(sources: Sources) -> Entries:
+    """Video-MME: 900 videos of eleven seconds to an hour, three four-way choices each, with and without subtitles.
+
+    Formats (arXiv 2405.21075): the table of huggingface.co/datasets/lmms-lab/Video-MME (``test-00000-of-00001.parquet``), with
+    columns ``video_id, duration, domain, sub_category, url, videoID, question_id, task_type, question, options, answer``; or the
+    JSON of the authors (``evaluation/output_template.json`` of github.com/BradyFU/Video-MME), a list of videos with ``questions``
+    inside, whose words for the same things are ``duration_category, video_category, video_subcategory, choices``. Options begin
+    with their letters. ``videoID`` is the video's id on YouTube, and the name of its file and of its subtitles
+    (``subtitle/ID.srt``); ``video_id`` counts from 001.
+    """
+    path = sources.main(_PARQUET, f"videomme/{_PARQUET}", "Video-MME.json", "video_mme.json")
+    content = _parquet_rows(path) if path.suffix == ".parquet" else read_json(path)
+
+    def questions() -> Iterator[tuple[str, object]]:
+        for where, item in numbered(content, path.name):
+            if not isinstance(item, dict) or not isinstance(item.get("questions"), list):
+                yield where, item
+                continue
+            video = {key: part for key, part in item.items() if key != "questions"}
+            for place, question in _nested(where, item, "questions", {}):
+                yield place, {**video, **question} if isinstance(question, dict) else question
+
+    return entries_of(questions(), _videomme_question)
+
+
+def _parquet_rows(path: Path) -> list[object]:
+    """The rows of a parquet file; only the columns that are used, so that a column of subtitles costs nothing."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    wanted = (
+        "video_id", "duration", "domain", "sub_category", "url", "videoID", "question_id", "task_type", "question",
+        "options", "answer",
+    )  # fmt: skip
+    content = read_bytes(path)
+    try:
+        file = pa.parquet.ParquetFile(io.BytesIO(content))
+        if file.metadata.num_rows > _MAX_ROWS:
+            raise bad(f"{path.name} has more than {_MAX_ROWS:,} rows", "give the table as published")
+        rows: list[object] = file.read(columns=[name for name in wanted if name in file.schema_arrow.names]).to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise bad(f"{path.name} is not a parquet table: {reason}", "give the file as published") from None
+    return rows
+
+
+def _videomme_question(entry: Entry) -> Raw:
+    options = without_letters(entry.texts("options", "choices"))
+    name = entry.maybe("videoID") or _youtube_id(entry.maybe("url"))
+    labels = {
+        "type": entry.maybe("task_type"),
+        "duration": entry.maybe("duration", "duration_category"),
+        "category": entry.maybe("sub_category", "video_subcategory"),
+    }
+    return Raw(
+        where=entry.where,
+        id=entry.text("question_id"),
+        video=name or entry.text("video_id"),
+        names=_names(name, entry.maybe("video_id")),
+        subtitles=f"{name}.srt" if name else "",
+        question=entry.text("question"),
+        kind="choice",
+        options=options,
+        answer=letter_of(entry.text("answer"), options),
+        content=entry.maybe("domain", "video_category") or None,
+        labels=_filled(labels),
+    )
+
+
+def _youtube_id(url: str) -> str:
+    found = url.rpartition("v=")[2] if "v=" in url else url.rpartition("youtu.be/")[2] if "youtu.be/" in url else ""
+    return found.partition("&")[0].partition("?")[0]
+
+
+def _lvbench(sources: Sources) -> Entries:
+    r"""LVBench: hour-long videos with four-way choices.
+
+    Format: ``data/video_info.meta.jsonl`` of huggingface.co/datasets/THUDM/LVBench (arXiv 2406.08035), as github.com/THUDM/LVBench
+    reads it; one video a line, options inside the question, and the time that shows the answer::
+
+        {"key": "Cm73ma6Ibcs", "type": "cartoon",
+         "qa": [{"uid": "0", "question": "Which year ...?\n(A) 1636\n(B) 1366\n(C) 1363\n(D) 1633", "answer": "D",
+                 "question_type": ["key information retrieval"], "time_reference": "00:15-00:19"}],
+         "video_info": {"duration_minutes": 72.4, "resolution": [1280, 720]}}
+
+    ``key`` is the video's id on YouTube.
+    """
+    path = sources.main("video_info.meta.jsonl", "data/video_info.meta.jsonl")
+
+    def questions() -> Iterator[tuple[str, object]]:
+        for line in numbered_lines(path):
+            video = line.value if isinstance(line.value, dict) else {}
+            shared = {"key": video.get("key"), "content": video.get("type")}
+            yield from _nested(f"{path.name}, line {line.number}", video, "qa", shared)
+
+    return entries_of(questions(), _lvbench_question)
+
+
+def _lvbench_question(entry: Entry) -> Raw:
+    text, options = split_question(entry.text("question"))
+    return Raw(
+        where=entry.where,
+        id=entry.text("uid"),
+        video=entry.text("key"),
+        question=text,
+        kind="choice",
+        options=options,
+        answer=letter_of(entry.text("answer"), options),
+        spans=_time_references(entry.maybe("time_reference")),
+        content=entry.maybe("content") or None,
+        labels={"type": _types(entry, "question_type")},
+    )
+
+
+def _time_references(reference: str) -> tuple[tuple[float, float], ...]:
+    """Spans such as ``00:15-00:19``, several with commas; what is no time is no evidence."""
+    found = []
+    for part in reference.replace(";", ",").split(",")[:100]:
+        start, _, end = part.partition("-")
+        first, last = seconds_of(start), seconds_of(end or start)
+        if first is not None and last is not None and last >= first:
+            found.append((first, last))
+    return tuple(found)
+
+
+def _longvideobench(sources: Sources) -> Entries:
+    """LongVideoBench: videos of up to an hour with subtitles, and choices that refer to a moment.
+
+    Format: ``lvb_val.json`` of huggingface.co/datasets/longvideobench/LongVideoBench (arXiv 2407.15754), as the class
+    ``LongVideoBenchDataset`` of github.com/longvideobench/LongVideoBench reads it; a list of::
+
+        {"id": "86CxyhFV9MI_0", "video_id": "86CxyhFV9MI", "video_path": "86CxyhFV9MI.mp4",
+         "subtitle_path": "86CxyhFV9MI_en.json", "question": "...", "candidates": ["...", "..."], "correct_choice": 1,
+         "question_category": "TOS", "topic_category": "NP-News", "level": "L2-Relation", "duration": 190.16,
+         "duration_group": 600, "starting_timestamp_for_subtitles": 0.0}
+
+    Options are counted from 0. ``lvb_test_wo_gt.json`` has no ``correct_choice``: a question without an answer cannot be scored
+    and is left out. Subtitle times count from ``starting_timestamp_for_subtitles`` (``subtitles.py``).
+    """
+    path = sources.main("lvb_val.json")
+    return entries_of(numbered(read_json(path), path.name), _longvideobench_question)
+
+
+def _longvideobench_question(entry: Entry) -> Raw:
+    options = entry.texts("candidates")
+    if not entry.has("correct_choice") or entry.number("correct_choice") < 0:
+        raise Unusable(NO_ANSWER)
+    video = entry.text("video_id", "video_path")
+    labels = {
+        "type": entry.maybe("question_category"),
+        "level": entry.maybe("level"),
+        "duration_group": entry.maybe("duration_group"),
+    }
+    begin = entry.raw("starting_timestamp_for_subtitles")
+    return Raw(
+        where=entry.where,
+        id=entry.maybe("id") or f"{video}-{_place(entry)}",
+        video=video,
+        names=_names(entry.maybe("video_path"), video),
+        subtitles=entry.maybe("subtitle_path"),
+        subtitles_begin=float(begin) if is_seconds(begin) else 0.0,
+        question=entry.text("question"),
+        kind="choice",
+        options=options,
+        answer=entry.letter(entry.number("correct_choice"), options),
+        content=entry.maybe("topic_category") or None,
+        labels=_filled(labels),
+    )
+
+
+def _egoschema(sources: Sources) -> Entries:
+    """EgoSchema: three-minute videos from the first person, five-way choices about the whole.
+
+    Format: ``questions.json`` and ``subset_answers.json`` of github.com/egoschema/EgoSchema (arXiv 2308.09126)::
+
+        [{"q_uid": "001934bb-81bd-4cd8-a574-0472ef3f6678", "google_drive_id": "...", "question": "...",
+          "option 0": "...", ..., "option 4": "..."}]                      {"001934bb-81bd-4cd8-a574-0472ef3f6678": 3}
+
+    The answers of 500 of the 5,031 questions are published; only these can be scored here, and the others are left out. A video's
+    file has the name of its question.
+    """
+    path = sources.main("questions.json")
+    beside = sources.other("answers", "subset_answers.json")
+    if beside is None:
+        raise EvalFault(
+            "no_answers",
+            f"{path.name} holds no answers, and subset_answers.json is not beside it",
+            hint="put subset_answers.json of the dataset's repository beside it",
+        )
+    answers = read_json(beside)
+    if not isinstance(answers, dict):
+        raise bad(f"{beside.name} is not an object of answers", "give subset_answers.json as published")
+
+    def question(entry: Entry) -> Raw:
+        uid = entry.text("q_uid")
+        if uid not in answers:
+            raise Unusable(NO_ANSWER)
+        options = tuple(entry.maybe(f"option {number}") for number in range(5))
+        right = Entry({"answer": answers[uid]}, entry.where).number("answer")
+        return Raw(
+            where=entry.where,
+            id=uid,
+            video=uid,
+            question=entry.text("question"),
+            kind="choice",
+            options=options,
+            answer=entry.letter(right, options),
+        )
+
+    return entries_of(numbered(read_json(path), path.name), question)
+
+
+def _nextqa(sources: Sources) -> Entries:
+    """NExT-QA, multiple choice: short videos with questions of cause, time and description.
+
+    Format: ``dataset/nextqa/val.csv`` and ``test.csv`` of github.com/doc-doc/NExT-QA (arXiv 2105.08276), with columns ``video,
+    frame_count, width, height, question, answer, qid, type, a0 ... a4``; ``answer`` is the number of the right option from 0.
+    Videos are in folders as VidOR has them; ``map_vid_vidorID.json`` beside the file says which (``{"3238737531":
+    "1164/3238737531"}``), and without it a video is found by its name. ``type`` is C, T or D (causal, temporal, descriptive) and
+    a second letter.
+    """
+    path = sources.main("val.csv", "nextqa_val.csv", "test.csv", "train.csv")
+    beside = sources.other("video_map", "map_vid_vidorID.json")
+    folders = read_json(beside) if beside is not None else {}
+    if not isinstance(folders, dict):
+        raise bad("the map of videos is not an object", "give map_vid_vidorID.json as published")
+
+    def question(entry: Entry) -> Raw:
+        video, folder = entry.text("video"), folders.get(entry.text("video"))
+        options = tuple(entry.maybe(f"a{number}") for number in range(5))
+        return Raw(
+            where=entry.where,
+            id=f"{video}-{entry.text('qid')}",
+            video=video,
+            names=(*((folder,) if isinstance(folder, str) else ()), video),
+            question=entry.text("question"),
+            kind="choice",
+            options=options,
+            answer=entry.letter(entry.number("answer"), options),
+            labels={"type": entry.maybe("type")},
+        )
+
+    return entries_of(_csv_rows(read_bytes(path), path.name), question)
+
+
+def _csv_rows(content: bytes, name: str) -> Iterator[tuple[str, object]]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise bad(f"{name}, line {line}: it is not UTF-8", "give the csv file as published") from None
+    csv.field_size_limit(_MAX_CSV_FIELD)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=False)
+    try:
+        if missing := _CSV_COLUMNS - set(reader.fieldnames or ()):
+            raise bad(f"{name} has no column {min(missing)}", "give the csv file as published, its first line too")
+        for row in reader:
+            yield f"{name}, line {reader.line_num}", {key: value for key, value in row.items() if isinstance(key, str)}
+    except csv.Error as error:
+        raise bad(f"{name}, line {reader.line_num}: {error}", "give the csv file as published") from None
+
+
+def _mlvu(sources: Sources) -> Entries:
+    """MLVU: nine tasks on videos of three minutes to two hours.
+
+    Format: ``MLVU/json/1_plotQA.json`` ... ``9_summary.json`` of huggingface.co/datasets/MLVU/MVLU (arXiv 2406.04264), as
+    ``choice_bench.py`` and ``open_bench.py`` of github.com/JUNJIE99/MLVU read them; each a list of::
+
+        {"video": "movie101_66.mp4", "duration": 246, "question": "...", "candidates": ["Yellow", "Red", "Green", "Blue"],
+         "answer": "Yellow", "question_type": "plotQA"}
+
+    The answer is the text of a candidate. Sub-scene captioning and summary are open: their answer is a reference text, for
+    ``sub_scene`` with ``scoring_points``. Give one file, or the folder with all. The questions of the test set have no answers.
+    """
+    path = sources.annotations
+    paths = [path]
+    if path.is_dir():
+        paths = sorted(item for item in path.iterdir() if _MLVU_TASK.fullmatch(item.name))
+        if not paths:
+            raise EvalFault(
+                "no_annotations",
+                f"the folder {path.name} holds no file such as 1_plotQA.json",
+                hint="give the folder json of the dataset, or one of its files",
+            )
+
+    def questions(files: Iterable[Path]) -> Iterator[tuple[str, object]]:
+        for file in files:
+            for where, item in numbered(read_json(file), file.name):
+                yield where, {**item, "task": file.stem.partition("_")[2]} if isinstance(item, dict) else item
+
+    return entries_of(questions(paths), _mlvu_question)
+
+
+def _mlvu_question(entry: Entry) -> Raw:
+    video = entry.text("video", "video_name")
+    kind = entry.maybe("question_type", "task_type", "task")
+    options = entry.texts("candidates") if entry.has("candidates") else ()
+    if not entry.has("answer"):
+        raise Unusable(NO_ANSWER)
+    answer: Any = entry.text("answer")
+    if options:
+        same = [place for place, option in enumerate(options) if option == answer][:1] or [
+            place for place, option in enumerate(options) if option.casefold() == answer.casefold()
+        ]
+        if len(same) != 1:
+            raise Unusable(f"the answer {answer[:60]!r} is none of the candidates")
+        answer = entry.letter(same[0], options)
+    points = _types(entry, "scoring_points")
+    return Raw(
+        where=entry.where,
+        id=entry.maybe("question_id") or f"{kind or 'mlvu'}-{_place(entry)}",
+        video=video,
+        names=(f"{entry.maybe('task')}/{video}", video),
+        question=entry.text("question"),
+        kind="choice" if options else "open",
+        options=options,
+        answer=answer,
+        labels={"type": kind, **({"scoring_points": points} if points else {})},
+    )
+
+
+ADAPTERS: dict[str, Adapter] = {
+    adapter.name: adapter
+    for adapter in (
+        Adapter(name="m3bench-robot", read=lambda sources: _m3bench(sources, "robot.json")),
+        Adapter(name="m3bench-web", read=lambda sources: _m3bench(sources, "web.json")),
+        Adapter(name="videomme", read=_videomme),
+        Adapter(name="lvbench", read=_lvbench),
+        Adapter(name="longvideobench", read=_longvideobench),
+        Adapter(name="egoschema", read=_egoschema),
+        Adapter(name="nextqa", read=_nextqa),
+        Adapter(name="mlvu", read=_mlvu),
+        LOCOMO,
+    )
+}
+
+
+def adapter_named(name: str) -> Adapter:
+    """The adapter of a benchmark.
+
+    Raises:
+        EvalFault: ``no_such_adapter``.
+    """
+    found = ADAPTERS.get(name)
+    if found is None:
+        raise EvalFault("no_such_adapter", f"there is no adapter {name[:80]!r}", hint="one of: " + ", ".join(ADAPTERS))
+    return found

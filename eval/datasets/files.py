@@ -1,0 +1,272 @@
+"""Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from world_api.core.canonical import is_deep, parse_json
+from world_api.core.faults import EvalFault
+from world_api.world.disk.files import open_regular
+
+MAX_BYTES = 512 * 2**20
+MAX_LINE_BYTES = 2**20
+MAX_LEVELS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberedLine:
+    """A line of a file with its number from 1, and the JSON value on it; ``fault`` says why there is none."""
+
+    number: int
+    value: Any = None
+    fault: str = ""
+
+
+def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if len(content) > most:
+        raise EvalFault(
+            "dataset_too_large", f"{path.name} has more than {most:,} bytes", hint="split it, or give the file itself"
+        )
+    return content
+
+
+def unreadable(path: Path, error: OSError) -> EvalFault:
+    """The fault of a file that cannot be read."""
+    return EvalFault(
+        "dataset_unreadable",
+        f"{path.name} cannot be read: {error.strerror or error}",
+        hint="give a file that is there and may be read",
+    )
+
+
+def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
+    """The JSON value of a file.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
+    """
+    return json_of(read_bytes(path, most=most), path.name)
+
+
+def json_of(content: bytes, name: str) -> Any:
+    """The JSON value that some bytes spell; ``name`` is the file's, for messages.
+
+    Raises:
+        EvalFault: ``bad_dataset``.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise bad(f"{name}, line {line}: it is not UTF-8", "save the file as UTF-8") from None
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        raise bad(f"{name}: it is not JSON: {str(error)[:200]}", "give the file as it was published") from None
+    if is_deep(value, levels=MAX_LEVELS):
+        raise bad(f"{name}: it is nested more than {MAX_LEVELS} deep", "give the file as it was published")
+    return value
+
+
+def numbered_lines(path: Path) -> Iterator[NumberedLine]:
+    """The JSON values of a file's lines; empty lines are passed over. A fault of one line is told in its place.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
+    """
+    total = 0
+    try:
+        with open_regular(path) as file:
+            number = 0
+            while data := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                total += len(data)
+                if total > MAX_BYTES:
+                    raise EvalFault(
+                        "dataset_too_large", f"{path.name} has more than {MAX_BYTES:,} bytes", hint="split it"
+                    )
+                if len(data) > MAX_LINE_BYTES:
+                    yield NumberedLine(number=number, fault=f"it has more than {MAX_LINE_BYTES:,} bytes")
+                    while data and not data.endswith(b"\n"):  # the rest of it
+                        data = file.readline(MAX_LINE_BYTES)
+                        total += len(data)
+                elif data.strip():
+                    yield _line(number, data)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _line(number: int, data: bytes) -> NumberedLine:
+    try:
+        value = parse_json(data.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError:
+        return NumberedLine(number=number, fault="it is not UTF-8")
+    except ValueError as error:
+        return NumberedLine(number=number, fault=f"it is not JSON: {str(error)[:120]}")
+    if is_deep(value, levels=MAX_LEVELS):
+        return NumberedLine(number=number, fault=f"it is nested more than {MAX_LEVELS} deep")
+    return NumberedLine(number=number, value=value)
+
+
+def expanded(path: str) -> Path:
+    """A path, with the home folder that it may begin with.
+
+    Raises:
+        EvalFault: ``bad_dataset``: nobody here has that home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise bad(f"there is no home folder for {path[:80]!r}", "write the whole path") from None
+
+
+def bad(message: str, hint: str) -> EvalFault:
+    """The fault of a file that is not what it should be."""
+    return EvalFault("bad_dataset", message, hint=hint)
+
+
+MAX_FILES = 10_000
+MAX_FILE_BYTES = 64 * 2**20
+MAX_TOTAL_BYTES = 256 * 2**20
+#: What reading a damaged archive may raise, beside ``OSError``. RuntimeError: it wants a password, or is packed in a way that the
+#: standard library does not read; ``struct.error``: it ends within a header.
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    OverflowError,
+)
+_AS_PUBLISHED = "give the archive as it was published"
+
+
+def json_files(path: Path) -> dict[str, Any]:
+    """The JSON files of an archive, by their names.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
+    """
+    found: dict[str, Any] = {}
+    total = 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if len(archive.infolist()) > MAX_FILES:
+                raise EvalFault(
+                    "dataset_too_large", f"{path.name} holds more than {MAX_FILES:,} entries", hint="unpack it"
+                )
+            for info in archive.infolist():
+                if info.is_dir() or not info.filename.lower().endswith(".json"):
+                    continue
+                with archive.open(info) as file:
+                    content = file.read(MAX_FILE_BYTES + 1)  # what is there, whatever the archive says of it
+                total += len(content)
+                if len(content) > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
+                    raise EvalFault(
+                        "dataset_too_large", f"{path.name} holds more than can be read", hint="unpack it, give a file"
+                    )
+                name = PurePosixPath(info.filename).name
+                if name in found:
+                    raise bad(f"{path.name} holds two files named {name[:60]!r}", _AS_PUBLISHED)
+                found[name] = json_of(content, f"{path.name}, {info.filename}")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UNREADABLE as error:
+        raise bad(f"{path.name} is not an archive that can be read: {str(error)[:120]}", _AS_PUBLISHED) from None
+    return found
+
+
+#: Endings of files that may be videos, those that are preferred first.
+ENDINGS = (".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v", ".mpg", ".mpeg", ".ts", ".flv", ".wmv", ".ogv", ".3gp")
+MAX_FOLDER_FILES = 500_000
+_MAX_DEPTH = 6
+
+
+class VideoFolder:
+    """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video.
+
+    Folders that are links are gone into, since videos often lie on another disk; depth and number bound the walk.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, *names: str) -> Path | None:
+        """The file of the first of the names that is there; each is a path in the folder, a file's name, or its stem."""
+        for name in names:
+            found = self._plain(name) or self._anywhere(name)
+            if found is not None:
+                return found
+        return None
+
+    def _plain(self, name: str) -> Path | None:
+        parts = PurePosixPath(name).parts
+        if not parts or ".." in parts or name.startswith("/") or "\0" in name:
+            return None
+        tries = [self.folder.joinpath(*parts)]
+        tries += [self.folder.joinpath(*parts[:-1], parts[-1] + ending) for ending in ENDINGS]
+        return next((path for path in tries if path.suffix.lower() in ENDINGS and _is_file(path)), None)
+
+    def _anywhere(self, name: str) -> Path | None:
+        last = PurePosixPath(name)
+        stem = last.stem if last.suffix.lower() in ENDINGS else last.name
+        # A path of several parts prefers the file that shares most of them, from the end; then case counts, then the ending.
+        wanted = [part.casefold() for part in last.parts[:-1]]
+
+        def likeness(path: Path) -> tuple[int, bool, int]:
+            return _shared(path, wanted), path.stem == stem, -ENDINGS.index(path.suffix.lower())
+
+        return max(self._by_stem.get(stem.casefold(), ()), key=likeness, default=None)
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        count = 0
+        for root, folders, files in os.walk(self.folder, followlinks=True):
+            at = Path(root)
+            folders[:] = sorted(item for item in folders if not item.startswith("."))
+            if len(at.relative_to(self.folder).parts) >= _MAX_DEPTH:
+                folders.clear()
+            for file in sorted(files):
+                count += 1
+                if PurePosixPath(file).suffix.lower() in ENDINGS:
+                    found.setdefault(PurePosixPath(file).stem.casefold(), []).append(at / file)
+            if count > MAX_FOLDER_FILES:
+                break
+        return found
+
+
+def _shared(path: Path, wanted: list[str]) -> int:
+    own = [part.casefold() for part in path.parts[:-1]]
+    count = 0
+    while count < min(len(own), len(wanted)) and own[-1 - count] == wanted[-1 - count]:
+        count += 1
+    return count
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name no file system takes
+        return False

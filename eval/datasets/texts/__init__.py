@@ -1,1 +1,0 @@
-"""Dialogues in place of videos: their words, and the worlds that are written from them."""

@@ -1,0 +1,503 @@
+"""A run as one file: packed with hashes, checked byte by byte when it is opened.
+
+::
+
+    videoworld-bundle 1 SHA256       a line; the hash is of every byte after it
+    a zip archive:
+        bundle.json                  schema version, the run's name, every part with its size and SHA-256
+        config.yaml, manifest.json, items.jsonl, samples.jsonl, scores.jsonl, verdicts.jsonl,
+        labels.json
+        episodes/CELL/...            the journals
+        libraries/NAME/...           the tool libraries
+        report/frames/...            pictures of the moments that the report shows
+
+A zip reader ignores the line before the archive. Parts are sorted by name, without times and owners, so that the same run
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eval.runs.files import RunFolder
+from eval.runs.reading import Run, read_run
+from world_api.core.canonical import canonical, content_hash, parse_json
+from world_api.core.faults import EvalFault, StoreFault
+from world_api.world.disk.files import not_writable, open_regular
+from world_api.world.disk.hashing import hash_file
+
+SCHEMA_VERSION = 1
+MAGIC = b"videoworld-bundle "
+SUFFIX = ".vwbundle"
+CONTENTS = "bundle.json"
+#: More is no run that was made here; a few lines of JSON may unpack to a full disk.
+MOST_PARTS = 200_000
+MOST_BYTES = 64 * 2**30
+MOST_CONTENTS_BYTES = 32 * 2**20
+MOST_TIMES = 100  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
+SLACK = 64 * 2**20  #: so few bytes are no bomb, however well they pack
+CONTENTS_SLACK = 2**20  #: the same for ``bundle.json``, which is read into memory
+
+_HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
+#: What a bundle holds of a run's folder; files, and folders with all that is in them.
+FILES = (
+    "config.yaml",
+    "manifest.json",
+    "items.jsonl",
+    "samples.jsonl",
+    "scores.jsonl",
+    "verdicts.jsonl",
+    "labels.json",
+)
+FOLDERS = ("episodes", "libraries", "report/frames")
+
+
+class Part(BaseModel):
+    """A file of the bundle: how many bytes it has, and their SHA-256."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    bytes: int = Field(ge=0, le=MOST_BYTES)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Contents(BaseModel):
+    """What is in a bundle, by path."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    run: str = Field(max_length=300)
+    parts: dict[str, Part] = Field(max_length=MOST_PARTS)
+
+    @property
+    def hash(self) -> str:
+        """Names the content: SHA-256 over the paths and hashes of all parts."""
+        return content_hash({path: part.sha256 for path, part in self.parts.items()})
+
+    @property
+    def size(self) -> int:
+        """The bytes of all parts together."""
+        return sum(part.bytes for part in self.parts.values())
+
+    def encoded(self) -> bytes:
+        """As ``bundle.json`` holds it."""
+        record = {"schema_version": SCHEMA_VERSION, "hash": self.hash, **self.model_dump()}
+        return canonical(record).encode() + b"\n"
+
+
+def check_sizes(contents: Contents, *, packed: int) -> None:
+    """Refuse what would unpack to more than a run does; ``packed`` are the bytes of the archive's entries.
+
+    Raises:
+        EvalFault: ``bundle_refused``.
+    """
+    if contents.size > MOST_BYTES:
+        raise refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
+    if contents.size > packed * MOST_TIMES + SLACK:
+        raise refused(f"its {packed:,} bytes would unpack to {contents.size:,}")
+
+
+def read_contents(data: bytes) -> Contents:
+    """Read ``bundle.json``.
+
+    Raises:
+        EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
+    """
+    try:
+        record: Any = parse_json(data.decode())
+    except ValueError:
+        raise damaged(f"{CONTENTS} is not JSON") from None
+    version = record.pop("schema_version", None) if isinstance(record, dict) else None
+    _check_version(version)
+    digest = record.pop("hash", None)
+    try:
+        read = Contents.model_validate(record)
+    except ValidationError as error:
+        raise damaged(f"{CONTENTS} is not whole: {'.'.join(map(str, error.errors()[0]['loc']))}") from None
+    for path in read.parts:
+        check_path(path)
+        if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
+            raise refused(f"{path[:80]!r} lies within another part")
+    if read.hash != digest:
+        raise damaged(f"the hash in {CONTENTS} is not that of its parts")
+    return read
+
+
+def read_head(line: bytes) -> str:
+    """The hash in the first line of a bundle.
+
+    Raises:
+        EvalFault: ``not_a_bundle``, ``other_schema_version``.
+    """
+    found = _HEAD.fullmatch(line)
+    if found is None:
+        raise EvalFault(
+            "not_a_bundle",
+            "the file does not begin as a bundle does",
+            hint="give a file that `videoworld eval bundle` wrote, whole and unchanged",
+        )
+    _check_version(int(found[1]))
+    return found[2].decode()
+
+
+def head(digest: str) -> bytes:
+    """The first line of a bundle."""
+    return MAGIC + f"{SCHEMA_VERSION} {digest}\n".encode()
+
+
+def _check_version(version: Any) -> None:
+    """Refuse what another version wrote.
+
+    Raises:
+        EvalFault: ``other_schema_version``.
+    """
+    if version != SCHEMA_VERSION:
+        raise EvalFault(
+            "other_schema_version",
+            f"the bundle has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
+            hint="open it with the version of video-world-api that wrote it",
+        )
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that is not of a run's folder.
+
+    Raises:
+        EvalFault: ``bundle_refused``.
+    """
+    pieces = path.split("/")
+    inside = path in FILES or any(path.startswith(f"{folder}/") for folder in FOLDERS)
+    if not inside or len(path) > 1000 or not all(_NAME.fullmatch(piece) and ".." not in piece for piece in pieces):
+        raise refused(f"{path[:80]!r} is no path of a run's folder")
+
+
+def damaged(what: str) -> EvalFault:
+    """A bundle that is not what was written."""
+    return EvalFault("bundle_damaged", what, hint="fetch the bundle again, or make it again from its run")
+
+
+def refused(what: str) -> EvalFault:
+    """A bundle that no run became."""
+    return EvalFault("bundle_refused", what, hint="such a file is not opened; see where it came from")
+
+
+_LEVEL = 6
+_BLOCK = 1 << 20
+_MODE = 0o644 << 16
+
+
+def pack(folder: RunFolder, out: Path) -> Contents:
+    """Write the bundle of a run; the same files, the same bytes. What is in it.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: it was written to meanwhile;
+            ``bundle_refused``: it holds what no bundle may: links, names that are not taken, or too much.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    run = read_run(folder.root)
+    _refuse_unscored(run)
+    if out.exists():
+        raise EvalFault("bundle_exists", f"{out.name} is there already", hint="give another name with --out")
+    parts = {
+        path: Part.model_construct(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)
+    }
+    contents = Contents.model_construct(run=run.manifest.name, parts=dict(sorted(parts.items())))
+    read_contents(contents.encoded())  # what will not be opened is not written
+    unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _write(unfinished, folder, contents)
+        unfinished.replace(out)
+    except OSError as error:
+        raise not_writable(out, error) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return contents
+
+
+def _refuse_unscored(run: Run) -> None:
+    without = run.unscored
+    if without or not run.samples:
+        raise EvalFault(
+            "not_scored",
+            f"{without} of {len(run.samples)} samples have no score" if run.samples else "no sample is finished",
+            hint="`videoworld eval score RUN` scores what is finished",
+        )
+
+
+def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
+    """The files that are packed, by their paths in the bundle. Hidden ones, and what else is no file, stay where they are.
+
+    A link is refused: what it points to may be of anywhere, and a run without it may lack an episode.
+    """
+    for name in FILES:
+        _refuse_link(folder.root, name)
+        if (folder.root / name).is_file():
+            yield name, folder.root / name
+    for name in FOLDERS:
+        for place in (Path(name), *Path(name).parents):
+            _refuse_link(folder.root, place.as_posix())
+        yield from sorted(_inside(folder.root, folder.root / name))
+
+
+def _inside(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    for at, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            file = Path(at, name)
+            path = file.relative_to(root).as_posix()
+            if name.startswith("."):
+                continue
+            _refuse_link(root, path)
+            if file.is_file():
+                check_path(path)
+                yield path, file
+
+
+def _refuse_link(root: Path, path: str) -> None:
+    if path != "." and (root / path).is_symlink():
+        raise EvalFault(
+            "bundle_refused", f"{path} is a link", hint="put the file or folder itself there: bundles follow no links"
+        )
+
+
+def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
+    """The archive after a first line that is filled in once the hash of all the rest is known."""
+    blank = head("0" * 64)
+    with target.open("w+b") as file:
+        file.write(blank)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+            archive.writestr(_entry(CONTENTS), contents.encoded(), compresslevel=_LEVEL)
+            for path, part in contents.parts.items():
+                _add(archive, path, folder.root / path, part)
+            check_sizes(contents, packed=sum(entry.compress_size for entry in archive.infolist()))
+        file.flush()
+        file.seek(len(blank))
+        digest = hashlib.sha256()
+        while block := file.read(_BLOCK):
+            digest.update(block)
+        file.seek(0)
+        file.write(head(digest.hexdigest()))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _add(archive: zipfile.ZipFile, path: str, source: Path, part: Part) -> None:
+    entry = _entry(path)
+    entry.file_size = part.bytes
+    with open_regular(source) as file, archive.open(entry, "w") as target:
+        shutil.copyfileobj(file, target, _BLOCK)
+    if entry.file_size != part.bytes or hash_file(source) != part.sha256:
+        raise EvalFault("run_changed", f"{path} was written while it was packed", hint="wait until the run is through")
+
+
+def _entry(path: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = _MODE
+    entry.create_system = 3  # the same wherever it is made
+    return entry
+
+
+_MOST_HEAD = 200
+#: What an archive that somebody else made may raise where it is not whole.
+_UNREADABLE = (
+    OSError,  # a place before its beginning
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OverflowError,
+    ValueError,
+    RuntimeError,  # it wants a password, or is packed in a way that is not read here
+)
+
+
+def open_bundle(bundle: Path, out: Path) -> Contents:
+    """Unpack a bundle into a folder that is not there yet: a run, as far as tables, report and scores go. What is in it.
+
+    Raises:
+        EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the part of which a byte was changed;
+            ``bundle_refused``: what no run became; ``bundle_exists``: the folder is there; ``other_schema_version``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise EvalFault(
+            "bundle_exists", f"{out.name} is there already", hint="give a folder that is empty or not there"
+        )
+    unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
+    try:
+        with _checked(bundle) as (archive, contents):
+            unfinished.mkdir(parents=True)
+            _refuse_full(unfinished, contents)
+            for path, part in contents.parts.items():
+                _unpack(archive, path, part, unfinished / path)
+        if out.exists():
+            out.rmdir()
+        unfinished.rename(out)
+    except OSError as error:
+        raise not_writable(out, error) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return contents
+
+
+def contents_of(bundle: Path) -> Contents:
+    """What is in a bundle, all of it checked, nothing unpacked.
+
+    Raises:
+        EvalFault: as ``open_bundle``.
+    """
+    with _checked(bundle) as (archive, contents):
+        for path, part in contents.parts.items():
+            _unpack(archive, path, part, None)
+    return contents
+
+
+@functools.cache
+def unpacked(bundle: Path) -> Path:
+    """The folder of a bundle's run, unpacked for as long as this process lives.
+
+    Raises:
+        EvalFault, StoreFault: as ``open_bundle``.
+    """
+    holder = Path(tempfile.mkdtemp(prefix="videoworld-bundle-"))
+    atexit.register(shutil.rmtree, holder, ignore_errors=True)
+    folder = holder / (bundle.stem or "run")
+    open_bundle(bundle, folder)
+    return folder
+
+
+@contextmanager
+def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
+    """The archive of a bundle whose every byte is as it was written, and what it should hold."""
+    try:
+        file = open_regular(bundle)
+    except OSError as error:
+        raise EvalFault(
+            "no_such_bundle",
+            f"cannot read {bundle.name}: {error.strerror}",
+            hint="give a file of `videoworld eval bundle`",
+        ) from None
+    with file:
+        wanted = read_head(file.readline(_MOST_HEAD))
+        digest = hashlib.sha256()
+        while block := file.read(_BLOCK):
+            digest.update(block)
+        whole = digest.hexdigest() == wanted
+        try:
+            archive = zipfile.ZipFile(file)
+            contents = _contents(archive)
+        except _UNREADABLE as error:
+            raise damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
+        if not whole:
+            raise _changed(archive, contents)
+        yield archive, contents
+
+
+def _contents(archive: zipfile.ZipFile) -> Contents:
+    """What an archive should hold, and does, no more and no less."""
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    if CONTENTS not in names:
+        raise damaged(f"the archive has no {CONTENTS}")
+    if len(set(names)) < len(names):
+        raise refused("a part is in the archive twice")
+    most = min(MOST_CONTENTS_BYTES, archive.getinfo(CONTENTS).compress_size * MOST_TIMES + CONTENTS_SLACK)
+    with archive.open(CONTENTS) as part:
+        data = part.read(most + 1)
+    if len(data) > most:
+        raise refused(f"{CONTENTS} is too large")
+    contents = read_contents(data)
+    check_sizes(contents, packed=sum(entry.compress_size for entry in entries))
+    unlike = sorted(set(names) - {CONTENTS} ^ set(contents.parts))
+    if unlike:
+        raise damaged(f"{unlike[0][:80]!r} is {'not in the archive' if unlike[0] in contents.parts else 'in no list'}")
+    return contents
+
+
+def _refuse_full(folder: Path, contents: Contents) -> None:
+    """Refuse to begin what the disk cannot hold.
+
+    Raises:
+        StoreFault: ``disk_full``.
+    """
+    free = shutil.disk_usage(folder).free
+    if contents.size > free:
+        raise StoreFault(
+            "disk_full",
+            f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free",
+            hint="free some space, or another --out",
+        )
+
+
+def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None) -> None:
+    """Write a part, which has just the bytes it should; no more of it is unpacked than that.
+
+    Raises:
+        EvalFault: ``bundle_damaged``.
+        OSError: it cannot be written.
+    """
+    digest, left = hashlib.sha256(), part.bytes
+    sink: IO[bytes] | None = None
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sink = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb")
+    try:
+        for block in _blocks(archive, path, most=left + 1):
+            left -= len(block)
+            if left < 0:
+                break
+            digest.update(block)
+            if sink is not None:
+                sink.write(block)
+    finally:
+        if sink is not None:
+            sink.close()
+    if left != 0 or digest.hexdigest() != part.sha256:
+        raise damaged(f"{path} is not what was packed")
+
+
+def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes]:
+    """The bytes of a part, at most so many.
+
+    Raises:
+        EvalFault: ``bundle_damaged``.
+    """
+    try:
+        with archive.open(path) as source:
+            while block := source.read(min(_BLOCK, most)):
+                most -= len(block)
+                yield block
+    except _UNREADABLE:
+        raise damaged(f"{path} is not what was packed") from None
+
+
+def _changed(archive: zipfile.ZipFile, contents: Contents) -> EvalFault:
+    """The fault of an archive in which something was changed, with the part where it is in one."""
+    for path, part in contents.parts.items():
+        try:
+            _unpack(archive, path, part, None)
+        except EvalFault as fault:
+            return fault
+    return damaged("something around the parts is not what was written: the hash of the whole differs")

@@ -1,1 +1,0 @@
-"""The configuration of an experiment: a YAML file, checked, with every fault at its line."""

@@ -1,0 +1,464 @@
+"""A dry run: what would be asked and built, what it may cost and take, and the power of its primary contrast."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from controller.accounts import accounts_of, total
+from controller.budgets import Budget
+from controller.episode import Episode
+from controller.systems.blind import Blind, BlindOptions
+from controller.systems.direct import Direct, DirectOptions
+from controller.systems.options import read_options
+from controller.systems.socratic import Socratic, SocraticOptions
+from controller.systems.transcript import transcript, transcript_tokens
+from eval.datasets.items import Item
+from eval.runs.cells import Cell
+from eval.runs.configuration import ConfigurationDocument
+from eval.runs.experiment import Experiment, limits_of
+from eval.runs.files import RunFolder
+from eval.runs.plan import Plan, WorldNeeded, make_plan
+from eval.runs.progress import duration
+from eval.runs.reading import read_run
+from eval.runs.resume import check_same_run, resume_state
+from eval.runs.worlds import PERCEIVED, TRUE, open_for
+from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
+from world_api.backends.chat.prices import Price
+from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.backends.chat.usage import IMAGE_TOKENS, Usage, estimate_tokens
+from world_api.build.media.apart.worker import MediaWorker
+from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
+from world_api.core.ports import Clock
+
+#: Assumed seconds to build a minute of video of 640 x 360 on an ordinary idle machine, and each world beside that.
+_BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
+_WORLD_SECONDS = 1.0
+_MAX_FILMS = 20  #: videos whose length is read; the others are assumed to have their mean
+_MAX_SPEECH = 5  #: worlds whose speech is measured
+_MAX_EPISODES = 50  #: episodes read of each cell of a pilot
+#: Assumed tokens of a caption, and of a request without pictures, speech and captions.
+_CAPTION_TOKENS, _BARE_TOKENS = 80, 1_500
+#: Assumed without a pilot: tokens of the first request with the declarations of the tools, those that each round adds,
+#: those of a reply; rounds of a system that acts with tools; seconds of a round and of a rule-based question.
+_FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 9_000, 2_000, 250
+_ROUNDS = 5
+_ROUND_SECONDS, _RULE_BASED_SECONDS = 4.0, 0.3
+_START_SECONDS = 4.0  #: until the first question is asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Building:
+    """Worlds to build by profile, and the seconds that may take, one after the other; ``basis`` names the assumptions."""
+
+    worlds: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    basis: str = ""
+
+
+def building_of(worlds: Sequence[WorldNeeded]) -> Building:
+    """What building the missing worlds may take."""
+    missing = [world for world in worlds if world.hash is None]
+    if not missing:
+        return Building()
+    filmed = [world for world in missing if world.video.text is None and world.video.path is not None]
+    rates = {world.profile: _BUILD_SECONDS.get(world.profile, _BUILD_SECONDS[PERCEIVED]) for world in filmed}
+    minutes = _mean_minutes(list({world.video.video_id: world.video.path for world in filmed}.values()))
+    basis = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
+    if rates:
+        basis.append(
+            f"films of {minutes:.1f} minutes" if minutes is not None else "no film could be read, so without them"
+        )
+    return Building(
+        worlds=Counter(world.profile for world in missing),
+        seconds=_WORLD_SECONDS * len(missing) + sum(rates[world.profile] for world in filmed) * (minutes or 0.0),
+        basis="assumed: " + ", ".join([*basis, f"{_WORLD_SECONDS:g} s a world"]),
+    )
+
+
+def _mean_minutes(films: Sequence[Path | None]) -> float | None:
+    """The mean length of some films, as their files state it; None if none does."""
+    step = max(1, -(-len(films) // _MAX_FILMS))
+    worker, found = MediaWorker(), list[float]()
+    try:
+        for film in filter(None, films[::step]):
+            with suppress(MediaFault):  # building it will name it
+                length = worker.probe(film).declared_duration
+                found += [length / 60] if length is not None else []
+    finally:
+        worker.close()
+    return _mean(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Expected tokens, USD and seconds of a sample; ``basis`` says where they come from, ``time_basis`` where the seconds do."""
+
+    prompt: float
+    completion: float
+    money: float | None
+    seconds: float | None
+    basis: str
+    time_basis: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pilot:
+    """Mean costs of a run's episodes by arm and library, or by system for an arm that was not in it."""
+
+    model: str = ""
+    means: Mapping[str, Expected] = field(default_factory=dict)
+
+    def of(self, cell: Cell) -> Expected | None:
+        """The means for a cell; None if the pilot has another model."""
+        if cell.model != self.model:
+            return None
+        return self.means.get(cell.label) or self.means.get(f"system {cell.arm.system}")
+
+
+def pilot_of(folder: Path, *, needed: bool) -> Pilot:
+    """The mean costs of a run; if it is not ``needed``, none of a folder without a run.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
+    """
+    if not needed and not (folder / "manifest.json").exists():
+        return Pilot()
+    run = read_run(folder)
+    found: dict[str, list[Episode]] = {}
+    for cell, samples in run.by_cell():
+        for sample in samples[:_MAX_EPISODES]:
+            with suppress(EpisodeFault):
+                if (episode := run.episode(sample)) is not None:
+                    for label in (cell.label, f"system {cell.arm.system}"):
+                        found.setdefault(label, []).append(episode)
+    if needed and not found:
+        raise EvalFault("no_pilot", f"no episode of {folder.name} is finished", hint="run some of it first")
+    return Pilot(model=run.manifest.model, means={label: _mean_cost(episodes) for label, episodes in found.items()})
+
+
+def _mean_cost(episodes: Sequence[Episode]) -> Expected:
+    spent = [total(accounts_of(episode).logical) for episode in episodes]
+    return Expected(
+        prompt=_mean(one.prompt for one in spent) or 0.0,
+        completion=_mean(one.completion for one in spent) or 0.0,
+        money=_mean(one.money for one in spent),
+        seconds=_mean(one.timings.seconds for one in episodes if one.timings is not None),
+        basis=f"mean of {len(episodes)} episodes",
+        time_basis="means of episodes",
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _expected(
+    cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None, store: Path, items: Sequence[Item]
+) -> Expected:
+    """What one sample of a cell is likely to cost."""
+
+    def money(prompt: float, completion: float) -> float | None:
+        return None if price is None else price.money(Usage(prompt=round(prompt), completion=round(completion)))
+
+    known = pilot.of(cell)
+    if known is not None:
+        return known if known.money is not None else replace(known, money=money(known.prompt, known.completion))
+    if cell.model == RULE_BASED:
+        return Expected(
+            prompt=0,
+            completion=0,
+            money=None,
+            seconds=_RULE_BASED_SECONDS,
+            basis="the rule-based model counts no tokens",
+            time_basis=f"assumed: {_RULE_BASED_SECONDS:g} s a question",
+        )
+    parts = _request_parts(cell, budget, store=store, items=items)
+    if parts is None:
+        rounds = max(1, min(_ROUNDS, budget.rounds))
+        prompt, basis = sum(_FIRST_TOKENS + _ROUND_TOKENS * number for number in range(rounds)), f"{rounds} rounds"
+    else:
+        rounds = 1
+        prompt = _BARE_TOKENS + sum(tokens for tokens, _ in parts)
+        basis = ", ".join(["1 request", *(what for _, what in parts)])
+    prompt, completion = min(prompt, budget.tokens), _REPLY_TOKENS * rounds
+    return Expected(
+        prompt=prompt,
+        completion=completion,
+        money=money(prompt, completion),
+        seconds=rounds * _ROUND_SECONDS,
+        basis=f"assumed: {basis}",
+        time_basis=f"assumed: {_ROUND_SECONDS:g} s a request",
+    )
+
+
+def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> list[tuple[int, str]] | None:
+    """Tokens of the parts of a system's single request, with their names; None of a system that acts with tools."""
+    system, settings = cell.arm.system, cell.arm.settings
+    parts: list[tuple[int, str]] = []
+    speech = False
+    if system == Direct.name:
+        direct = read_options(DirectOptions, settings, system=system)
+        parts = [(IMAGE_TOKENS * direct.frames, f"{direct.frames} pictures of {IMAGE_TOKENS} tokens")]
+        speech = direct.transcript
+    elif system == Blind.name:
+        speech = read_options(BlindOptions, settings, system=system).variant == "transcript"
+    elif system == Socratic.name:
+        captions = read_options(SocraticOptions, settings, system=system).top_k
+        parts = [(_CAPTION_TOKENS * captions, f"{captions} captions")]
+    else:
+        return None
+    return [*parts, _speech(cell, budget, store, items)] if speech else parts
+
+
+def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
+    """Tokens of the transcript in the first few worlds that are built; if none is, the most that the system takes."""
+    most = transcript_tokens(budget)
+    found: list[int] = []
+    for item in {item.video_id: item for item in reversed(items)}.values():
+        with suppress(VideoWorldError):  # such as a world that is not built yet
+            session = open_for(store, cell.world, item)
+            found.append(estimate_tokens(transcript(session, max_tokens=most)))
+        if len(found) == _MAX_SPEECH:
+            break
+    if not found:
+        return most, f"at most {most:,} tokens of speech (no world is built)"
+    return round(sum(found) / len(found)), f"speech as in {len(found)} worlds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmEstimate:
+    """What is left to be asked of one arm, and what that may take: tokens, USD where the price is known, seconds."""
+
+    label: str
+    left: int
+    tokens: int
+    money: float | None
+    seconds: float | None
+    basis: str
+    time_basis: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A dry run's answer."""
+
+    name: str
+    cells: int
+    samples: int
+    finished: int
+    building: Building
+    missing: Mapping[str, tuple[str, ...]]
+    arms: tuple[ArmEstimate, ...]
+    parallel: int
+    primary: str | None
+    power: Power | None
+    without: tuple[str, ...] = ()  #: what costs as well, and is in no figure
+    cell_ids: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """Of all that is left."""
+        return sum(arm.tokens for arm in self.arms)
+
+    @property
+    def money(self) -> float | None:
+        """USD, where the price of every arm is known of which anything is left."""
+        known = [arm.money for arm in self.arms if arm.money is not None]
+        return sum(known) if known and not self.unpriced else None
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The arms whose price is not known."""
+        return tuple(arm.label for arm in self.arms if arm.money is None and arm.left)
+
+    @property
+    def asking(self) -> float | None:
+        """Wall time of asking, with as many at once as the run would have, and of getting ready for it."""
+        known = [arm.seconds for arm in self.arms if arm.seconds is not None]
+        return sum(known) / self.parallel + (_START_SECONDS if sum(known) else 0.0) if known else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time of all: worlds are built before anything is asked."""
+        return None if self.asking is None else self.asking + self.building.seconds
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "name": self.name,
+            "cells": list(self.cell_ids),
+            "samples": self.samples,
+            "finished": self.finished,
+            "worlds_to_build": dict(self.building.worlds),
+            "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
+            "arms": [asdict(arm) for arm in self.arms],
+            "tokens": self.tokens,
+            "money": self.money,
+            "not_priced": list(self.unpriced),
+            "not_estimated": list(self.without),
+            "seconds": self.seconds,
+            "seconds_building": self.building.seconds,
+            "seconds_asking": self.asking,
+            "building_basis": self.building.basis,
+            "parallel": self.parallel,
+            "primary": self.primary,
+            "power": self.power.record() if self.power is not None else None,
+        }
+
+    def _times(self) -> Iterator[str]:
+        """What the time is made of, and what it rests on."""
+        if self.building.seconds:
+            yield f"of it building worlds: {duration(self.building.seconds)} ({self.building.basis})"
+        if self.asking:
+            bases = ", ".join(dict.fromkeys(arm.time_basis for arm in self.arms if arm.seconds))
+            yield f"of it asking, {self.parallel} at once: {duration(self.asking)} ({bases})"
+
+    def text(self) -> str:
+        """For people."""
+        lines = [f"{self.name}: {self.cells:,} cells, {self.samples:,} samples, {self.finished:,} of them finished"]
+        build = ", ".join(f"{count} {profile}" for profile, count in self.building.worlds.items() if count)
+        lines.append(f"worlds to build: {build or 'none'}")
+        lines += [
+            f"{name}: {len(videos)} videos are not there and are left out: {', '.join(videos[:5])}"
+            + (" ..." if len(videos) > 5 else "")
+            for name, videos in self.missing.items()
+            if videos
+        ]
+        width = max(len(arm.label) for arm in self.arms)
+        for arm in self.arms:
+            money = "" if arm.money is None else f"  {arm.money:8.2f} USD"
+            lines.append(f"  {arm.label:{width}}  {arm.left:6,} to ask  {arm.tokens:12,} tokens{money}  {arm.basis}")
+        lines.append(
+            f"in all about {self.tokens:,} tokens, "
+            + self._money_told()
+            + (f", {duration(self.seconds)}" if self.seconds is not None else "")
+        )
+        lines += [f"  {line}" for line in self._times()]
+        lines += [f"not in these figures: {what}" for what in self.without]
+        if self.primary is None:
+            lines.append("no primary contrast is named; `primary:` names one before anything is asked")
+        else:
+            lines.append(f"primary: {self.primary}")
+            lines.append("power: " + (self.power.text if self.power is not None else "no question is asked in both"))
+        lines.append("nothing was asked")
+        return "\n".join(lines)
+
+    def _money_told(self) -> str:
+        if self.money is not None:
+            return f"{self.money:.2f} USD"
+        known = sum(arm.money for arm in self.arms if arm.money is not None)
+        return f"{known:.2f} USD and what {', '.join(self.unpriced)} take" if known else "money not known (no `prices`)"
+
+
+def _without(document: ConfigurationDocument) -> tuple[str, ...]:
+    """What of a configuration costs beside the answering model."""
+    parts = (
+        (document.judge, "the judge of open answers"),
+        (document.tool_judge, "the judge steps of tools"),
+        (document.perception, "the model that looks at frames"),
+    )
+    return tuple(what for part, what in parts if part is not None)
+
+
+def estimate(
+    what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
+) -> Estimate:
+    """What a run would take. Nothing is asked, built, or written into the run's folder.
+
+    ``pilot`` is a run whose mean costs are taken; by default the run itself, where some of it is finished.
+
+    Raises:
+        VideoWorldError: what would forbid the run; what reading the pilot names.
+    """
+    with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
+        # Control arms are made to be looked at, and are not kept.
+        folder = RunFolder(Path(scratch))
+        if what.folder.libraries.is_dir():
+            shutil.copytree(what.folder.libraries, folder.libraries)
+        plan, runner = make_plan(
+            what.configuration, folder, clock=clock, environment=environment, copies=what.continues
+        )
+    limits_of(plan, runner)
+    check_same_run(plan, what.folder)
+    known = resume_state(plan, what.folder) if what.folder.manifest.exists() else None
+    finished = known.finished if known is not None else {}
+    costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
+    price = runner.prices.of(runner.model.name)
+    by_label: dict[str, list[tuple[int, Expected]]] = {}
+    for cell in plan.cells:
+        items = plan.items[cell.dataset]
+        left = sum(cell.sample_key(item.id) not in finished for item in items)
+        one = _expected(
+            cell, runner.budget(cell.budget), costs, price=price, store=what.configuration.store, items=items
+        )
+        by_label.setdefault(cell.label, []).append((left, one))
+    return Estimate(
+        name=what.configuration.document.name or what.configuration.name,
+        cells=len(plan.cells),
+        samples=plan.count,
+        finished=len(finished),
+        building=building_of(plan.worlds),
+        missing=plan.missing,
+        arms=tuple(_arm(label, parts) for label, parts in by_label.items()),
+        parallel=what.workers,
+        without=_without(what.configuration.document),
+        primary=_primary(plan),
+        power=_power(plan, effect),
+        cell_ids=tuple(cell.id for cell in plan.cells),
+    )
+
+
+def _arm(label: str, parts: list[tuple[int, Expected]]) -> ArmEstimate:
+    """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
+    monies = [count * one.money for count, one in parts if one.money is not None]
+    seconds = [count * one.seconds for count, one in parts if one.seconds is not None]
+    return ArmEstimate(
+        label=label,
+        left=sum(count for count, _ in parts),
+        tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
+        money=sum(monies) if monies else None,
+        seconds=sum(seconds) if seconds else None,
+        basis=parts[0][1].basis,
+        time_basis=parts[0][1].time_basis,
+    )
+
+
+def _primary(plan: Plan) -> str | None:
+    part = plan.configuration.document.primary
+    if part is None:
+        return None
+    where = [f"budget {part.budget}", f"{part.world} worlds"]
+    where += [f"dataset {part.dataset}"] if part.dataset is not None else []
+    where += [f"domain {part.domain}"] if part.domain is not None else []
+    where += [f"library {part.library}"] if part.library is not None else []
+    return f"{part.arm} against {part.against}, {', '.join(where)}"
+
+
+def _power(plan: Plan, effect: float) -> Power | None:
+    """Of the primary contrast, over the videos that are asked about in both of its arms."""
+    part = plan.configuration.document.primary
+    if part is None:
+        return None
+    videos: Counter[tuple[str, str]] = Counter()
+    for name, items in plan.items.items():
+        for item in items if part.dataset in (None, name) else ():
+            if part.domain is None or item.domain == part.domain:
+                videos[name, item.video_id] += 1
+    if not videos:
+        return None
+    document = plan.configuration.document
+    return power(
+        list(videos.values()),
+        effect=effect,
+        repeats=len(document.seeds),
+        # The rule-based model ignores the seed: asking again tells nothing new.
+        repeat_correlation=1.0 if document.model == RULE_BASED else USUAL_REPEAT_CORRELATION,
+    )

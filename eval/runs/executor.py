@@ -1,0 +1,388 @@
+"""Running one sample at a time: the runner, and workers that call it in threads or in processes of their own.
+
+A model behind an endpoint keeps no core busy, so threads wait for it. The rule-based model keeps a core busy, so only further
+processes make it faster. ``python -m eval.runs.executor RUN`` is such a process: one request a line on stdin, one outcome a
+line on stdout.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from pydantic import TypeAdapter, ValidationError
+
+from controller.accounts import accounts_of, total
+from controller.asking import answer, opened
+from controller.budgets import Budget
+from controller.conversation.prompting import language_of
+from controller.records.journal import Journal
+from controller.systems.context import SystemContext
+from eval.datasets.items import Item
+from eval.runs.cells import Cell
+from eval.runs.configuration import Configuration
+from eval.runs.files import Cost, RunFolder, fault_record
+from eval.runs.libraries import load_run_libraries
+from eval.runs.manifest import configuration_of, read_manifest
+from eval.runs.worlds import open_for
+from tool_induction.domains.domain import Domain
+from tool_induction.domains.loading import load_domain, packaged_domains
+from tool_induction.library import ToolLibrary
+from world_api.backends.clocks import SystemClock
+from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.ports import ChatModel, Clock
+
+if TYPE_CHECKING:
+    from tool_induction.judging.port import Judge
+    from world_api.backends.chat.prices import Prices
+    from world_api.world.sessions.eyes import Eyes
+
+#: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleOutcome:
+    """The result of one sample: an episode by name with its answer, or the fault for which there is none.
+
+    ``failed`` is the code of the fault that ended an episode without an answer, ``checksum`` that of the episode's record.
+    """
+
+    episode: str | None = None
+    fault: Mapping[str, str] | None = None
+    failed: str | None = None
+    cost: Cost = field(default_factory=Cost)
+    value: Any = None
+    answer: str | None = None
+    checksum: str = ""
+
+
+_OUTCOME = TypeAdapter(SampleOutcome)
+
+
+class SeededModel:
+    """Adds the seed of a cell, and the request settings of the configuration, to every request.
+
+    It wraps a cache of requests, so that another seed is another draw, and is wrapped by the recording, so that a replay
+    builds the requests as the loop does.
+    """
+
+    def __init__(self, model: ChatModel, *, seed: int, request: Mapping[str, Any]) -> None:
+        self.name = model.name
+        self._model = model
+        self._settings = {**request, "seed": seed}
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The other model's reply.
+
+        Raises:
+            BackendFault: the other model's.
+        """
+        return self._model.complete({**request, **self._settings})
+
+
+class SampleRunner:
+    """Runs samples of a run. Threads may share one; each process has its own.
+
+    Raises:
+        BackendFault: the model, the prices or the judge cannot be had.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        folder: RunFolder,
+        *,
+        libraries: Mapping[str, ToolLibrary],
+        clock: Clock,
+        environment: Mapping[str, str],
+    ) -> None:
+        from world_api.exposure.models import chat_model, takes_images, window_of
+        from world_api.exposure.perceiving.consent import prices_in
+
+        document = configuration.document
+        self._configuration = configuration
+        self._folder = folder
+        self._libraries = libraries
+        self._clock = clock
+        self._environment = environment
+        cache = configuration.path(document.cache) if document.cache is not None else None
+        self.model: ChatModel = chat_model(
+            document.model, clock=clock, environment=environment, wire=document.wire, cache=cache
+        )
+        self.takes_images = takes_images(document.model, environment=environment)
+        self.window = window_of(document.model, environment=environment)
+        self.prices: Prices = prices_in(configuration.path(document.prices) if document.prices is not None else None)
+
+    @functools.cached_property
+    def judge(self) -> Judge | None:
+        """The model that answers the judge steps of tools."""
+        from tool_induction.judging.options import judge_of
+
+        part = self._configuration.document.tool_judge
+        if part is None:
+            return None
+        record = self._configuration.path(part.record) if part.record is not None else None
+        return judge_of(True, part.model, record, clock=self._clock, environment=self._environment)
+
+    @functools.cached_property
+    def vision(self) -> Eyes | None:
+        """The vision model of the configuration, if it has one."""
+        from world_api.exposure.perceiving.options import EyeChoices, eyes_of
+
+        part = self._configuration.document.perception
+        if part is None:
+            return None
+        chosen = EyeChoices(
+            profile="endpoint", model=None, vision_model=part.vision_model, embedding_model=part.embedding_model,
+            frames=part.frames, side=part.side, looks=part.looks, language=part.language,
+        )  # fmt: skip
+        return eyes_of(chosen, clock=self._clock, environment=self._environment)
+
+    def budget(self, name: str) -> Budget:
+        """A budget of the configuration."""
+        given = self._configuration.document.budgets[name].model_dump(exclude_none=True)
+        return Budget(**({"window": self.window} | given))
+
+    def context(self, cell: Cell, item: Item) -> SystemContext:
+        """What the system of a cell is built from for a question.
+
+        Raises:
+            ToolFault: what loading a domain raises.
+            BackendFault: the judge cannot be had.
+        """
+        document, arm = self._configuration.document, cell.arm
+        domain = domain_named(item.domain)
+        options = dict(arm.settings)
+        if domain is not None and item.split is not None:
+            options["split"] = item.split
+        return SystemContext(
+            model=SeededModel(self.model, seed=cell.seed, request=document.request.model_dump(exclude_none=True)),
+            clock=self._clock,
+            budget=self.budget(cell.budget),
+            prices=self.prices,
+            language=language_of(item.question.text) if document.language == "auto" else document.language,
+            library=self._libraries[arm.library] if arm.library is not None else None,
+            judge=self.judge,
+            domain=domain,
+            options=options,
+            takes_images=self.takes_images,
+        )
+
+    def run(self, cell: Cell, item: Item) -> SampleOutcome:
+        """Answer a question in a cell, in a session of its own that is kept in memory, and record the episode."""
+        store = self._configuration.store
+        try:
+            session = opened(
+                lambda _: open_for(store, cell.world, item, groups=cell.arm.groups, seeing=self.vision), item.question
+            )
+            answered = answer(
+                item.question,
+                session,
+                system=cell.arm.system,
+                context=self.context(cell, item),
+                journal=Journal(self._folder.journal(cell.id)),
+            )
+        except VideoWorldError as fault:
+            return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+        episode = answered.episode
+        spent = total(accounts_of(episode).physical)
+        return SampleOutcome(
+            episode=answered.name,
+            failed=episode.fault.code if episode.fault is not None else None,
+            cost=Cost(tokens=spent.tokens, money=spent.money),
+            value=episode.value,
+            answer=episode.answer,
+            checksum=content_hash(episode.record()),
+        )
+
+
+@functools.cache
+def domain_named(name: str | None) -> Domain | None:
+    """The packaged domain of that name; None if there is none."""
+    return load_domain(name) if name is not None and name in packaged_domains() else None
+
+
+class Worker(Protocol):
+    """Runs one sample at a time."""
+
+    def run(self, cell: Cell, item: Item) -> SampleOutcome:
+        """Run a sample.
+
+        Raises:
+            VideoWorldError: no further sample can be run.
+        """
+        ...
+
+    def close(self, *, kill: bool = False) -> None:
+        """End what was started, after the sample under way; with ``kill`` at once."""
+        ...
+
+
+class InProcessWorker:
+    """Runs samples in this process."""
+
+    def __init__(self, runner: SampleRunner) -> None:
+        self._runner = runner
+
+    def run(self, cell: Cell, item: Item) -> SampleOutcome:
+        """Run a sample."""
+        return self._runner.run(cell, item)
+
+    def close(self, *, kill: bool = False) -> None:
+        """Do nothing: there is no process to end."""
+
+
+class SubprocessWorker:
+    """Runs samples in a process of its own, which is restarted if it dies.
+
+    The process inherits the run's lock and holds it as long as it lives, so that no other process continues the run while this
+    one still records.
+    """
+
+    def __init__(self, folder: RunFolder, *, lock: int, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._environment = dict(environment)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the process, so that it imports and loads before the first sample."""
+        if self._process is not None:
+            return
+        path = os.pathsep.join(item for item in sys.path if item)
+        # The child inherits the blocked signal: Ctrl-C is handled by this process, also while the child still imports.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process = subprocess.Popen(
+                # -P keeps the current folder out of the import path, where a file could shadow a module.
+                [sys.executable, "-P", "-m", "eval.runs.executor", str(self._folder.root.resolve())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**self._environment, **_ONE_THREAD, "PYTHONPATH": path},
+                pass_fds=(self._lock,),
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+    def run(self, cell: Cell, item: Item) -> SampleOutcome:
+        """Run a sample; one over which the process died is run once more, in a new process."""
+        for _ in range(2):
+            line = self._exchange({"cell": cell.id, "dataset": cell.dataset, "item": item.id})
+            if line is not None:
+                return _read_outcome(line)
+            if self._closed:
+                break
+            self._end(kill=False)
+        fault = EvalFault(
+            "worker_ended",
+            f"the process that asked {item.id} in {cell.id} ended, twice",
+            hint="ask it alone with `videoworld ask`; it may want more memory than there is",
+        )
+        return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+
+    def close(self, *, kill: bool = False) -> None:
+        """End the process after the sample under way; with ``kill`` at once, which costs that sample's episode."""
+        self._closed = True
+        self._end(kill=kill)
+
+    def _end(self, *, kill: bool) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if kill:
+            process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # the process is gone, and its end of the pipe too
+                    pipe.close()
+        process.wait()
+
+    def _exchange(self, request: dict[str, Any]) -> bytes | None:
+        """Send a request and return the line that answers it; None if the process died."""
+        self.start()
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+        try:
+            process.stdin.write(json_line(request).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError:
+            return None
+        return line if line.endswith(b"\n") else None
+
+
+def _read_outcome(line: bytes) -> SampleOutcome:
+    try:
+        record = parse_json(line.decode())
+    except ValueError:
+        record = None
+    if isinstance(record, dict) and "unusable" in record:
+        fault = record["unusable"]
+        raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
+    try:
+        return _OUTCOME.validate_python(record)
+    except ValidationError as error:
+        raise EvalFault(
+            "worker_ended", f"a process that asks answered what cannot be read: {json.dumps(record)[:80]}"
+        ) from error
+
+
+def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleRunner:
+    """The runner of a run that was begun.
+
+    Raises:
+        EvalFault: as ``configuration_of``; ``run_changed`` if a library is not what it was.
+        ToolFault, BackendFault: what libraries and models name.
+    """
+    configuration = configuration_of(folder)
+    records = read_manifest(folder.manifest).libraries
+    libraries = load_run_libraries(configuration, folder.libraries, records)
+    return SampleRunner(configuration, folder, libraries=libraries, clock=SystemClock(), environment=environment)
+
+
+def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
+    """Run the samples that are requested, one after the other, until ``requests`` ends."""
+    from eval.runs.reading import read_items
+
+    try:
+        runner = open_runner(folder, environment=os.environ)
+        cells = {cell.id: cell for cell in read_manifest(folder.manifest).cells}
+        items = read_items(folder)
+    except VideoWorldError as fault:
+        outcomes.write(json_line({"unusable": fault.record()["error"]}).encode() + b"\n")
+        outcomes.flush()
+        return
+    for line in requests:
+        wanted = parse_json(line.decode())
+        outcome = runner.run(cells[wanted["cell"]], items[wanted["dataset"], wanted["item"]])
+        try:
+            outcomes.write(json_line(asdict(outcome)).encode() + b"\n")
+            outcomes.flush()
+        except BrokenPipeError:
+            return  # the run was killed; the next one adopts what was recorded
+
+
+def main() -> None:
+    """Serve a run over stdin and stdout. Ctrl-C is handled by the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
+    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
+    serve(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, outcomes)
+
+
+if __name__ == "__main__":
+    main()

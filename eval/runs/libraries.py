@@ -1,0 +1,181 @@
+"""The tool libraries of a run: loaded, or made as control arms of others, and copied into the run's folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from eval.runs.configuration import Configuration, LibraryPart
+from eval.runs.manifest import LibraryRecord
+from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
+from tool_induction.library import (
+    MANIFEST_FILE,
+    TOOLS_FILE,
+    ToolLibrary,
+    find_library,
+    load_library,
+    packaged_libraries,
+)
+from world_api.core.faults import EvalFault, ToolFault
+from world_api.world.disk.files import write_atomically
+
+_UNFINISHED = ".making"  #: suffix of the folder in which a control arm is made
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLibraries:
+    """Libraries by their names in the run, and their records for its manifest."""
+
+    libraries: Mapping[str, ToolLibrary]
+    records: Mapping[str, LibraryRecord]
+
+
+def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies: bool = False) -> RunLibraries:
+    """The libraries of a configuration. Control arms are made in the folder ``kept``, and loaded from there the next time.
+
+    ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, and with
+    ``copies`` in any case: the caller then compares its hash with the manifest.
+
+    Raises:
+        EvalFault: ``bad_configuration``; ``run_changed`` if a control arm was made of another library.
+        ToolFault: what loading, making and freezing a library raise.
+    """
+    document = configuration.document
+    groups = sorted({group for arm in document.arms for group in arm.groups})
+    load = partial(load_library, allow_judge=document.tool_judge is not None, groups=groups)
+
+    def found(place: int, path: str) -> ToolLibrary:
+        try:
+            return load(_source(configuration, path))
+        except ToolFault as fault:
+            fault.message = f"{configuration.where('libraries', place)}: {fault.message}"
+            raise
+
+    def found_or_copy(place: int, path: str, folder: Path) -> ToolLibrary:
+        has_copy = (folder / MANIFEST_FILE).is_file()
+        if not (copies and has_copy):
+            try:
+                return found(place, path)
+            except ToolFault as fault:
+                if not has_copy or fault.code != "no_such_library":
+                    raise
+        return load(folder)
+
+    def made(place: int, part: LibraryPart, folder: Path) -> ToolLibrary:
+        if copies and folder.exists():
+            return load(folder)
+        parent = libraries.get(str(part.of)) or found(place, str(part.of))
+        if not folder.exists():  # it is made under another name first, so that one that was broken off is made again
+            unfinished = folder.with_name(folder.name + _UNFINISHED)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make_arm(
+                str(part.arm), parent, unfinished, name=folder.name, date=date, seed=part.seed,
+                allow_judge=document.tool_judge is not None, groups=groups,
+            )  # fmt: skip
+            unfinished.rename(folder)
+        library = load(folder)
+        of = library.manifest.get("of")
+        same = isinstance(of, Mapping) and of.get("content_hash") == parent.hash
+        if not same or library.manifest.get("arm") != part.arm:
+            raise EvalFault(
+                "run_changed",
+                f"the library in {folder.name} was not made of {parent.name} as it is now",
+                hint="begin a new run in another folder",
+            )
+        return library
+
+    libraries: dict[str, ToolLibrary] = {}
+    records: dict[str, LibraryRecord] = {}
+    for place, part in enumerate(document.libraries):
+        _check(configuration, place, part)
+        name = name_of(part)
+        if name in libraries:
+            raise configuration.bad(
+                ("libraries", place), f"two libraries are named {name!r}", hint="give one of them a `name`"
+            )
+        if part.arm is None:
+            libraries[name] = found_or_copy(place, str(part.path), kept / name)
+        else:
+            libraries[name] = made(place, part, kept / name)
+        records[name] = _record(
+            libraries[name], made=part.arm is not None, of=part.of if part.arm is not None else None
+        )
+    return RunLibraries(libraries=libraries, records=records)
+
+
+def name_of(part: LibraryPart) -> str:
+    """The name of a library in the run."""
+    if part.name is not None:
+        return part.name
+    if part.arm is None:
+        return Path(str(part.path)).name
+    return f"{part.arm}_{Path(str(part.of)).name}" + (f"_{part.seed}" if part.arm == "random" else "")
+
+
+def load_run_libraries(
+    configuration: Configuration, kept: Path, records: Mapping[str, LibraryRecord]
+) -> dict[str, ToolLibrary]:
+    """The libraries of a run that was begun; each must have the hash in its manifest.
+
+    Raises:
+        EvalFault: ``run_changed``.
+        ToolFault: what loading a library raises.
+    """
+    found = libraries_of(configuration, kept, date="", copies=True).libraries
+    for name, record in records.items():
+        if name not in found or found[name].hash != record.hash:
+            raise EvalFault(
+                "run_changed", f"the library {name!r} is not what it was when the run began", hint="begin a new run"
+            )
+    return dict(found)
+
+
+def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
+    """Copy libraries from elsewhere into the run, so that it stays whole if they are deleted.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    for part in configuration.document.libraries:
+        name = name_of(part)
+        if part.arm is not None or name not in used or (folder / name / MANIFEST_FILE).exists():
+            continue
+        source = find_library(_source(configuration, str(part.path)))
+        if source.is_dir():
+            for file in (TOOLS_FILE, MANIFEST_FILE):  # the manifest last: it makes the copy valid
+                write_atomically(folder / name / file, (source / file).read_bytes())
+
+
+def _source(configuration: Configuration, path: str) -> Path | str:
+    """A folder beside the configuration, unless the name is that of a packaged library."""
+    there = configuration.path(path)
+    return there if there.exists() and path not in packaged_libraries() else path
+
+
+def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
+    if (part.arm is None) == (part.path is None) or (part.arm is not None and part.of is None):
+        raise configuration.bad(
+            ("libraries", place),
+            "a library has either a `path`, or an `arm` and what it is made `of`",
+            hint="for example hand_A, or {arm: placebo, of: hand_A}",
+        )
+    if part.arm is not None and part.arm not in ARM_KINDS:
+        what = f"there is no arm {part.arm[:64]!r}"
+        raise configuration.unknown(("libraries", place, "arm"), what, part.arm, ARM_KINDS, listed="one of")
+
+
+def _record(library: ToolLibrary, *, made: bool, of: str | None) -> LibraryRecord:
+    manifest = library.manifest
+    arm, seed, parent = manifest.get("arm"), manifest.get("seed"), manifest.get("of")
+    named = parent.get("name") if isinstance(parent, Mapping) else None
+    return LibraryRecord(
+        hash=library.hash,
+        domain=str(manifest.get("domain") or ""),
+        arm=arm if isinstance(arm, str) else None,
+        of=of or (named if isinstance(named, str) else None),
+        seed=seed if isinstance(seed, int) else None,
+        made=made,
+    )

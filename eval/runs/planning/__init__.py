@@ -1,1 +1,0 @@
-"""From a configuration to what is to be asked: questions, libraries, cells, and everything that forbids a run."""

@@ -1,1 +1,0 @@
-"""Asking: worlds, sessions, processes, progress, and what is kept when all of it is broken off."""

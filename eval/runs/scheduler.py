@@ -1,0 +1,222 @@
+"""Hand the open samples of a run to workers and append every outcome to ``samples.jsonl``; any end keeps what is there."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from eval.datasets.items import Item
+from eval.runs.cells import Sample
+from eval.runs.executor import SampleOutcome, Worker
+from eval.runs.files import RunFolder, SampleLine, append_samples
+from eval.runs.progress import Tally
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.last_resort import internal_fault
+from world_api.core.ports import Clock
+
+#: Faults of the set-up: the endpoint, the machine, the configuration. An episode that one of them ended says nothing of the model.
+SET_UP_FAULTS = frozenset(
+    {
+        "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
+        "endpoint_unreachable", "endpoint_error", "endpoint_unknown_model", "endpoint_rate_limited", "endpoint_takes_no_images",
+        "bad_model_name", "no_price", "record_not_writable", "disk_full",
+        "store_not_writable", "cache_not_writable", "no_such_world", "world_damaged", "other_schema_version",
+        "session_failed", "worker_ended", "system_not_loadable",
+    }
+)  # fmt: skip
+_REFRESH = 0.25  #: seconds between two updates of the progress while nothing finishes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of the whole run: USD really paid, and failures of the set-up in a row."""
+
+    money: float | None = None
+    failures: int = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnd:
+    """How the scheduler ended: ``fault`` is why it stopped early; ``interrupted`` means by Ctrl-C."""
+
+    fault: VideoWorldError | None = None
+    interrupted: bool = False
+
+
+class RunScheduler:
+    """Runs samples with workers, one thread each, and records outcomes as they arrive.
+
+    Failures of the set-up that follow each other are held back. Once there are ``limits.failures`` of them the run stops, and
+    they are run again when it continues. If another outcome comes first, they count as wrong like any other.
+
+    Args:
+        is_right: Whether the answer of an outcome is right; None if that cannot be decided yet.
+        show: Called with the tally after every batch of outcomes.
+        say: Called with a message for the user.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        workers: Sequence[Worker],
+        *,
+        tally: Tally,
+        limits: Limits,
+        is_right: Callable[[Item, SampleOutcome], bool | None],
+        clock: Clock,
+        show: Callable[[Tally], object],
+        say: Callable[[str], object],
+    ) -> None:
+        self._folder, self._workers = folder, workers
+        self._tally, self._limits, self._is_right, self._clock = tally, limits, is_right, clock
+        self._show, self._say = show, say
+        self._outcomes: queue.SimpleQueue[tuple[Sample, SampleOutcome | VideoWorldError]] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._next_sample = threading.Lock()
+        self._held: list[tuple[Sample, SampleOutcome]] = []
+        self._any_result = False  #: whether any outcome was not a failure of the set-up
+
+    def run(self, samples: Iterable[Sample]) -> RunEnd:
+        """Run the samples.
+
+        Raises:
+            KeyboardInterrupt: at the second one; the first waits for the samples under way.
+            StoreFault: outcomes could not be recorded.
+        """
+        fault: VideoWorldError | None = self._money_fault()
+        if fault is not None:
+            return RunEnd(fault=fault)
+        remaining = iter(samples)
+        threads = [
+            threading.Thread(target=self._work, args=(worker, remaining), name=f"sample-{number}", daemon=True)
+            for number, worker in enumerate(self._workers)
+        ]
+        began = self._clock.monotonic()
+        interrupted = False
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads) or not self._outcomes.empty():
+            try:
+                arrived = self._arrived()
+                self._tally.seconds = self._clock.monotonic() - began
+                fault = self._record(arrived) or fault or self._money_fault()
+                if fault is not None:
+                    self._stop.set()
+                self._show(self._tally)
+            except KeyboardInterrupt:
+                if interrupted:
+                    raise
+                interrupted = True
+                self._stop.set()
+                self._say("stopping: what is under way is waited for; Ctrl-C again leaves it, and it is asked again")
+        fault = fault or self._resolve_held(interrupted=interrupted)
+        # Samples that are still held are run again, but their cost is spent.
+        self._append([_line(sample, outcome, held=True) for sample, outcome in self._held if outcome.cost.tokens])
+        return RunEnd(fault=fault, interrupted=interrupted)
+
+    def _work(self, worker: Worker, remaining: Iterator[Sample]) -> None:
+        """Run one sample after the other, in a thread."""
+        while not self._stop.is_set():
+            with self._next_sample:
+                sample = next(remaining, None)
+            if sample is None:
+                return
+            try:
+                self._outcomes.put((sample, worker.run(sample.cell, sample.item)))
+            except VideoWorldError as fault:
+                self._outcomes.put((sample, fault))
+                return
+            # A thread that died unseen would leave the run waiting, or ending as if all were well.
+            except Exception as error:  # noqa: BLE001 - see above
+                self._outcomes.put((sample, internal_fault(error)))
+                return
+
+    def _arrived(self) -> list[tuple[Sample, SampleOutcome | VideoWorldError]]:
+        """All outcomes that are there, after waiting a moment for the first: they are written to disk together."""
+        found = []
+        try:
+            found.append(self._outcomes.get(timeout=_REFRESH))
+            while True:
+                found.append(self._outcomes.get_nowait())
+        except queue.Empty:
+            return found
+
+    def _record(self, arrived: Sequence[tuple[Sample, SampleOutcome | VideoWorldError]]) -> VideoWorldError | None:
+        """Count and write outcomes; return the fault for which the run cannot continue, if any."""
+        lines: list[SampleLine] = []
+        fault: VideoWorldError | None = None
+        for sample, outcome in arrived:
+            if isinstance(outcome, VideoWorldError):
+                fault = fault or outcome
+                continue
+            self._tally.asked += 1
+            self._tally.pay(outcome.cost)
+            if outcome.failed in SET_UP_FAULTS:
+                self._held.append((sample, outcome))
+                if len(self._held) >= self._limits.failures:
+                    fault = fault or self._set_up_fault()
+                continue
+            self._any_result = True
+            lines += [*self._release_held(), self._count(sample, outcome)]
+        self._append(lines)
+        return fault
+
+    def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
+        """Count the held samples at the end if anything else came; if nothing did, the set-up is at fault."""
+        if not self._held:
+            return None
+        if not self._any_result:
+            return self._set_up_fault()
+        if not interrupted:
+            self._append(self._release_held())
+            self._show(self._tally)
+        return None
+
+    def _release_held(self) -> list[SampleLine]:
+        held, self._held = self._held, []
+        return [self._count(sample, outcome) for sample, outcome in held]
+
+    def _count(self, sample: Sample, outcome: SampleOutcome) -> SampleLine:
+        correct = False if outcome.episode is None else self._is_right(sample.item, outcome)
+        self._tally.add(sample.cell, correct=correct, failed=outcome.failed is not None)
+        return _line(sample, outcome)
+
+    def _append(self, lines: Sequence[SampleLine]) -> None:
+        append_samples(self._folder, lines)
+
+    def _set_up_fault(self) -> EvalFault:
+        """The last failure of the set-up, as the reason why the run stopped."""
+        outcome = self._held[-1][1]
+        code = outcome.failed or "unknown"
+        reason = outcome.fault["message"] if outcome.fault is not None else code.replace("_", " ")
+        return EvalFault(
+            "set_up_failed",
+            f"{len(self._held)} questions in a row failed, the last one by {code}: {reason}",
+            hint="mend that and run it again: what failed so is asked again, what is finished is kept",
+        )
+
+    def _money_fault(self) -> EvalFault | None:
+        limit, spent = self._limits.money, self._tally.money
+        if limit is None or spent is None or spent < limit or self._tally.done >= self._tally.planned:
+            return None
+        return EvalFault(
+            "run_money_spent",
+            f"the run has spent {spent:.4f} USD; its limit is {limit:g}",
+            hint="raise limits.money and run it again: what is finished is kept",
+        )
+
+
+def _line(sample: Sample, outcome: SampleOutcome, *, held: bool = False) -> SampleLine:
+    return SampleLine(
+        sample=sample.key,
+        cell=sample.cell.id,
+        item=sample.item.id,
+        episode=outcome.episode,
+        fault=outcome.fault,
+        cost=outcome.cost,
+        checksum=outcome.checksum,
+        failed=outcome.failed is not None,
+        held=held,
+    )

@@ -1,0 +1,416 @@
+"""The judge of open answers: a chat model that does not know whose answer it judges, its prompts, and its verdicts on file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from controller.conversation.prompting import LANGUAGES, language_of
+from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
+from eval.scoring.score import AnswerJudge, Verdict
+from world_api.backends.chat.caching import from_cache
+from world_api.backends.chat.completions import first_message
+from world_api.backends.chat.marking import data_line
+from world_api.backends.chat.prompts import PromptFiles
+from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_lines
+from world_api.backends.chat.usage import Usage, usage_of
+from world_api.backends.chat.wishes import Wishes
+from world_api.core.canonical import content_hash, parse_json
+from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.core.ports import ChatModel, Clock
+from world_api.exposure.models import WireChoice
+from world_api.world.disk.files import open_regular
+
+MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
+_MOST_PROMPT_BYTES = 200_000
+_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^```\w*\s*|\s*```$")
+_YES, _NO = frozenset({"yes", "true", "是"}), frozenset({"no", "false", "否"})
+_AROUND = " \t\r\n.。!！\"'*`"
+
+Messages = list[dict[str, Any]]
+
+#: The form of a reply, for servers that hold a model to one.
+REPLY_FORM: dict[str, Any] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "verdict",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
+            "required": ["verdict"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+class Wording(Protocol):
+    """How a judge is asked. ``hash`` names all that is not the question, ``structured`` is whether a reply has a form."""
+
+    hash: str
+    structured: bool
+
+    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
+        """The messages that put an answer to the judge; ``again``: the last reply could not be read."""
+        ...
+
+    def read(self, reply: str) -> bool | None:
+        """The verdict of a reply; None where it cannot be read."""
+        ...
+
+
+class OwnWording:
+    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer stands in a marked field."""
+
+    structured = True
+
+    def __init__(self) -> None:
+        self._prompts = {name: PromptFiles("eval.scoring", f"prompts/{name}") for name in LANGUAGES}
+        self.hash = hashlib.sha256("".join(files.hash for files in self._prompts.values()).encode()).hexdigest()
+
+    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
+        """Instructions, and the material as one line of JSON in which no text can pass for a mark of the conversation."""
+        told = [accepted] if isinstance(accepted, str) else list(accepted)
+        material = {"question": question, "accepted": told, "answer": given[:MAX_ANSWER_CHARACTERS]}
+        instructions = self._prompts[language_of(question)].render("judge", again=again)
+        return [{"role": "system", "content": instructions}, {"role": "user", "content": data_line(material)}]
+
+    def read(self, reply: str) -> bool | None:
+        """``{"verdict": ...}``, or one word alone. Words round it are not searched: an answer may have put them there."""
+        text = _FENCE.sub("", _THOUGHTS.sub("", reply).strip()).strip()
+        said: Any = text
+        if text.startswith("{"):
+            try:
+                said = parse_json(text)
+            except ValueError:
+                return None
+            if not isinstance(said, dict) or set(said) - {"verdict"}:
+                return None
+            said = said.get("verdict")
+        word = str(said).strip(_AROUND).casefold()
+        return True if word in _YES else False if word in _NO else None
+
+
+class PublishedWording:
+    """A published prompt, as its file has it, read as its authors read replies: "yes" anywhere in it.
+
+    The file's text holds ``{question}``, ``{ground_truth_answer}`` and ``{agent_answer}`` where they belong, as M3-Bench's does. It
+    marks no data as such; compare it with ours by ``measure_agreement``.
+
+    Raises:
+        EvalFault: ``bad_judge_prompt``.
+    """
+
+    structured = False
+    _PARTS = ("question", "ground_truth_answer", "agent_answer")
+
+    def __init__(self, file: Path) -> None:
+        try:
+            with open_regular(file) as opened:
+                raw = opened.read(_MOST_PROMPT_BYTES + 1)
+            self._text = raw.decode()
+        except (OSError, ValueError) as error:
+            raise _bad_prompt(file, f"it cannot be read: {type(error).__name__}") from None
+        missing = [part for part in self._PARTS if f"{{{part}}}" not in self._text]
+        if missing or len(raw) > _MOST_PROMPT_BYTES:
+            raise _bad_prompt(file, f"it holds no {{{missing[0]}}}" if missing else "it is too long")
+        self.hash = hashlib.sha256(raw).hexdigest()
+
+    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
+        """One message of the user's: the prompt, filled in once, so that no answer is taken for a place to fill."""
+        told = accepted if isinstance(accepted, str) else " / ".join(accepted)
+        values = {"question": question, "ground_truth_answer": told, "agent_answer": given}
+        places = re.compile("{(" + "|".join(self._PARTS) + ")}")
+        return [{"role": "user", "content": places.sub(lambda found: values[found[1]], self._text)}]
+
+    def read(self, reply: str) -> bool | None:
+        """Yes where the word is in the reply; nothing said is no verdict."""
+        text = _THOUGHTS.sub("", reply).strip().lower()
+        return "yes" in text if text else None
+
+
+def _bad_prompt(file: Path, why: str) -> EvalFault:
+    return EvalFault(
+        "bad_judge_prompt",
+        f"{file.name} is no prompt of a judge: {why}",
+        hint="give the published text with {question}, {ground_truth_answer} and {agent_answer} where they belong",
+    )
+
+
+SCHEMA_VERSION = 1
+UNREADABLE = "judge_unreadable"
+#: Tokens of a reply: a verdict takes ten, a model that thinks first some hundreds.
+_REPLY_TOKENS = 2_048
+_TRIES = 2
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCounts:
+    """What judging took: verdicts by new requests and from file, replies that could not be read, tokens."""
+
+    asked: int = 0
+    remembered: int = 0
+    unreadable: int = 0  #: replies; a second one in a row makes the answer wrong
+    given_up: int = 0  #: answers that count as wrong since no reply could be read
+    usage: Usage = field(default_factory=Usage)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        counts = {"asked": self.asked, "remembered": self.remembered, "unreadable": self.unreadable}
+        return {**counts, "given_up": self.given_up, "usage": self.usage.record()}
+
+
+class ModelJudge:
+    """Asks a chat model at temperature 0, in a form where the server keeps one.
+
+    A request holds the question, the accepted answers and the answer, and nothing of who answered. The same three get the
+    same verdict: from memory, or from ``record``, a file of JSON lines that keeps each request with its reply. Without a
+    model only what is on file can be said. Threads may share a judge; equal answers at the same time are one request too.
+    """
+
+    def __init__(
+        self, model: ChatModel | None, *, clock: Clock, record: Path | None = None, wording: Wording | None = None
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._file = record
+        self._wording = OwnWording() if wording is None else wording
+        form: dict[str, Any] = {"response_format": REPLY_FORM} if self._wording.structured else {}
+        self._wishes = Wishes(temperature=0, max_tokens=_REPLY_TOKENS, **form)
+        self._guard = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._usage = Usage()
+        self._asking: dict[str, Future[Verdict]] = {}
+        self._known, judges = _on_file(record)
+        if model is None and len(judges) > 1:
+            raise EvalFault(
+                "several_judges",
+                f"{record.name if record else 'the file'} holds verdicts of {', '.join(sorted(judges))}",
+                hint="say with --judge-model whose verdicts are meant",
+            )
+        own = f"{model.name}/{self._wording.hash[:12]}" if model is not None else None
+        self.name = own or next(iter(judges), "nobody")
+
+    @property
+    def counts(self) -> JudgeCounts:
+        """What was done so far."""
+        with self._guard:
+            return JudgeCounts(**self._counts, usage=self._usage)
+
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+        """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
+
+        Raises:
+            EvalFault: ``no_judgement``: nobody can be asked, and there is none on file.
+            BackendFault: what the model names.
+        """
+        key = content_hash([self.name, question, list(accepted), given])
+        own: Future[Verdict] = Future()
+        with self._guard:
+            known = self._known.get(key)
+            if known is not None:
+                self._counts["remembered"] += 1
+                return known
+            asking = self._asking.setdefault(key, own)
+        if asking is not own:  # another thread asks just that
+            found = asking.result()
+            with self._guard:
+                self._counts["remembered"] += 1
+            return found
+        try:
+            own.set_result(self._asked(key, question, accepted, given))
+        except BaseException as error:  # whatever it is, those who wait must hear of it
+            own.set_exception(error)
+            raise
+        finally:
+            with self._guard:
+                del self._asking[key]
+        return own.result()
+
+    def _asked(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+        if self._model is None:
+            raise EvalFault(
+                "no_judgement",
+                f"no verdict of {self.name} is on file about an answer to {question[:60]!r}",
+                hint="name a judging model, or give the file of the run that is to be repeated",
+            )
+        exchanges, said = self._ask(self._model, question, accepted, given)
+        fault = UNREADABLE if said is None else None
+        return self._keep(key, Verdict(yes=bool(said), judge=self.name, fault=fault), exchanges)
+
+    def _ask(
+        self, model: ChatModel, question: str, accepted: tuple[str, ...], given: str
+    ) -> tuple[list[Exchange], bool | None]:
+        exchanges: list[Exchange] = []
+        for attempt in range(_TRIES):
+            messages = self._wording.messages(question, accepted, given, again=attempt > 0)
+            began = self._clock.monotonic()
+            request, reply = self._wishes.complete(model, {"model": model.name, "messages": messages})
+            seconds = round(self._clock.monotonic() - began, 6)
+            exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds))
+            said = self._wording.read(_text(reply))
+            with self._guard:
+                self._counts["unreadable"] += said is None
+                if not from_cache(reply):
+                    self._usage += usage_of(request, reply)
+            if said is not None:
+                return exchanges, said
+        return exchanges, None
+
+    def _keep(self, key: str, verdict: Verdict, exchanges: list[Exchange]) -> Verdict:
+        with self._guard:
+            self._counts["asked"] += 1
+            self._counts["given_up"] += verdict.fault is not None
+            self._known[key] = verdict
+            if self._file is not None:
+                told = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name}
+                said = {"verdict": verdict.yes, "fault": verdict.fault}
+                append_line(self._file, {**told, **said, "exchanges": [one.record() for one in exchanges]})
+            return verdict
+
+
+def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
+    """The verdicts of a file, by key, and whose they are."""
+    known: dict[str, Verdict] = {}
+    if file is None or not file.exists():
+        return known, set()
+    try:
+        for line in read_lines(file, hint="give the file of verdicts that a run made"):
+            check_schema(line, SCHEMA_VERSION, file)
+            known[_part(line, "key", str, file)] = Verdict(
+                yes=_part(line, "verdict", bool, file),
+                judge=_part(line, "judge", str, file),
+                fault=UNREADABLE if line.get("fault") is not None else None,
+            )
+    except EpisodeFault as fault:
+        raise EvalFault(fault.code, fault.message, hint=fault.hint) from None
+    return known, {verdict.judge for verdict in known.values()}
+
+
+def _part(line: Mapping[str, Any], name: str, kind: type[Part], file: Path) -> Part:
+    value = line.get(name)
+    if not isinstance(value, kind):
+        raise EvalFault(
+            "recording_damaged", f"a verdict in {file.name} is not whole: {name}", hint="restore it from a copy"
+        )
+    return value
+
+
+def _text(reply: Mapping[str, Any]) -> str:
+    content = (first_message(reply) or {}).get("content")
+    return content if isinstance(content, str) else ""
+
+
+BY_WORDS = "words"
+
+
+class WordsJudge:
+    """Says yes from a token F1 of one half on. It reads no meaning, and knows no negation."""
+
+    name = BY_WORDS
+
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+        """Whether the answer shares its words with an accepted one."""
+        tokens = cjk_tokens if any(map(has_cjk, accepted)) else squad_tokens
+        f1 = max(overlap(tokens(given), tokens(one)).f1 for one in accepted)
+        return Verdict(yes=f1 >= 0.5, judge=self.name)
+
+
+def judge_of(
+    model: str | None,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    prompt: Path | None = None,
+    record: Path | None = None,
+    wire: WireChoice = "auto",
+) -> AnswerJudge | None:
+    """A judge of that model (``words``: token F1); without a model the verdicts on file, and None without those too.
+
+    ``prompt`` is a file with a published judge's prompt, ``record`` one of verdicts, ``wire`` how its endpoint is spoken to.
+
+    Raises:
+        EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.
+        BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
+    """
+    from world_api.exposure.models import endpoint_model
+
+    if model == BY_WORDS:
+        return WordsJudge()
+    if model is None and (record is None or not record.exists()):
+        return None
+    wording = OwnWording() if prompt is None else PublishedWording(prompt)
+    chosen = None if model is None else endpoint_model(model, clock=clock, environment=environment, wire=wire)
+    return ModelJudge(chosen, clock=clock, record=record, wording=wording)
+
+
+#: family -> what its models are called. A name may belong to several: a model that was distilled into another.
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "OpenAI": ("gpt", "chatgpt", "o1", "o3", "o4", "davinci", "codex"),
+    "Anthropic": ("claude",),
+    "Google": ("gemini", "gemma", "palm", "paligemma", "medgemma"),
+    "Qwen": ("qwen", "qwq", "qvq", "tongyi"),
+    "Llama": ("llama", "codellama"),
+    "Mistral": ("mistral", "mixtral", "ministral", "magistral", "pixtral", "codestral", "devstral"),
+    "DeepSeek": ("deepseek",),
+    "GLM": ("glm", "chatglm", "cogvlm"),
+    "InternLM": ("internlm", "internvl", "intern"),
+    "Kimi": ("kimi", "moonshot"),
+    "MiniCPM": ("minicpm",),
+    "MiniMax": ("minimax", "abab"),
+    "Phi": ("phi",),
+    "Grok": ("grok",),
+    "Doubao": ("doubao", "seed"),
+    "Yi": ("yi",),
+    "Cohere": ("command", "aya"),
+    "Nemotron": ("nemotron",),
+    "Hunyuan": ("hunyuan",),
+    "ERNIE": ("ernie",),
+    "LLaVA": ("llava",),
+}
+_WORD = re.compile(r"[a-z]+|o[134](?![0-9])")
+
+
+def families_of(model: str) -> frozenset[str]:
+    """The families that a model's name speaks of; a name that says nothing known is a family of its own, by its first word.
+
+    Owner and path are left out where the rest of the name is known: ``org/qwen3-8b`` is Qwen, whoever ``org`` is.
+    """
+    whole = model.casefold()
+    own = whole.rstrip("/").rpartition("/")[2]
+    for name in (own, whole):
+        words = {found for part in re.split(r"[^a-z0-9]+", name) for found in _starts(part)}
+        found = frozenset(family for family, called in _FAMILIES.items() if words & set(called))
+        if found:
+            return found
+    first = _WORD.search(own)
+    return frozenset({first[0] if first else own})
+
+
+def same_family(judge: str, judged: Iterable[str]) -> str | None:
+    """What to say where a judge shares a family with a model it judges; None where it does not."""
+    ours = families_of(judge)
+    shared = sorted({model for model in judged if families_of(model) & ours})
+    if not shared:
+        return None
+    return (
+        f"{judge} judges {', '.join(shared)}, of its own family ({', '.join(sorted(ours))}): a judge may favour answers that "
+        "sound like its own; take one of another family, or report its agreement per arm"
+    )
+
+
+def _starts(part: str) -> set[str]:
+    """A part of a name, and the letters it starts with: ``qwen3`` is ``qwen``."""
+    letters = re.match(r"[a-z]+", part)
+    return {part, letters[0] if letters else part}

@@ -1,0 +1,334 @@
+"""Scorers by kind of answer: choice, count, interval, order, and text by its words or by a judge.
+
+Exact match and token F1 are those of SQuAD (Rajpurkar et al. 2016, evaluation script 1.1): lower case, without ASCII punctuation
+and English articles, split at white space; F1 over the two bags of tokens. The variant ``cjk`` is ours: half-width forms (NFKC),
+punctuation of every script left out, and each Chinese, Japanese or Korean character a token of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.conversation.typed.kinds import Mistyped, span_of, value_of
+from eval.datasets.items import Item
+from eval.scoring.score import Context, Score
+from eval.statistics.association import kendall_tau
+from world_api.core.faults import EvalFault
+from world_api.core.spans import TimeSpan
+
+
+def accepted_values(item: Item) -> tuple[Any, ...]:
+    """All accepted answers in the type of the question, the first one first.
+
+    Raises:
+        EvalFault: ``item_without_answer``.
+    """
+    try:
+        return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
+    except Mistyped as why:
+        raise _unusable(item, str(why)) from None
+
+
+def accepted_texts(item: Item) -> tuple[str, ...]:
+    """All accepted answers of an open question as text; datasets also hold numbers.
+
+    Raises:
+        EvalFault: ``item_without_answer``.
+    """
+    texts = []
+    for value in (item.answer, *item.also):
+        if not isinstance(value, str | int | float) or isinstance(value, bool) or not str(value).strip():
+            raise _unusable(item, "it is neither text nor a number")
+        texts.append(str(value).strip())
+    return tuple(texts)
+
+
+def given_value(item: Item, value: Any) -> Any | None:
+    """The given answer in the type of the question; None where it is none."""
+    try:
+        return value_of(item.question, value)
+    except Mistyped:
+        return None
+
+
+def _unusable(item: Item, why: str) -> EvalFault:
+    return EvalFault(
+        "item_without_answer",
+        f"item {item.id!r} has no answer that it can be scored by: {why}",
+        hint="mend the dataset's answers, or leave the item out",
+    )
+
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+#: Han, kana, hangul and the letters beside them: scripts that set no spaces between words, or need not.
+_CJK = re.compile(r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
+                  r"\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")  # fmt: skip
+
+Tokeniser = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """How two answers agree in words, each 0 to 1."""
+
+    exact: bool
+    f1: float
+    precision: float
+    recall: float
+
+
+def squad_tokens(text: str) -> list[str]:
+    """Tokens as SQuAD's evaluation makes them."""
+    return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+def cjk_tokens(text: str) -> list[str]:
+    """Tokens where characters may be words: as SQuAD's for words with spaces between them."""
+    plain = "".join(
+        "" if unicodedata.category(character)[0] == "P" or character in string.punctuation else character
+        for character in unicodedata.normalize("NFKC", text).lower()
+    )
+    return _CJK.sub(lambda found: f" {found[0]} ", _ARTICLES.sub(" ", plain)).split()
+
+
+def has_cjk(text: str) -> bool:
+    """Whether a text holds a character of such a script."""
+    return _CJK.search(text) is not None
+
+
+def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
+    """Exact match and F1 of two lists of tokens; without a common token F1 is 0, also where both are empty."""
+    shared = (Counter(given) & Counter(accepted)).total()
+    exact = list(given) == list(accepted)
+    if not shared:
+        return Overlap(exact=exact, f1=0.0, precision=0.0, recall=0.0)
+    precision, recall = shared / len(given), shared / len(accepted)
+    return Overlap(exact=exact, f1=2 * precision * recall / (precision + recall), precision=precision, recall=recall)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoSettings:
+    """There is nothing to set."""
+
+
+def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """Correct: the letter is the accepted one, or one of them. ``options`` tells what guessing would get."""
+    context.read(NoSettings)
+    accepted = accepted_values(item)
+    given = given_value(item, value)
+    options = len(item.question.options)
+    if given is None:
+        return context.wrong("no_answer", expected=accepted[0], options=options)
+    correct = given in accepted
+    return context.scored(correct=correct, score=correct, given=given, expected=accepted[0], options=options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountSettings:
+    """An answer is correct up to ``within`` off, or up to this share of the true number; 0 and 0, the default: exact."""
+
+    within: int = 0
+    within_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.within < 0 or self.within_share < 0:
+            raise ValueError("within and within_share are not negative")
+
+
+def score_count(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """Correct: the accepted number. The score is one less the relative error, and not below zero.
+
+    The error is that of the nearest accepted number; the relative error of a true zero is taken as if it were one.
+    """
+    settings = context.read(CountSettings)
+    accepted = accepted_values(item)
+    given = given_value(item, value)
+    if given is None:
+        return context.wrong("no_answer", expected=accepted[0])
+    nearest = min(accepted, key=lambda number: abs(given - number))
+    error = given - nearest
+    relative = abs(error) / max(nearest, 1)
+    return context.scored(
+        correct=abs(error) <= max(settings.within, settings.within_share * nearest),
+        score=max(0.0, 1 - relative),
+        given=given,
+        expected=nearest,
+        error=error,
+        absolute_error=abs(error),
+        relative_error=round(relative, 6),
+        exact=error == 0,
+    )
+
+
+RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalSettings:
+    """``correct_at``: the IoU from which an answer is correct. ``thresholds`` of recall@1.
+
+    ``least_seconds``: shorter stretches, given or accepted, are widened to this about their middle before they are compared, so that
+    a moment can be met; 0, the default, leaves them as they are.
+    """
+
+    correct_at: float = 0.5
+    thresholds: tuple[float, ...] = (0.3, 0.5, 0.7)
+    least_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not all(0 < value <= 1 for value in (self.correct_at, *self.thresholds)) or self.least_seconds < 0:
+            raise ValueError("an IoU threshold lies above 0 and at most at 1, and least_seconds is not negative")
+
+
+def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """The best IoU with an accepted stretch; recall@1 at each threshold is whether it is reached."""
+    settings = context.read(IntervalSettings)
+    accepted = [span_of(one) for one in accepted_values(item)]
+    typed = given_value(item, value)
+    if typed is None:
+        return context.wrong("no_answer", iou=0.0, **{_name(at): False for at in settings.thresholds})
+    given = span_of(typed)
+    best, iou = max(
+        ((one, interval_overlap(given, one, least_seconds=settings.least_seconds)) for one in accepted),
+        key=lambda pair: pair[1],
+    )
+    return context.scored(
+        correct=iou >= settings.correct_at,
+        score=iou,
+        iou=round(iou, 6),
+        **{_name(at): iou >= at for at in settings.thresholds},
+        start_error=round(given.start - best.start, 3),
+        end_error=round(given.end - best.end, 3),
+    )
+
+
+def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
+    """IoU of two stretches; two equal moments without length have 1."""
+    if given == accepted:
+        return 1.0
+    return _widened(given, least_seconds).iou(_widened(accepted, least_seconds))
+
+
+def _widened(span: TimeSpan, seconds: float) -> TimeSpan:
+    if span.duration >= seconds:
+        return span
+    return TimeSpan(start=span.center - seconds / 2, end=span.center + seconds / 2)
+
+
+def _name(threshold: float) -> str:
+    return f"{RECALL}{threshold:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderSettings:
+    """An order is correct from this tau on; 1, the default: all of it right."""
+
+    correct_at: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not -1 < self.correct_at <= 1:
+            raise ValueError("correct_at is a tau: above -1 and at most 1")
+
+
+def score_order(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """The best tau-a with an accepted order, brought to 0 to 1 as the score."""
+    settings = context.read(OrderSettings)
+    accepted = accepted_values(item)
+    given = given_value(item, value)
+    if given is None:
+        return context.wrong("no_answer", expected="".join(accepted[0]))
+    tau, best = max((tau_of(given, one), one) for one in accepted)
+    return context.scored(
+        correct=tau >= settings.correct_at - 1e-9,
+        score=(tau + 1) / 2,
+        tau=round(tau, 6),
+        exact=given == best,
+        given="".join(given),
+        expected="".join(best),
+    )
+
+
+def tau_of(given: list[str], accepted: list[str]) -> float:
+    """Kendall's tau-a of two orders of the same things."""
+    return kendall_tau(list(range(len(given))), [accepted.index(thing) for thing in given])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSettings:
+    """An answer is correct where its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
+
+    f1_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.f1_at <= 1:
+            raise ValueError("f1_at lies between 0 and 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    """``instead``: the scorer that is used where no judge is there; empty: that is a fault."""
+
+    instead: str = "text"
+
+
+def score_text(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
+    return _by_words(item, value, answer, context, squad_tokens)
+
+
+def score_text_cjk(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """The same with characters of Chinese, Japanese and Korean as tokens."""
+    return _by_words(item, value, answer, context, cjk_tokens)
+
+
+def score_judged(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """Correct: the judge says that the answer says what an accepted one says."""
+    context.read(JudgeSettings)
+    accepted = accepted_texts(item)
+    given = given_text(value, answer)
+    if context.judge is None:
+        raise EvalFault("no_judge", f"{context.scorer} needs a judge", hint="name one with --judge-model")
+    if given is None:
+        return context.wrong("no_answer", judge=context.judge.name)
+    verdict = context.judge.verdict(item.question.text, accepted, given)
+    if verdict.fault is not None:
+        return context.wrong(verdict.fault, judge=verdict.judge, characters=len(given))
+    return context.scored(correct=verdict.yes, score=verdict.yes, judge=verdict.judge, characters=len(given))
+
+
+def text_scorer_for(item: Item) -> str:
+    """The scorer by words that fits the accepted answers."""
+    return "text_cjk" if any(map(has_cjk, accepted_texts(item))) else "text"
+
+
+def given_text(value: Any, answer: str | None) -> str | None:
+    """The words of an answer; None where nothing is said."""
+    said = value if isinstance(value, str) else answer
+    return said.strip() if isinstance(said, str) and said.strip() else None
+
+
+def _by_words(item: Item, value: Any, answer: str | None, context: Context, tokens: Tokeniser) -> Score:
+    settings = context.read(TextSettings)
+    accepted = accepted_texts(item)
+    given = given_text(value, answer)
+    if given is None:
+        return context.wrong("no_answer")
+    said = tokens(given)
+    found = [overlap(said, tokens(one)) for one in accepted]
+    best = max(found, key=lambda one: (one.f1, one.exact))
+    exact = any(one.exact for one in found)
+    return context.scored(
+        correct=exact or (settings.f1_at > 0 and best.f1 >= settings.f1_at),
+        score=1.0 if exact else best.f1,
+        exact=exact,
+        f1=round(best.f1, 6),
+        precision=round(best.precision, 6),
+        recall=round(best.recall, 6),
+    )

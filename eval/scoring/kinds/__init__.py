@@ -1,1 +1,0 @@
-"""The scorers of each kind of answer."""

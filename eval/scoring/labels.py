@@ -1,0 +1,246 @@
+"""Answers that people labelled: the file format, drawing answers of a run to label, and merging labels."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from eval.datasets.items import Item
+from eval.scoring.kinds import accepted_texts, given_text
+from world_api.core.canonical import canonical, content_hash, json_line, parse_json
+from world_api.core.faults import EvalFault
+from world_api.world.disk.files import open_regular, write_atomically
+
+SCHEMA_VERSION = 1
+_MOST_BYTES = 64 * 1024 * 1024
+_NEEDED: Mapping[str, type] = {"id": str, "question": str, "accepted": list, "answer": str, "right": bool}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPair:
+    """An answer, the accepted ones, and whether a person calls it right.
+
+    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). Where answers of a run were labelled, ``id``
+    is that of an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
+    """
+
+    id: str
+    question: str
+    accepted: tuple[str, ...]
+    answer: str
+    right: bool
+    category: str = ""
+    language: str = ""
+    video: str = ""
+    by: str = ""
+    arms: tuple[str, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """As a file of pairs holds it."""
+        told = {"id": self.id, "video": self.video, "question": self.question, "accepted": list(self.accepted)}
+        more = {"category": self.category, "language": self.language, "by": self.by, "arms": list(self.arms)}
+        whole = {**told, "answer": self.answer, "right": self.right, **more}
+        return {key: value for key, value in whole.items() if key in _NEEDED or value}
+
+
+def shipped_pairs() -> tuple[LabelledPair, ...]:
+    """The pairs that come with the product, English and Chinese, written for it."""
+    text = files("eval.scoring").joinpath("labelled", "pairs.json").read_text(encoding="utf-8")
+    return _read(text, "pairs.json")
+
+
+def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
+    """Labelled pairs of the user's, in the format of docs/scoring.md; whose answers they are is read from the file beside it.
+
+    Raises:
+        EvalFault: ``bad_pairs``.
+    """
+    pairs = own_pairs(file)
+    beside = arms_beside(file)
+    if not beside.exists():
+        return pairs
+    try:
+        arms = parse_json(_text(beside))
+    except ValueError as error:
+        raise _bad(beside.name, f"it is no JSON: {str(error)[:80]}") from None
+    if not isinstance(arms, dict) or not all(_are_texts(names) for names in arms.values()):
+        raise _bad(beside.name, "it does not say by id whose answers they are")
+    return tuple(replace(pair, arms=tuple(arms.get(pair.id, pair.arms))) for pair in pairs)
+
+
+def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
+    """The pairs of one file, whatever lies beside it.
+
+    Raises:
+        EvalFault: ``bad_pairs``.
+    """
+    return _read(_text(file), file.name)
+
+
+def pairs_text(records: Iterable[Mapping[str, Any]]) -> str:
+    """A file of pairs, one a line."""
+    lines = ",\n".join("  " + json_line(dict(record)) for record in records)
+    return f'{{"schema_version": {SCHEMA_VERSION}, "pairs": [\n{lines}\n]}}\n'
+
+
+def arms_beside(file: Path) -> Path:
+    """The file that says, by id, whose answers a file of pairs holds: kept apart from who labels them."""
+    return file.with_name(f"{file.stem}.arms.json")
+
+
+def _text(file: Path) -> str:
+    try:
+        with open_regular(file) as opened:
+            raw = opened.read(_MOST_BYTES + 1)
+        if len(raw) > _MOST_BYTES:
+            raise _bad(file.name, "it is too large")
+        return raw.decode()
+    except (OSError, ValueError) as error:
+        raise _bad(file.name, f"it cannot be read ({type(error).__name__})") from None
+
+
+def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
+    try:
+        whole = parse_json(text)
+    except ValueError as error:
+        raise _bad(name, f"it is no JSON: {str(error)[:80]}") from None
+    if not isinstance(whole, dict) or whole.get("schema_version") != SCHEMA_VERSION:
+        raise _bad(name, f"its schema_version is not {SCHEMA_VERSION}")
+    records = whole.get("pairs")
+    if not isinstance(records, list) or not records:
+        raise _bad(name, "it holds no pairs")
+    pairs = tuple(_pair(record, place, name) for place, record in enumerate(records))
+    twice = [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]
+    if twice:
+        raise _bad(name, f"the id {twice[0][:40]!r} stands there twice")
+    return pairs
+
+
+def _pair(record: Any, place: int, name: str) -> LabelledPair:
+    if not isinstance(record, dict):
+        raise _bad(name, f"pair {place} is no object")
+    if record.get("right", False) is None:
+        raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
+    wrong = [key for key, kind in _NEEDED.items() if not isinstance(record.get(key), kind)]
+    accepted = record.get("accepted")
+    if isinstance(accepted, list) and not (accepted and _are_texts(accepted)):
+        wrong.append("accepted")
+    others = {key: record.get(key, "") for key in ("category", "language", "video", "by")}
+    wrong += [key for key, value in others.items() if not isinstance(value, str)]
+    if not _are_texts(record.get("arms", [])):
+        wrong.append("arms")
+    if wrong:
+        raise _bad(name, f"pair {place} has no {wrong[0]!r}, or not as it should be")
+    return LabelledPair(
+        id=record["id"],
+        question=record["question"],
+        accepted=tuple(record["accepted"]),
+        answer=record["answer"],
+        right=record["right"],
+        arms=tuple(record.get("arms", ())),
+        **others,
+    )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _bad(name: str, why: str) -> EvalFault:
+    return EvalFault(
+        "bad_pairs",
+        f"{name} holds no labelled pairs: {why}",
+        hint='give {"schema_version": 1, "pairs": [{"id", "question", "accepted": [..], "answer", "right": true}, ...]}',
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenAnswer:
+    """What an arm answered to an open question, as a sample of a run."""
+
+    sample: str
+    arm: str
+    item: Item
+    value: Any
+    answer: str | None
+
+
+def draw_to_label(
+    answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """At most so many answers of each arm to open questions, in an order of the seed's; and the arms each was drawn of.
+
+    Each arm is drawn from all its answers, each different one once and with the same chance, whatever the others answered:
+    what several arms were drawn with stands there once, with all of them. ``right`` is null in each, to be made true or
+    false by a person.
+    """
+    found: dict[str, tuple[GivenAnswer, str]] = {}
+    of_arm: dict[str, set[str]] = {}
+    for one in answers:
+        said = _said(one)
+        if said is not None:
+            key = answer_key(one.item, said)
+            found.setdefault(key, (one, said))
+            of_arm.setdefault(one.arm, set()).add(key)
+    drawn = random.Random(seed)  # noqa: S311 - a sample, no secret
+    arms: dict[str, list[str]] = {}
+    for arm, own in sorted(of_arm.items()):
+        for key in drawn.sample(sorted(own), min(per_arm, len(own))):
+            arms.setdefault(key, []).append(arm)
+    order = sorted(arms)
+    drawn.shuffle(order)
+    pairs = [_record(key, *found[key]) for key in order]
+    return {"schema_version": SCHEMA_VERSION, "pairs": pairs}, arms
+
+
+def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[str]]) -> None:
+    """Write both files, one answer a line.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    write_atomically(arms_beside(file), (canonical(dict(arms)) + "\n").encode())
+    write_atomically(file, pairs_text(labels["pairs"]).encode())
+
+
+def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
+    """The pairs that are answers of a run, by their ids."""
+    known = {answer_key(one.item, said) for one in answers if (said := _said(one)) is not None}
+    return [pair for pair in pairs if pair.id in known]
+
+
+def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
+    """Labels that were there with new ones: the new one counts, and stands for the arms of both."""
+    found = {pair.id: pair for pair in before}
+    for pair in taken:
+        arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}
+        found[pair.id] = replace(pair, by=by or pair.by, arms=tuple(sorted(arms)))
+    return [found[key] for key in sorted(found)]
+
+
+def answer_key(item: Item, said: str) -> str:
+    """Names an answer to a question about a video, whoever gave it: the same words to the same question have one label."""
+    question = item.question
+    return content_hash([item.video_id, question.text, question.as_of, list(accepted_texts(item)), said])[:16]
+
+
+def _said(one: GivenAnswer) -> str | None:
+    """The words of an answer to an open question that has a right one to hold it against."""
+    is_open = one.item.question.kind == "open" and one.item.answer is not None
+    return given_text(one.value, one.answer) if is_open else None
+
+
+def _record(key: str, one: GivenAnswer, said: str) -> dict[str, Any]:
+    return {
+        "id": key,
+        "video": one.item.video_id,
+        "question": one.item.question.text,
+        "accepted": list(accepted_texts(one.item)),
+        "answer": said,
+        "right": None,
+    }

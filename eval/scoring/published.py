@@ -1,0 +1,178 @@
+"""Scoring as others published it, reimplemented from their definitions: LoCoMo's F1, and reading a letter from a free reply.
+
+LoCoMo's F1 by category of question.
+
+Source: Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation that its
+authors publish beside the data: tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas
+and means the best F1 of each part; 2, 3 and 4 are plain F1, of 3 only what stands before a semicolon; 5 (adversarial)
+is right where the answer says that nothing is known. The file with the questions names the category.
+
+Reading the letter from a free reply, as published evaluations of multiple choice do.
+
+Our episodes hold a letter already, and ``choice`` scores that. Figures of other models come from free replies that were read by one
+of these rules; with ``choice_reply`` an answer's words are read by the same rule, so that figures can be compared, or files of
+published replies scored again.
+
+``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation round the reply is
+taken off; then letters in brackets count, else letters before a space, else before a full stop, else, in a reply of more
+than five words, the words of an option; of several the one named last. ``first_letter``: the rule of Video-MME's
+evaluation (Fu et al. 2024): without some leads ("The answer is"), the first capital letter of an option wherever it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from eval.datasets.items import Item
+from eval.scoring.kinds import accepted_texts, accepted_values, given_text, overlap
+from eval.scoring.score import Context, Score
+from world_api.core.faults import EvalFault
+
+_LOCOMO_ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_UNKNOWN = ("no information available", "not mentioned")
+_SEVERAL_HOPS, _COMMON_SENSE, _ADVERSARIAL = 1, 3, 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocomoSettings:
+    """LoCoMo reports the mean F1 and no accuracy; ``correct_at`` is the F1 from which we call an answer correct."""
+
+    correct_at: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.correct_at <= 1:
+            raise ValueError("correct_at lies above 0 and at most at 1")
+
+
+def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """F1 of the item's category (``labels["category"]``, 1 to 5), the best over all accepted answers."""
+    settings = context.read(LocomoSettings)
+    category = item.labels.get("category")
+    if category not in (1, 2, 3, 4, 5):
+        raise EvalFault(
+            "item_without_answer",
+            f"item {item.id!r} has no category of LoCoMo's (1 to 5) in its labels",
+            hint="load LoCoMo by its adapter, or score with text/1",
+        )
+    given = given_text(value, answer)
+    if given is None:
+        return context.wrong("no_answer", category=category)
+    if category == _ADVERSARIAL:
+        known_unknown = says_unknown(given)
+        return context.scored(correct=known_unknown, score=known_unknown, category=category)
+    f1 = max(category_f1(given, accepted, category) for accepted in accepted_texts(item))
+    return context.scored(correct=f1 >= settings.correct_at, score=f1, f1=round(f1, 6), category=category)
+
+
+def category_f1(given: str, accepted: str, category: int) -> float:
+    """F1 of one answer against one accepted answer, as category 1, 2, 3 or 4 has it."""
+    if category == _COMMON_SENSE:
+        accepted = accepted.split(";", maxsplit=1)[0].strip()
+    if category != _SEVERAL_HOPS:
+        return stemmed_f1(given, accepted)
+    parts = [tokens_of(part) for part in given.split(",")]
+    best = [max(overlap(part, tokens_of(wanted)).f1 for part in parts) for wanted in accepted.split(",")]
+    return sum(best) / len(best)
+
+
+def stemmed_f1(given: str, accepted: str) -> float:
+    """F1 over stemmed tokens."""
+    return overlap(tokens_of(given), tokens_of(accepted)).f1
+
+
+def says_unknown(given: str) -> bool:
+    """Whether an answer says that nothing is known, in one of the two wordings that count."""
+    return any(words in given.lower() for words in _UNKNOWN)
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    return str(_stemmer().stem(word))
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    """NLTK's Porter stemmer in its default mode, as LoCoMo's evaluation uses it; it needs no data of NLTK's."""
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+def tokens_of(text: str) -> list[str]:
+    """Stemmed tokens."""
+    return [_stem(word) for word in _LOCOMO_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()]
+
+
+_MARKS = (",", ".", "!", "?", ";", ":", "'")
+_FEW_WORDS = 5
+#: The last two are two leads each, run together where they were published; they are left so, since the figures were made by them.
+_LEADS = (
+    "The best answer is", "The correct answer is", "The answer is", "The answer",
+    "The best option is" "The correct option is", "Best answer:" "Best option:",
+)  # fmt: skip
+
+Options = Mapping[str, str]  #: letter -> words
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplySettings:
+    """``reader``: ``last_named`` or ``first_letter``.
+
+    A reply without a letter is wrong. The published ``last_named`` draws one of the options there, which makes a figure higher by
+    chance and different each time.
+    """
+
+    reader: str = "last_named"
+
+    def __post_init__(self) -> None:
+        if self.reader not in READERS:
+            raise ValueError("reader is one of: " + ", ".join(READERS))
+
+
+def score_choice_reply(item: Item, value: Any, answer: str | None, context: Context) -> Score:
+    """The letter that the rule reads from the answer's words, against the accepted one."""
+    settings = context.read(ReplySettings)
+    accepted = accepted_values(item)
+    options = dict(zip(item.question.letters, item.question.options, strict=True))
+    said = given_text(answer, None) or given_text(value, None)
+    if said is None:
+        return context.wrong("no_answer", expected=accepted[0], options=len(options))
+    letter = READERS[settings.reader](said, options)
+    if letter is None:
+        return context.wrong("no_letter", expected=accepted[0], options=len(options))
+    correct = letter in accepted
+    return context.scored(correct=correct, score=correct, given=letter, expected=accepted[0], options=len(options))
+
+
+def last_named(reply: str, options: Options) -> str | None:
+    """The option named last; None where none is."""
+    for mark in _MARKS:
+        reply = reply.strip(mark)
+    text = f" {reply} "
+    for spelt, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
+        named = [letter for letter in options if spelt.format(letter) in text]
+        if named:
+            # Of letters that stand nowhere alone the first one counts.
+            return named[0] if len(named) == 1 else max(named, key=lambda one: text.rfind(place.format(one)))
+    small = text.lower()
+    named = [letter for letter, words in options.items() if words.lower() in small]
+    if not named or len(text.split()) <= _FEW_WORDS:
+        return None
+    return max(named, key=lambda one: small.rfind(options[one].lower()))
+
+
+def first_letter(reply: str, options: Options) -> str | None:
+    """The first capital letter of an option; None where there is none."""
+    text = reply.strip()
+    for lead in _LEADS:
+        text = text.replace(lead, "")
+    return next((character for character in text if character in options), None)
+
+
+READERS: Mapping[str, Callable[[str, Options], str | None]] = {"last_named": last_named, "first_letter": first_letter}

@@ -1,1 +1,0 @@
-"""Scoring as others published it, written anew from their definitions."""
