@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from eval.statistics.bootstrap import Method, paired_interval
-from eval.statistics.resampling import Floats, Indices
+from eval.statistics.bootstrap import Floats, Indices, Method, paired_interval
 from eval.statistics.simulation import IntervalOf, Scenario, coverage
 
 SCENARIOS = (

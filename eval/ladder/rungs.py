@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from eval.statistics.bootstrap import paired_interval
-from eval.statistics.interval import Interval
-from eval.tables.rows import SampleRow
+from eval.statistics.bootstrap import Interval, paired_interval
 from world_api.core.faults import EvalFault
+
+if TYPE_CHECKING:
+    from eval.tables.rows import SampleRow
 
 TRUTH, LADDER = "oracle", "oracle:"
 Part = Literal["operation", "together", "tools", "controller"]

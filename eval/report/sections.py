@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.report.figures.drawn import figure_of
-from eval.report.page.building import PageCell, PageColumn, Section
-from eval.report.page.index import Sets
+from eval.report.index import Sets
+from eval.report.page import PageCell, PageColumn, Section
 from eval.tables.table import Column, Table
-from eval.tables.writing.wording import cell_text, heading, remarks, value_text
+from eval.tables.writing import cell_text, heading, remarks, value_text
 
 #: Wall times differ whenever an episode is run again; they stand in the CSV, so that the page follows from the run alone.
 LEFT_TO_CSV = "seconds"

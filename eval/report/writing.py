@@ -16,25 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.summary import WATERMARK
+from eval.report.episodes import frame_blocks, gather
 from eval.report.figures.leading import lead_of
-from eval.report.frames.choosing import FrameKey, choose
-from eval.report.frames.pictures import Gallery, Worlds, pictures_of
-from eval.report.frames.shelf import Shelf
-from eval.report.frames.worlds import worlds_of
-from eval.report.gathering import frame_blocks, gather
-from eval.report.notes import notes_of
-from eval.report.overview import overview_of
-from eval.report.page.blocks import Pool, packed
-from eval.report.page.building import Block, Page, html_of
-from eval.report.page.index import Sets, index_of
+from eval.report.index import Sets, index_of
+from eval.report.overview import notes_of, overview_of
+from eval.report.page import Block, Page, Pool, html_of, packed
+from eval.report.pictures import FrameKey, Gallery, Shelf, Worlds, choose, pictures_of, worlds_of
 from eval.report.sections import section_of
 from eval.runs.reading import Run, read_run
 from eval.runs.scoring import scored_now
-from eval.tables.every import tables_of
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import study_of
 from eval.tables.table import Table
-from eval.tables.writing.files import write_tables
+from eval.tables.writing import write_tables
 from world_api.version import project_version
 from world_api.world.disk.files import write_atomically
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.resampling import Floats
+from eval.statistics.bootstrap import Floats
 from world_api.core.faults import EvalFault
 
 

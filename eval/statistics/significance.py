@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.statistics.bootstrap import Floats, cells_of
 from eval.statistics.distributions import binomial_at_most
-from eval.statistics.resampling import Floats, cells_of
 from world_api.core.faults import EvalFault
 
 _WHOLE = 14  #: with so many clusters or fewer all ways to flip signs are tried

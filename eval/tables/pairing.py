@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.tables.measuring import Measure, Values
+from eval.tables.cells import Measure, Values
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EvalFault
 

@@ -11,7 +11,7 @@ from eval.report.charts.dots import dot_chart
 from eval.report.charts.estimates import CostPoint, Dot
 from eval.report.charts.scales import percent
 from eval.report.figures.lines import PLACE, Line
-from eval.report.page.building import Figure
+from eval.report.page import Figure
 from eval.tables.table import Table
 
 

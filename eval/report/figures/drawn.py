@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from eval.report.figures.accuracy import draw_calls, draw_curve, draw_differences, draw_ladder
 from eval.report.figures.libraries import draw_funnel, draw_tools, draw_transfer
 from eval.report.figures.lines import Line
-from eval.report.page.building import Figure
-from eval.report.page.index import Sets
+from eval.report.index import Sets
+from eval.report.page import Figure
 from eval.tables.table import Table
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from eval.report.charts.estimates import Dot
 from eval.report.figures.accuracy import dots_figure
 from eval.report.figures.lines import PLACE, Line
-from eval.report.page.building import Figure, Lead, LeadLine
-from eval.report.page.index import Sets
+from eval.report.index import Sets
+from eval.report.page import Figure, Lead, LeadLine
 from eval.report.sections import page_cell
 from eval.tables.table import Table
 

@@ -8,9 +8,9 @@ from eval.report.charts.bars import bar_chart
 from eval.report.charts.estimates import Bar, Piece, Tile
 from eval.report.charts.tiles import heat_map
 from eval.report.figures.lines import PLACE, Line
-from eval.report.page.building import Figure
+from eval.report.page import Figure
 from eval.tables.table import Column, Table
-from eval.tables.writing.wording import cell_text
+from eval.tables.writing import cell_text
 
 _MOST_BARS = 60
 _MOST_FUNNELS = 12

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.report.charts.estimates import Estimate
-from eval.report.page.index import Sets
+from eval.report.index import Sets
 from eval.tables.table import Cell, Table
-from eval.tables.writing.wording import cell_text
+from eval.tables.writing import cell_text
 
 PLACE = ("dataset", "world", "budget")
 

@@ -12,8 +12,8 @@ from eval.report.charts.scales import Scale, amounts, around, round_step, short
 from eval.report.charts.svg import Behind, drawing, element, mark, text
 from eval.report.charts.tiles import shade
 from eval.report.figures.drawn import figure_of
-from eval.report.page.index import Sets
-from eval.tables.every import tables_of
+from eval.report.index import Sets
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study
 from eval.tables.table import Table

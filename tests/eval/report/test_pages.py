@@ -19,7 +19,7 @@ from eval.runs.bundling.packing import pack
 from eval.runs.places import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.every import tables_of
+from eval.tables.registry import tables_of
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
 from tests.support.runs import CONFIGURATION, made_run, prepare, run_here

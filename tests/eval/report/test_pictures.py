@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from eval.report.frames.choosing import choose
-from eval.report.frames.moments import LabelledBox, Moment
-from eval.report.frames.pictures import no_worlds, pictures_of
-from eval.report.frames.shelf import Kept, Shelf
+from eval.report.pictures import Kept, LabelledBox, Moment, Shelf, choose, no_worlds, pictures_of
 from tests.conftest import WorldMaker, made_rows
 from tests.support.numbered_film import number_in
 from tests.support.reports import give_video

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eval.statistics.bootstrap import Method, paired_interval
-from eval.statistics.resampling import Floats, Indices
+from eval.statistics.bootstrap import Floats, Indices, Method, paired_interval
 from eval.statistics.simulation import Coverage, Scenario, coverage, simulate
 
 BINARY, UNEQUAL = Scenario(), Scenario(sizes="unequal")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.statistics.bootstrap import is_zero, mean_interval, paired_interval
-from eval.statistics.resampling import cells_of, drawn_means
+from eval.statistics.bootstrap import cells_of, drawn_means, is_zero, mean_interval, paired_interval
 from eval.statistics.simulation import Scenario, simulate
 from world_api.core.faults import EvalFault
 
@@ -124,7 +123,7 @@ def test_drawing_in_portions_is_drawing_at_once(monkeypatch: pytest.MonkeyPatch)
     values, videos = run(30)
     cells = cells_of(np.array(values), [videos])
     whole = drawn_means(cells, seed=6, draws=1_000)
-    monkeypatch.setattr("eval.statistics.resampling._MOST_NUMBERS", 700)
+    monkeypatch.setattr("eval.statistics.bootstrap._MOST_NUMBERS", 700)
     assert np.array_equal(drawn_means(cells, seed=6, draws=1_000), whole)
 
 

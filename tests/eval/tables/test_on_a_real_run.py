@@ -13,12 +13,12 @@ import pytest
 from controller.summary import WATERMARK
 from eval.runs.reading import read_run
 from eval.scoring.judging.labelling import answer_key
-from eval.tables.every import tables_of
-from eval.tables.kinds.between import compare
+from eval.tables.comparisons import compare
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, study_of
 from eval.tables.table import Table, from_ranges
-from eval.tables.writing.files import write_tables
+from eval.tables.writing import write_tables
 from tests.support.runs import made_run
 
 

@@ -14,8 +14,8 @@ from eval.datasets.items import Item
 from eval.runs.reading import read_run
 from eval.scoring.judging.labelling import GivenAnswer, draw_to_label, merged, write_to_label
 from eval.scoring.judging.pairs import LabelledPair, arms_beside, read_pairs
+from eval.tables.accuracy import scorers_table
 from eval.tables.kinds import judging as scorers
-from eval.tables.kinds.judging import scorers_table
 from eval.tables.study import study_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
