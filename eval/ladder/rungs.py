@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from eval.statistics.bootstrap import Interval, paired_interval
+from eval.statistics.bootstrap import Interval, mean_interval
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def ladder_of(
 
     def lost(part: Part, step: str, value: Callable[[_Place], float]) -> Loss:
         clusters = [place[1] for place in places]
-        interval = paired_interval([value(place) for place in places], clusters, seed=seed)
+        interval = mean_interval([value(place) for place in places], clusters, seed=seed)
         return Loss(part=part, step=step, lost=interval)
 
     def gained(step: str, place: _Place) -> float:

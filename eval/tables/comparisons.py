@@ -177,8 +177,6 @@ def _contrast_cells(item: Contrast, values: Values, p: float | None, seed: int) 
 def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterator[Cell]:
     """The figures of a comparison, from the number of pairs on."""
     one, other = [pair[0] for pair in pairs.pairs], [pair[1] for pair in pairs.pairs]
-    questions = pairs.questions
-    test = mcnemar([first for first, _ in questions], [second for _, second in questions])
     raw, drawn = clustered_p(values, seed), values.are_drawn
     without = "no pairs" if not pairs.pairs else DRAWN if drawn else "one video"
     yield count(len(pairs.pairs))
@@ -190,7 +188,7 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
     yield count(len(pairs.better), [row for pair in pairs.better for row in pair])
     yield count(len(pairs.worse), [row for pair in pairs.worse for row in pair])
     yield Cell(value=raw) if raw is not None else blank(without)
-    yield Cell(value=test.p) if pairs.pairs and not drawn else blank(without)
+    yield Cell(value=mcnemar(pairs.questions)) if pairs.pairs and not drawn else blank(without)
     yield Cell(value=p) if p is not None else blank(without)
     yield interval(pairs.differences(score), seed=seed, within=POINTS, why="no pairs", crossed=drawn)
     yield interval(pairs.differences(tokens), seed=seed, why="no pair with episodes", crossed=drawn)
