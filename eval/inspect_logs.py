@@ -1,20 +1,8 @@
-"""An episode's conversation in Inspect's words.
+"""Runs as logs of Inspect (inspect.aisi.org.uk): a log for each condition (arm, library, dataset, world, budget), an epoch a seed.
 
-Source: the models of ``inspect_ai.model`` (``ChatMessage``, ``ToolCall``), which a log holds as JSON. An episode's messages are Chat
-Completions JSON.
-
-
-A sample of a run as a sample of an Inspect log: question, conversation, answer, scores, tokens, and what it was run with.
-
-A run as Inspect logs: one log for each condition (arm, library, dataset, world, budget), whose epochs are the seeds.
-
-A log is made as plain JSON first, in the shape of ``inspect_ai.log.EvalLog`` (version 2), so that it can be looked at and tested
-without Inspect; ``writing.py`` has Inspect check and write it.
-
-
-Having Inspect check and write logs. Its public interface takes a log whole, so that the samples of one log are in memory at once.
-
-With a folder as the goal each condition is a log of its own, and no more than one is held.
+A log is made as plain JSON first, in the shape of ``inspect_ai.log.EvalLog`` (version 2), so that it can be tested without Inspect;
+the extra ``inspect`` checks and writes it. Messages of an episode, which are Chat Completions JSON, become Inspect's own.
+Inspect's public interface takes a whole log; in a folder each condition is a log of its own, and one is in memory at a time.
 """
 
 from __future__ import annotations

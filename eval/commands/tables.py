@@ -1,11 +1,4 @@
-"""``videoworld eval compare``.
-
-``videoworld eval diff``.
-
-``videoworld eval transfer``.
-
-``videoworld eval select``.
-"""
+"""``videoworld eval compare``, ``diff``, ``transfer`` and ``select``: arms, libraries and tools of a run compared."""
 
 from __future__ import annotations
 

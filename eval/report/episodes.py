@@ -1,9 +1,6 @@
-"""An episode as the page shows it: rounds, calls with what ran inside them, the answer, what it cost.
+"""The episodes of a run as the page shows them: read once, packed cell by cell, with the moments that want a picture.
 
-Results stand here in a line; whole ones, declarations and prompts lie in a pool that all episodes share.
-
-
-Going through a run once: what each episode was, packed cell by cell, and the moments that want a picture.
+Results stand in a line here; whole results, declarations and prompts are in a pool that all episodes share.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from controller.showing.pages import offered_text
 from controller.showing.rounds import SILENT, assistant_message
 from controller.summary import watermark
 from eval.report.index import Place
-from eval.report.page import Block, Pool, packed
+from eval.report.page import Pool, packed
 from eval.report.pictures import Chosen, FrameKey, Moment, moments_of
 from eval.runs.reading import Run
 from eval.tables.rows import SampleRow
@@ -140,9 +137,9 @@ _AT_ONCE = 100  #: episodes in a block at most
 
 @dataclass(kw_only=True)
 class Gathered:
-    """What the page holds of the episodes. ``damaged`` are those that could not be read, by sample, with the reason."""
+    """What the page holds of the episodes, by sample. ``damaged`` are those that could not be read, with the reason."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
     answers: dict[str, str | None] = field(default_factory=dict)
     moments: dict[str, list[Moment]] = field(default_factory=dict)
@@ -170,25 +167,19 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
             gathered.places[sample.sample] = Place(block=len(gathered.blocks), at=len(records))
             records.append(trajectory(entry.episode, entry.conditions, pool))
             if len(records) == _AT_ONCE:
-                _pack(gathered, records)
+                gathered.blocks.append(packed(records))
+                records = []
         if records:
-            _pack(gathered, records)
+            gathered.blocks.append(packed(records))
     return gathered
 
 
-def _pack(gathered: Gathered, records: list[dict[str, Any]]) -> None:
-    gathered.blocks.append(Block(id=f"e{len(gathered.blocks)}", text=packed(records)))
-    records.clear()
-
-
-def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> Iterator[Block]:
-    """For every block of episodes, which picture shows which of their moments; ``numbers`` are those of the pictures."""
-    by_block: dict[int, list[list[dict[str, Any]]]] = {}
+def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> list[str]:
+    """For every block of episodes a block with the pictures of their moments; ``numbers`` are those of the pictures."""
+    by_block: list[list[list[dict[str, Any]]]] = [[] for _ in gathered.blocks]
     for sample, place in gathered.places.items():
-        shown = [_shown(moment, chosen, numbers) for moment in gathered.moments[sample]]
-        by_block.setdefault(place.block, []).append(shown)
-    for number, moments in by_block.items():
-        yield Block(id=f"m{number}", text=packed(moments))
+        by_block[place.block].append([_shown(moment, chosen, numbers) for moment in gathered.moments[sample]])
+    return [packed(moments) for moments in by_block]
 
 
 def _shown(moment: Moment, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the page knows of every sample before any episode is unpacked: enough to filter, search and list."""
+"""The index of samples: what the page needs to filter, search and list them before any episode is unpacked."""
 
 from __future__ import annotations
 

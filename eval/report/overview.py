@@ -1,7 +1,4 @@
-"""What was run, in facts: model, versions, hashes, seeds, budgets, questions, libraries, worlds.
-
-What a reader must know of what is not on the page.
-"""
+"""What was run, as facts: model, versions, hashes, seeds, budgets, questions, libraries, worlds; and what the page lacks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Questions about one video, as a person writes them: in the project's own format, where most may be left out.
-
-Flat against hierarchical on one's own video: a configuration is written, and run, scored and reported like any other.
+"""``videoworld compare``: a user's own video and questions, flat against hierarchical, run, scored and reported like any run.
 
 ::
 

@@ -1,13 +1,9 @@
-"""Data in a page: JSON, packed, in an alphabet that no markup can begin in.
+"""The page of a report: one file of HTML with packed data.
 
-A block is the Base64 of gzip of JSON. The page unpacks it where it is asked for, so that thousands of episodes cost a reader
-who looks at ten of them no more than ten. Equal values, equal bytes: no time, no name, no salt is in a block.
-
-
-From what is known of a run to one file of HTML.
-
-The page trusts nothing: every text is escaped by the template, data lies in blocks that hold no markup, scripts and styles are
-named by their hashes in the page's own policy, and nothing may be fetched from anywhere.
+Data lies in the page in blocks, the Base64 of gzip of JSON, in which no markup can begin. The page unpacks a block when it needs it,
+so that thousands of episodes cost a reader who looks at ten of them no more than ten. Equal values give equal bytes. The page trusts
+nothing: every text is escaped by the template, scripts and styles are named by their hashes in the page's own policy, and nothing may
+be fetched from anywhere.
 """
 
 from __future__ import annotations
@@ -16,13 +12,14 @@ import base64
 import functools
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
+from eval.report.sections import Lead, Section
 from eval.tables.table import Table
 from world_api.core.canonical import json_line
 
@@ -97,7 +94,7 @@ _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A name with its values; ``is_code`` sets hashes and ids apart."""
+    """A name with its values; ``is_code`` marks hashes and ids."""
 
     name: str
     values: Sequence[str]
@@ -106,81 +103,15 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class FactGroup:
-    """Facts that belong together, and a sentence before them."""
+    """Facts that belong together."""
 
     title: str
     facts: Sequence[Fact]
-    lead: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """Drawings with what is said below them; ``narrow`` ones stand instead where a screen is narrow, if there are any."""
-
-    drawings: Sequence[Markup]
-    caption: str
-    narrow: Sequence[Markup] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageColumn:
-    """The head of a column; ``place`` are its classes: ``figure`` stands to the right, ``aside`` is not printed."""
-
-    title: str
-    about: str
-    place: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageCell:
-    """A cell in words; ``set`` numbers the samples behind it, None where there are none; ``why`` says why it is blank."""
-
-    text: str
-    interval: str
-    why: str
-    words: str
-    place: str
-    set: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """A table with its figures."""
-
-    anchor: str
-    title: str
-    note: str
-    figure: Figure | None
-    columns: Sequence[PageColumn]
-    rows: Sequence[Sequence[PageCell]]
-    footer: str
-    remarks: str  #: why cells are blank, and what their signs mean
-    watermark: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeadLine:
-    """A figure in a sentence: what stands before it, and after it."""
-
-    words: str
-    cell: PageCell
-    after: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lead:
-    """What the page begins with; ``anchor`` is the section that says more of it, None where there is none."""
-
-    lines: Sequence[LeadLine]
-    note: str
-    figure: Figure | None
-    anchor: str | None
-    watermark: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """All that stands on the page as it is; the rest lies in its blocks."""
+    """The part of the page that needs no script; the rest is in its blocks."""
 
     title: str
     lead: Lead | None
@@ -192,23 +123,15 @@ class Page:
     version: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Block:
-    """Packed data under the id by which the script finds it."""
-
-    id: str
-    text: str
-
-
-def html_of(page: Page, blocks: Iterable[Block]) -> str:
-    """The file's text."""
+def html_of(page: Page, blocks: Mapping[str, str]) -> str:
+    """The text of the file; ``blocks`` by the ids under which the script finds them."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     style, script = _asset("report.css"), "".join(map(_asset, _SCRIPTS))
     return environment.from_string(_asset("report.html.jinja")).render(
         page=page,
-        blocks=blocks,
+        blocks=blocks.items(),
         policy=policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704 - a file of this package

@@ -1,25 +1,16 @@
-"""The moments of an episode that a reader wants to see: what was cited, what the reference says, what tools saw.
+"""Pictures of the moments that answers rest on: which are wanted, which are shown, and where they come from.
 
-Choosing the pictures of a page: few enough for the file, so that as many episodes as possible have theirs.
-
-Pictures that are kept beside a report, so that a later one needs no video.
-
-::
+Pictures are kept beside a report, so that a later one needs no video::
 
     FRAMES/VIDEO/12300-640x360-video.jpg     the frame on screen at 12.3 s of a video of 640 x 360 pixels
-    FRAMES/VIDEO/12300-640x360-key_11800.jpg no video was there: the key frame at 11.8 s
-
-
-Where pictures come from: the shelf, else the world's video where this machine has it, else the world's key frames.
-
-The worlds of a run, where this machine has them: for the pictures of a report.
+    FRAMES/VIDEO/12300-640x360-key_11800.jpg there was no video: the key frame at 11.8 s
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,17 +30,26 @@ if TYPE_CHECKING:
     from world_api.core.ports import Image
     from world_api.world.disk.stored import World
 
-Why = Literal["cited", "reference", "seen"]
+#: A frame of a video, by the moment at which it plays.
+FrameKey = tuple[str, float]
+#: Finds the world of a video, if this machine has one.
+Worlds = Callable[[str], "World | None"]
 
 _CITED, _REFERENCE, _SEEN = 6, 3, 6  #: most moments of each kind
-_SAME = 0.051  #: seconds; moments are told to a tenth
-_DEEPEST = 12  #: of a result that is searched
+_SAME = 0.051  #: seconds; moments are rounded to a tenth
+_DEEPEST = 12  #: levels of a result that are searched for boxes
 _MAX_BOXES = 12
+_SIDE = 320  #: pixels of the longer side of a picture
+_QUALITY = 70
+_AT_ONCE = 24  #: pictures in memory while a video is read
+_MOST_BYTES = 2_000_000  #: of a kept picture; ours have about ten thousand
+_JPEG = b"\xff\xd8\xff"
+_NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledBox:
-    """A box in pixels of the displayed frame, with what a tool took it for."""
+    """A box in pixels of the displayed frame, with the label that a tool gave it."""
 
     x1: float
     y1: float
@@ -62,13 +62,16 @@ class LabelledBox:
         return [self.x1, self.y1, self.x2, self.y2, self.label]
 
 
+_Boxes = list[tuple[float, LabelledBox]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """A moment of a video, to a tenth of a second. Any frame from ``start`` to ``end`` shows it; with boxes, only its own does."""
 
     video_id: str
     time: float
-    why: Why
+    why: Literal["cited", "reference", "seen"]
     start: float
     end: float
     boxes: tuple[LabelledBox, ...] = ()
@@ -80,39 +83,25 @@ class Moment:
         return self.start - _SAME < time < self.end + _SAME
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Piece:
-    """Evidence in a result: where a tool says that something can be seen."""
-
-    time: float
-    start: float
-    end: float
-
-
 def moments_of(episode: Episode, item: Item) -> list[Moment]:
-    """The moments of an episode, those that matter most first, each time once."""
+    """What was cited, what the reference says, what tools saw; each time once, those that matter most first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
-    found = [*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)]
     kept: list[Moment] = []
-    for moment in found:
+    for moment in (*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)):
         if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
             kept.append(moment)
     return kept
 
 
-def _cited(episode: Episode, boxes: Mapping[str, list[tuple[float, LabelledBox]]]) -> Iterator[Moment]:
-    """The frame in which a tool saw it, where one says; else the middle."""
+def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+    """The frame in which a tool saw it, if one says so; else the middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
         boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
-        told = [
-            piece.time
-            for call in calls
-            for piece in _pieces(call)
-            if span.start_time <= piece.time < max(span.end_time, span.start_time + _SAME)
-        ]
-        time = next(iter(boxed or told), (span.start_time + span.end_time) / 2)
-        drawn = _at(time, (box for call in calls for box in boxes[call.id]))
+        end = max(span.end_time, span.start_time + _SAME)
+        times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
+        time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
+        drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
         yield _moment(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
 
 
@@ -121,62 +110,60 @@ def _reference(item: Item) -> Iterator[Moment]:
         yield _moment(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
 
 
-def _seen(episode: Episode, boxes: Mapping[str, list[tuple[float, LabelledBox]]]) -> Iterator[Moment]:
+def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
     number = 0
-    video = episode.task.video_id
     for call in episode.calls:
         boxed = dict.fromkeys(time for time, _ in boxes[call.id])
-        told = [(time, time, time) for time in boxed] + [(one.time, one.start, one.end) for one in _pieces(call)]
-        for time, start, end in told[:2]:
+        for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
             if number == _SEEN:
                 return
             number += 1
-            yield _moment(video, time, "seen", start, end, _at(time, boxes[call.id]))
+            yield _moment(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
 
 
-def _moment(video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()) -> Moment:
+def _moment(
+    video: str,
+    time: float,
+    why: Literal["cited", "reference", "seen"],
+    start: float,
+    end: float,
+    boxes: tuple[LabelledBox, ...] = (),
+) -> Moment:
     return Moment(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
 
 
-def _at(
-    time: float, boxes: Iterator[tuple[float, LabelledBox]] | list[tuple[float, LabelledBox]]
-) -> tuple[LabelledBox, ...]:
+def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
     near = [box for at, box in boxes if abs(at - time) < _SAME]
     return tuple(dict.fromkeys(near))[:_MAX_BOXES]
 
 
-def _pieces(call: CallRecord) -> Iterator[_Piece]:
+def _evidence(call: CallRecord) -> Iterator[tuple[float, float, float]]:
+    """Frame time, start and end of the evidence in a result."""
     evidence = call.result.get("evidence")
     for piece in evidence if isinstance(evidence, list) else ():
         if isinstance(piece, Mapping):
-            times = [_number(piece.get(key)) for key in ("frame_time", "start_time", "end_time")]
-            if times[0] is not None and times[1] is not None and times[2] is not None:
-                yield _Piece(time=times[0], start=times[1], end=times[2])
+            frame, start, end = (_number(piece.get(key)) for key in ("frame_time", "start_time", "end_time"))
+            if frame is not None and start is not None and end is not None:
+                yield frame, start, end
 
 
 def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
-    """Boxes with their times, wherever in a result they stand."""
+    """Boxes with their times, at any place of a result."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):
         box, time = value.get("bbox"), _number(value.get("timestamp"))
-        if time is not None and isinstance(box, Sequence) and len(box) == 4:
-            sides = [_number(side) for side in box]
-            if all(side is not None for side in sides):
-                x1, y1, x2, y2 = (side for side in sides if side is not None)
-                label = str(value.get("entity_hint") or value.get("category") or "")[:80]
-                yield time, LabelledBox(x1=x1, y1=y1, x2=x2, y2=y2, label=label)
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield from _boxes(one, depth + 1)
+        sides = [_number(side) for side in box] if isinstance(box, Sequence) and len(box) == 4 else []
+        known = [side for side in sides if side is not None]
+        if time is not None and len(known) == 4:
+            label = str(value.get("entity_hint") or value.get("category") or "")[:80]
+            yield time, LabelledBox(x1=known[0], y1=known[1], x2=known[2], y2=known[3], label=label)
+    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _boxes(inner, depth + 1)
 
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-#: A frame of a video, by the moment at which it plays.
-FrameKey = tuple[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,38 +181,30 @@ class Chosen:
 
 
 def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
-    """Frames for the moments of all samples, at most so many.
+    """Frames for the moments of all samples, at most ``most``.
 
     First the first moment of every sample is served, then the second, and so on; a moment that a chosen frame shows already
     costs nothing.
     """
     by_video: dict[str, list[float]] = {}
     count = left_out = 0
-    deepest = max(map(len, moments.values()), default=0)
-    for rank in range(deepest):
-        for sample in moments:
-            wanted = moments[sample][rank : rank + 1]
-            for moment in wanted:
-                times = by_video.setdefault(moment.video_id, [])
-                if any(moment.is_shown_by(time) for time in times):
-                    continue
-                if count < most:
-                    times.append(moment.time)
-                    count += 1
-                else:
-                    left_out += 1
+    for rank in range(max(map(len, moments.values()), default=0)):
+        for moment in (held[rank] for held in moments.values() if rank < len(held)):
+            times = by_video.setdefault(moment.video_id, [])
+            if any(moment.is_shown_by(time) for time in times):
+                continue
+            if count < most:
+                times.append(moment.time)
+                count += 1
+            else:
+                left_out += 1
     frames = tuple((video, time) for video in sorted(by_video) for time in sorted(by_video[video]))
     return Chosen(frames=frames, left_out=left_out, _by_video=by_video)
 
 
-_NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
-_MOST_BYTES = 2_000_000  #: of a picture; ours have about ten thousand
-_JPEG = b"\xff\xd8\xff"
-
-
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """A picture: its JPEG, when it plays, how large the displayed frame is, and whether it is a key frame that stands near."""
+class Picture:
+    """A JPEG, when it plays, the size of the displayed frame, and whether it is a key frame near the moment instead."""
 
     jpeg: bytes
     time: float
@@ -234,19 +213,19 @@ class Kept:
     is_key_frame: bool = False
 
 
-class Shelf:
+class PictureCache:
     """A folder of kept pictures."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._names: dict[str, dict[int, str]] = {}
 
-    def take(self, frame: FrameKey) -> Kept | None:
-        """A kept picture; None where there is none, or it is no picture."""
+    def get(self, frame: FrameKey) -> Picture | None:
+        """A kept picture; None if there is none, or the file is no picture."""
         video, time = frame
-        name = self._of(video).get(_milliseconds(time))
-        matched = _NAME.fullmatch(name) if name is not None else None
-        if name is None or matched is None:
+        name = self._names_of(video).get(_milliseconds(time), "")
+        matched = _NAME.fullmatch(name)
+        if matched is None:
             return None
         try:
             with open_regular(self._folder / video / name) as file:
@@ -255,16 +234,15 @@ class Shelf:
             return None
         if not jpeg.startswith(_JPEG) or len(jpeg) > _MOST_BYTES:
             return None
-        near = matched[4]
-        return Kept(
+        return Picture(
             jpeg=jpeg,
-            time=time if near is None else int(near) / 1000,
+            time=time if matched[4] is None else int(matched[4]) / 1000,
             width=max(1, int(matched[2])),
             height=max(1, int(matched[3])),
-            is_key_frame=near is not None,
+            is_key_frame=matched[4] is not None,
         )
 
-    def put(self, frame: FrameKey, kept: Kept) -> None:
+    def put(self, frame: FrameKey, picture: Picture) -> None:
         """Keep a picture.
 
         Raises:
@@ -273,13 +251,13 @@ class Shelf:
         video, time = frame
         if not is_name(video):
             return
-        source = f"key_{_milliseconds(kept.time)}" if kept.is_key_frame else "video"
-        name = f"{_milliseconds(time)}-{kept.width}x{kept.height}-{source}.jpg"
-        write_atomically(self._folder / video / name, kept.jpeg)
-        self._of(video)[_milliseconds(time)] = name
+        source = f"key_{_milliseconds(picture.time)}" if picture.is_key_frame else "video"
+        name = f"{_milliseconds(time)}-{picture.width}x{picture.height}-{source}.jpg"
+        write_atomically(self._folder / video / name, picture.jpeg)
+        self._names_of(video)[_milliseconds(time)] = name
 
-    def _of(self, video: str) -> dict[int, str]:
-        """The names of a video's pictures by their moments; of the video itself rather than a key frame."""
+    def _names_of(self, video: str) -> dict[int, str]:
+        """The names of a video's pictures by their moments; a frame of the video comes before a key frame."""
         if video not in self._names:
             folder = self._folder / video
             is_ours = is_name(video) and folder.is_dir() and not folder.is_symlink()
@@ -293,37 +271,24 @@ def _milliseconds(time: float) -> int:
     return round(time * 1000)
 
 
-SIDE = 320  #: pixels of the longer side
-_QUALITY = 70
-_AT_ONCE = 24  #: pictures that are held while a video is read
-
-#: Finds the world of a video, if this machine has one.
-Worlds = Callable[[str], "World | None"]
-
-
-def no_worlds(_: str) -> World | None:
-    """Where there are none."""
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
     """The pictures that could be had, and why others could not, by video."""
 
-    pictures: Mapping[FrameKey, Kept]
+    pictures: Mapping[FrameKey, Picture]
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
-def pictures_of(frames: Sequence[FrameKey], shelf: Shelf, worlds: Worlds) -> Gallery:
-    """The pictures of these frames; those that were not kept yet are put on the shelf, where that can be written."""
-    found: dict[FrameKey, Kept] = {}
+def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds) -> Gallery:
+    """The pictures of these frames: kept ones, else from the world's video, else its key frames. New ones are kept."""
+    found: dict[FrameKey, Picture] = {}
     absent: dict[str, str] = {}
     by_video: dict[str, list[FrameKey]] = defaultdict(list)
     for frame in frames:
-        kept = shelf.take(frame)
-        # A key frame gives way to the frame itself, once the video is there.
+        kept = cache.get(frame)
         if kept is not None:
             found[frame] = kept
+        # A key frame gives way to the frame itself, once the video is there.
         if kept is None or kept.is_key_frame:
             by_video[frame[0]].append(frame)
     for video in sorted(by_video):
@@ -331,7 +296,7 @@ def pictures_of(frames: Sequence[FrameKey], shelf: Shelf, worlds: Worlds) -> Gal
         made, why = _from_world(worlds(video), wanted, needed=[frame for frame in wanted if frame not in found])
         for frame, picture in made.items():
             with suppress(StoreFault):  # of a run that may only be read; the page has its pictures all the same
-                shelf.put(frame, picture)
+                cache.put(frame, picture)
         found |= made
         if any(frame not in found for frame in wanted):
             absent[video] = why
@@ -340,14 +305,13 @@ def pictures_of(frames: Sequence[FrameKey], shelf: Shelf, worlds: Worlds) -> Gal
 
 def _from_world(
     world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
-) -> tuple[dict[FrameKey, Kept], str]:
-    """Frames of the video, else key frames for those that have nothing; and why some are missing."""
+) -> tuple[dict[FrameKey, Picture], str]:
+    """Frames of the video, else key frames for those that have no picture; and why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
     from world_api.profiles import source_path
 
-    source = source_path(world)
-    why = "its video is not on this machine"
+    source, why = source_path(world), "its video is not on this machine"
     if source is not None:
         try:
             return _from_video(source, world, wanted), ""
@@ -359,52 +323,45 @@ def _from_world(
         return {}, why
 
 
-def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Kept]:
+def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
     from world_api.build.media.apart.worker import VideoFrames
 
     video = world.manifest.video
     frames = VideoFrames(source)
-    made: dict[FrameKey, Kept] = {}
+    made: dict[FrameKey, Picture] = {}
     try:
         for first in range(0, len(wanted), _AT_ONCE):
             some = wanted[first : first + _AT_ONCE]
-            for frame, image in zip(some, frames.pictures_played_at([time for _, time in some], SIDE), strict=True):
-                made[frame] = Kept(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
+            for frame, image in zip(some, frames.pictures_played_at([time for _, time in some], _SIDE), strict=True):
+                made[frame] = Picture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
     finally:
         frames.close()
     return made
 
 
-def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Kept]:
-    """The key frame that stands nearest, where the world has any."""
-    from world_api.world.disk.storage import read_image
-
-    rows = world.rows("key_frames")
-    times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
-    video = world.manifest.video
-    made: dict[FrameKey, Kept] = {}
-    for frame in needed if times else ():
-        nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
-        jpeg = _shrunk(read_image(world.folder, names[nearest]))
-        if jpeg is not None:
-            made[frame] = Kept(
-                jpeg=jpeg, time=times[nearest], width=video.width, height=video.height, is_key_frame=True
-            )
-    return made
-
-
-def _shrunk(jpeg: bytes | None) -> bytes | None:
+def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+    """The nearest key frame of each, if the world has any."""
     import cv2
     import numpy as np
 
-    image = None if jpeg is None else cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR)
-    if image is None:
-        return None
-    scale = SIDE / max(image.shape[:2])
-    if scale >= 1:
-        return _jpeg(image)
-    size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
-    return _jpeg(cv2.resize(image, size, interpolation=cv2.INTER_AREA))
+    from world_api.world.disk.storage import read_image
+
+    rows, video = world.rows("key_frames"), world.manifest.video
+    times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
+    made: dict[FrameKey, Picture] = {}
+    for frame in needed if times else ():
+        nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
+        stored = read_image(world.folder, names[nearest])
+        image = None if stored is None else cv2.imdecode(np.frombuffer(stored, dtype=np.uint8), cv2.IMREAD_COLOR)
+        if image is None:
+            continue
+        scale = min(1.0, _SIDE / max(image.shape[:2]))
+        size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+        small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+        made[frame] = Picture(
+            jpeg=_jpeg(small), time=times[nearest], width=video.width, height=video.height, is_key_frame=True
+        )
+    return made
 
 
 def _jpeg(image: Image) -> bytes:
@@ -415,11 +372,14 @@ def _jpeg(image: Image) -> bytes:
 
 
 def worlds_of(run: Run, store: Path | None) -> Worlds:
-    """Finds the world of a video in a store, or in that of the run's configuration; the one that has its video comes first.
+    """Finds the world of a video in a store, or in that of the run's configuration; one that has its video comes first.
 
     A world that is not the one of the run (it was built again, of another file) is not taken.
     """
-    place = store if store is not None else _own_store(run)
+    place = store
+    if store is None:
+        with suppress(VideoWorldError):  # nobody can tell any more, as in a bundle from elsewhere
+            place = store_of(configuration_of(run.folder))
 
     def find(video_id: str) -> World | None:
         from world_api.profiles import source_path
@@ -436,18 +396,8 @@ def _world(store: Path, profile: str, video_id: str, known: str) -> World | None
     from world_api.world.disk.stored import open_world
 
     for place in (store_for(store, profile), store):
-        try:
+        with suppress(VideoWorldError):
             world = open_world(place, video_id)
-        except VideoWorldError:
-            continue
-        if world.manifest.world_hash == known:
-            return world
+            if world.manifest.world_hash == known:
+                return world
     return None
-
-
-def _own_store(run: Run) -> Path | None:
-    """The store that the run was made with; None where nobody can tell any more, as in a bundle from elsewhere."""
-    try:
-        return store_of(configuration_of(run.folder))
-    except VideoWorldError:
-        return None

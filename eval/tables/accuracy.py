@@ -1,13 +1,4 @@
-"""Accuracy and cost of every arm: in all, and by what the questions are about.
-
-What a finer score is made of: IoU and recall of intervals, errors of counts, tau of orders, F1 of words.
-
-How episodes ended: with an answer, forced to one, or failed, and why.
-
-Who scored the answers of each arm, and how far that agrees with people where answers of the run were labelled.
-
-What our figures must be read beside: what language alone gives, and what others have published.
-"""
+"""Accuracy and cost of every arm: in all, by domain and kind of question, by ending, by scorer, beside published figures."""
 
 from __future__ import annotations
 

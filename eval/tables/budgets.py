@@ -1,12 +1,8 @@
-"""Self-consistency: the answer most seeds give, computed from episodes that are there, at the cost of all of them.
+"""Accuracy against cost: every arm at every budget, votes of several seeds, and arms against the baseline at equal spend.
 
-The winner is one of the recorded answers, so that its score is known and nothing is scored anew. Answers that are equal vote for
-each other; of stretches the one that overlaps most with the others wins. Ties are broken by chance, seeded.
-
-
-Accuracy against what it costs: every arm at every budget, and votes of several seeds at the cost of all of them.
-
-Arms against the baseline at equal spend: at its next dearer point, and at the same spend between two of its points.
+Votes (self-consistency) are computed from recorded episodes, at the cost of all of them. The winner is one of the recorded answers, so
+that nothing is scored anew. Equal answers vote for each other; of intervals the one that overlaps most with the others wins. Ties are
+broken by chance, seeded.
 """
 
 from __future__ import annotations

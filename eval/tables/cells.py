@@ -1,7 +1,7 @@
 """Figures of samples as cells: means and shares with intervals, paired differences, and why there is none.
 
-Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. Where
-libraries are draws, videos are crossed with libraries and seeds.
+Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. If libraries are
+draws, videos are crossed with libraries and seeds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Paired comparisons: every arm against the baseline, the one that was named before, and what abstraction may claim.
-
-What may be credited to abstraction: the gain of ``hier`` over everything that is not abstraction, all of it together.
-
-Two groups of samples that somebody names, compared: in all and by domain.
-"""
+"""Paired comparisons: every arm against the baseline, the primary contrast, the four controls of abstraction, two groups by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle ladder: one operation at a time answered from the truth, so that lost accuracy is told apart by where it is lost."""
+"""The oracle ladder: accuracy with one operation at a time answered from the truth, and what is lost where."""
 
 from __future__ import annotations
 

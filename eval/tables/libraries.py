@@ -1,4 +1,4 @@
-"""What is known of the tool libraries of a run: their tools and documents, what they were made of, what that cost."""
+"""The tool libraries of a run: their tools and documents, what they were made of, what that cost."""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ _NOTHING = (Column(key="figure", title="figure"),)
 _MAKERS: Mapping[tuple[str, ...], Callable[[Study], Table | Sequence[Table]]] = {
     ("primary",): primary_table,
     ("main",): main_table,
+    ("curve",): curve_table,
     ("by_domain", "by_kind", "by_content"): by_tables,
     ("measures",): measures_table,
     ("comparisons",): comparisons_table,
@@ -49,7 +50,6 @@ _MAKERS: Mapping[tuple[str, ...], Callable[[Study], Table | Sequence[Table]]] = 
     ("leave_one_out",): leave_one_out_table,
     ("yields",): yields_table,
     ("break_even",): break_even_table,
-    ("curve",): curve_table,
     ("matched",): matched_table,
     ("along",): along_table,
     ("costs",): costs_table,

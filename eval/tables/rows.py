@@ -1,13 +1,8 @@
 """One row a sample: everything that tables, tests and charts are made of.
 
-The figures of one episode.
-
-*Calls* are those that the model made and that ran; what a system does by itself before the first round, and the submission of
-the answer, are none. *Malformed* counts the slips of replies and calls, but for calls that were well formed and only made
-before. *Empty* counts calls that ran and found nothing.
-
-
-One row a sample, of a whole run: each journal is read once, and of its episodes only the figures are kept.
+Each journal is read once, and of its episodes only the figures are kept. *Calls* are those that the model made and that ran; what a
+system does by itself before the first round, and the submission of the answer, are none. *Malformed* counts the slips of replies and
+calls, but for calls that were well formed and only made before. *Empty* counts calls that ran and found nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from controller.accounts import PARTS, Account, Part, accounts_of, total
+from controller.accounts import PARTS, Account, accounts_of, total
 from controller.conversation.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
 from controller.records.journal import Entry, Journal
@@ -147,47 +142,29 @@ _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
 _TOLD = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figures:
-    """What is counted of an episode."""
-
-    rounds: int
-    calls: int
-    inner_calls: int
-    malformed: int
-    empty: int
-    seconds: float | None
-    spend: Mapping[str, Mapping[str, Spend]]
-    tools: tuple[ToolUse, ...]
-    offered: tuple[str, ...]
-
-
-def figures_of(episode: Episode, hashes: Mapping[str, str]) -> Figures:
-    """The figures of an episode; ``hashes`` are those of the documents of its library's tools, by name."""
+def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """The figures of an episode as fields of a row; ``hashes`` are those of the documents of its library's tools, by name."""
     made = [call for call in episode.tool_calls if call.round > 0]
-    slips = episode.slips
-    offered = _offered(episode)
-    return Figures(
-        rounds=len(episode.rounds),
-        calls=len(made),
-        inner_calls=sum(len(call.inner_calls) for call in made),
-        malformed=sum(number for slip, number in slips.items() if slip not in _WELL_FORMED),
-        empty=sum(found_nothing(call) for call in made),
-        seconds=episode.timings.seconds if episode.timings is not None else None,
-        spend=spend_of(episode),
-        tools=_uses(made, hashes),
-        offered=offered,
-    )
+    return {
+        "rounds": len(episode.rounds),
+        "calls": len(made),
+        "inner_calls": sum(len(call.inner_calls) for call in made),
+        "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
+        "empty": sum(found_nothing(call) for call in made),
+        "seconds": episode.timings.seconds if episode.timings is not None else None,
+        "spend": spend_of(episode),
+        "tools": _uses(made, hashes),
+        "offered": _offered(episode),
+    }
 
 
 def spend_of(episode: Episode) -> dict[str, dict[str, Spend]]:
     """Tokens and money, logical and physical, by what they went to and in all."""
     accounts = accounts_of(episode)
-    return {way: _spends(held) for way, held in (("logical", accounts.logical), ("physical", accounts.physical))}
-
-
-def _spends(held: Mapping[Part, Account]) -> dict[str, Spend]:
-    return {**{part: _spend(held[part]) for part in PARTS}, "total": _spend(total(held))}
+    return {
+        way: {**{part: _spend(held[part]) for part in PARTS}, "total": _spend(total(held))}
+        for way, held in (("logical", accounts.logical), ("physical", accounts.physical))
+    }
 
 
 _NOTHING_SPENT = Spend()
@@ -329,21 +306,6 @@ def libraries_of(run: Run) -> dict[str, LibraryFacts]:
     return found
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What is kept of an episode. Settings and tools on offer are one object for all episodes that have the same."""
-
-    figures: Figures
-    outcome: str
-    reason: str | None
-    value: Any
-    system: str
-    model: str
-    settings: Mapping[str, Any]
-    world_hash: str
-    evidence_iou: float | None
-
-
 def _rows_of_cell(
     run: Run, cell: Cell, lines: Sequence[SampleLine], libraries: Mapping[str, LibraryFacts]
 ) -> Iterator[SampleRow]:
@@ -351,27 +313,32 @@ def _rows_of_cell(
     wanted = {line.episode: run.item(line) for line in lines if line.episode is not None}
     seen, lost = _episodes(run.journal(cell.id), wanted, library) if wanted else ({}, {})
     for line in lines:
-        found = seen.get(line.episode or "")
-        fault = None
-        if found is None:
-            told = line.fault["code"] if line.fault is not None else "no_episode"
-            fault = lost.get(line.episode, "unknown_episode") if line.episode is not None else told
-        yield _row(run, cell, line, found, fault, library)
+        fields = seen.get(line.episode or "")
+        if fields is None:
+            reason = line.fault["code"] if line.fault is not None else "no_episode"
+            fields = {
+                "outcome": "failed",
+                "reason": reason if line.episode is None else lost.get(line.episode, "unknown_episode"),
+                "gone": line.episode is not None,
+                "model": cell.model,
+                "settings": cell.arm.settings,
+            }
+        yield _row(run, cell, line, fields, library)
 
 
 def _episodes(
     journal: Journal, wanted: Mapping[str, Item], library: LibraryFacts | None
-) -> tuple[dict[str, _Seen], dict[str, str]]:
-    """What is kept of the episodes of a journal by name, and the faults of those that cannot be read."""
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Fields of rows from the episodes of a journal, by their names; and the faults of those that cannot be read."""
     hashes = library.tools if library is not None else {}
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, dict[str, Any]] = {}
     lost: dict[str, str] = {}
     kept: dict[str, Any] = {}
     try:
         for found in journal.scan():
             if found.name in wanted:
                 if isinstance(found, Entry):
-                    seen[found.name] = _seen(found.episode, wanted[found.name], hashes, kept)
+                    seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes, kept)
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
@@ -380,27 +347,25 @@ def _episodes(
     return seen, lost
 
 
-def _seen(episode: Episode, item: Item, hashes: Mapping[str, str], kept: dict[str, Any]) -> _Seen:
-    figures = figures_of(episode, hashes)
+def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], kept: dict[str, Any]) -> dict[str, Any]:
+    """Settings and hashes of worlds are one object for all episodes that have the same."""
     evidence = evidence_score(episode.spans, item.spans)
-    return _Seen(
-        figures=figures,
-        outcome=episode.outcome,
-        reason=episode.reason,
-        value=episode.value,
-        system=episode.task.system,
-        model=episode.model,
-        settings=kept.setdefault("settings " + canonical(episode.task.settings), episode.task.settings),
-        world_hash=kept.setdefault(episode.task.world_hash, episode.task.world_hash),
-        evidence_iou=evidence.iou if evidence is not None else None,
-    )
+    return {
+        **figures_of(episode, hashes),
+        "outcome": episode.outcome,
+        "reason": episode.reason,
+        "value": episode.value,
+        "model": episode.model,
+        "settings": kept.setdefault("settings " + canonical(episode.task.settings), episode.task.settings),
+        "world_hash": kept.setdefault(episode.task.world_hash, episode.task.world_hash),
+        "evidence_iou": evidence.iou if evidence is not None else None,
+    }
 
 
-def _row(
-    run: Run, cell: Cell, line: SampleLine, seen: _Seen | None, fault: str | None, library: LibraryFacts | None
-) -> SampleRow:
+def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], library: LibraryFacts | None) -> SampleRow:
     item, score = run.item(line), run.scores[line.sample] if run.has_answer(line) else _NO_SCORE
-    held = _figures(seen)
+    # Only an episode that can be read and gave an answer may be right, whatever the file of scores says.
+    counts = fields["outcome"] != "failed"
     return SampleRow(
         sample=line.sample,
         cell=cell.id,
@@ -415,7 +380,6 @@ def _row(
         world=cell.world,
         budget=cell.budget,
         seed=cell.seed,
-        model=seen.model if seen is not None else cell.model,
         item=item.id,
         video=item.video_id,
         kind=item.question.kind,
@@ -423,39 +387,10 @@ def _row(
         content=item.content,
         template=item.template,
         episode=line.episode,
-        correct=score.correct and _counts(seen),
-        score=score.score if _counts(seen) else 0.0,
+        correct=score.correct and counts,
+        score=score.score if counts else 0.0,
         scorer=score.scorer,
         details=score.details,
-        outcome=seen.outcome if seen is not None else "failed",
-        reason=seen.reason if seen is not None else fault,
-        gone=seen is None and line.episode is not None,
-        settings=seen.settings if seen is not None else cell.arm.settings,
-        plumbing=run.manifest.rule_based or (seen is not None and seen.model == RULE_BASED),
-        **held,
+        plumbing=run.manifest.rule_based or fields["model"] == RULE_BASED,
+        **fields,
     )
-
-
-def _counts(seen: _Seen | None) -> bool:
-    """Only an episode that can be read and gave an answer may be right: whatever else a file of scores says."""
-    return seen is not None and seen.outcome != "failed"
-
-
-def _figures(seen: _Seen | None) -> dict[str, Any]:
-    if seen is None:
-        return {}
-    own = seen.figures
-    return {
-        "rounds": own.rounds,
-        "calls": own.calls,
-        "inner_calls": own.inner_calls,
-        "malformed": own.malformed,
-        "empty": own.empty,
-        "seconds": own.seconds,
-        "spend": own.spend,
-        "tools": own.tools,
-        "offered": own.offered,
-        "value": seen.value,
-        "world_hash": seen.world_hash,
-        "evidence_iou": seen.evidence_iou,
-    }

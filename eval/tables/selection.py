@@ -1,11 +1,8 @@
-"""Which tools of a library help on development questions: those that raise accuracy or lower cost.
+"""The selected library: which tools of a library help on development questions, and a fork that keeps these, with the evidence.
 
-The evidence is of two kinds. *Left out*: the library less the same library without the tool, paired; this tells what the tool
-brings. *Use*: on the questions where the tool was called, the library less the baseline, paired; this is weaker, since whoever calls a
-tool chooses the questions, and calls of several tools in one episode cannot be told apart. A tool that was never called has none.
-
-
-Making the selected library: a fork that keeps the tools that help, with the evidence in its manifest.
+A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library without
+the tool, paired; this tells what the tool brings. *Use*: on the questions whose episodes called the tool, the library less the
+baseline, paired; this is weaker: the model chooses when to call a tool, and several tools of one episode cannot be told apart.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
-"""What all tables of a run are made from: its rows, what is left out of them, what the run is, and how they are grouped.
+"""What all tables of a run are made from: its rows, what is left out, labels of people, and how rows are chosen and grouped.
 
-Labels that people gave to open answers of a run: ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes.
-
-It is a file of labelled pairs. A label is of an answer to a question about a video, whoever gave it; it counts for the samples that
-answered just so, of the arms of which it was drawn (of all, where it does not say of which).
-
-
-Naming arms on a command line: ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle,budget=small``.
-
-Opening a run, or a bundle of one, for its tables.
-
-Which libraries of a run were made independently of one another.
+Labels of open answers are a file of labelled pairs, ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes. A label
+is of an answer to a question about a video; it counts for the samples that answered just so, of the arms that it was drawn of (of all,
+if it names none). Arms are named on a command line as ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle``.
 """
 
 from __future__ import annotations

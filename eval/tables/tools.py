@@ -1,9 +1,4 @@
-"""Whether tools are really used: how often, where, with what outcome; and what is lost without each.
-
-The funnel of a library: what compiles, what is exposed, called, finds something, and leads to right answers.
-
-What libraries cost to make, what came of their making, and after how many questions they have paid for themselves.
-"""
+"""Tables of tool libraries: use of every tool, the funnel to right answers, what each tool brings, what induction yields and costs."""
 
 from __future__ import annotations
 
@@ -236,7 +231,6 @@ def _once(rows: Sequence[SampleRow]) -> list[SampleRow]:
     return list({row.sample: row for row in rows}.values())
 
 
-STEPS = ("compiled", "exposed", "called", "found", "right")
 _FUNNEL = (
     *PLACE,
     Column(key="library", title="library", aside=True),

@@ -1,8 +1,6 @@
-"""The transfer matrix: tool libraries against the domains of the questions.
+"""Tool libraries against the domains of questions, and libraries as random draws.
 
-Libraries as random draws: how much of a gain is the library, the video, the seed.
-
-Variance components by the method of moments (ANOVA) for a crossed design with random effects, one mean for each library, video and
+Variance components are by the method of moments (ANOVA) for a crossed design with random effects, one mean for each library, video and
 seed; Searle, Casella & McCulloch 1992, chapter 4. The design must be complete.
 """
 

@@ -1,26 +1,18 @@
-"""Cells in words, the same wherever a table is shown: shares in percent, differences with their sign, blanks as a dash.
+"""Tables in words: cells, tables for a terminal, LaTeX and CSV.
 
-A table for a terminal.
-
-A table as LaTeX: ``booktabs`` rules, everything that comes from outside escaped. It needs ``booktabs`` and ``graphicx``.
-
-A table as CSV (RFC 4180): figures as they are, shares from 0 to 1, with the ends of intervals in columns of their own.
-
-Text that a spreadsheet would take for a formula is written behind an apostrophe.
-
-
-Writing tables into a folder: ``NAME.tex`` and ``NAME.csv``, the same bytes for the same tables.
+The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX has
+``booktabs`` rules and everything that comes from outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the
+ends of intervals in columns of their own; text that a spreadsheet would take for a formula is written behind an apostrophe.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
+from eval.extras import from_extra
 from eval.tables.table import Cell, Column, Table
 from world_api.core.printable import columns as width_of
 from world_api.world.disk.files import not_writable, write_atomically
@@ -177,30 +169,40 @@ def _printed(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """The table as a ``table`` environment, with what must be read beside it under its rules."""
+    """The table as a ``table`` environment, with what must be read beside it under its rules.
+
+    Raises:
+        BackendFault: ``extra_missing``.
+    """
+    with from_extra("eval"):
+        import pandas as pd
     columns = [(place, column) for place, column in enumerate(table.columns) if _is_in_latex(table, place, column)]
-    align = "".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns)
+    frame = pd.DataFrame(
+        [[_latex_cell(row.cells[place], column) for place, column in columns] for row in table.rows],
+        columns=[escaped(heading(column)) for _, column in columns],
+    )
+    tabular = frame.to_latex(
+        index=False,
+        column_format="".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns),
+    )
+    wide = len(columns) > _WIDE
+    label = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-:") else "-" for letter in table.name
+    )
+    said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
+    notes = [table.watermark or "", table.footer, table.note, "* " + "; ".join(said) if said else ""]
     lines = [
         "% needs \\usepackage{booktabs,graphicx,textcomp} and \\usepackage[T1]{fontenc}; beyond Latin script XeLaTeX or LuaLaTeX",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escaped(table.title)}}}",
-        rf"\label{{tab:{_label(table.name)}}}",
-        *([r"\resizebox{\linewidth}{!}{%"] if len(columns) > _WIDE else []),
-        rf"\begin{{tabular}}{{{align}}}",
-        r"\toprule",
-        " & ".join(escaped(heading(column)) for _, column in columns) + r" \\",
-        r"\midrule",
-        *(
-            " & ".join(_latex_cell(row.cells[place], column) for place, column in columns) + r" \\"
-            for row in table.rows
-        ),
-        r"\bottomrule",
-        r"\end{tabular}" + ("}" if len(columns) > _WIDE else ""),
+        rf"\label{{tab:{label}}}",
+        *([r"\resizebox{\linewidth}{!}{%"] if wide else []),
+        tabular.rstrip() + "}" * wide,
         "",
         r"\smallskip",
         r"\begin{minipage}{\linewidth}\footnotesize",
-        *(escaped(text) + r"\par" for text in _latex_notes(table)),
+        *(escaped(text) + r"\par" for text in notes if text),
         r"\end{minipage}",
         r"\end{table}",
     ]
@@ -217,65 +219,42 @@ def _latex_cell(cell: Cell, column: Column) -> str:
     return "{--}" if text == escaped(BLANK) else text
 
 
-def _latex_notes(table: Table) -> list[str]:
-    said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
-    watermark = [table.watermark] if table.watermark is not None else []
-    return [
-        *watermark,
-        table.footer,
-        *([table.note] if table.note else []),
-        *(["* " + "; ".join(said)] if said else []),
-    ]
-
-
-def _label(name: str) -> str:
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-:") else "-" for letter in name)
-
-
 #: How a field begins that spreadsheets compute, or that hides such a beginning.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
-_EXTRA = ("low", "high", "n", "clusters")
 
 
 def comma_separated(table: Table) -> str:
     """The table with one line a row under a line of headings; lines end in CR LF.
 
-    Beside each figure stand, where any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
+    Beside each figure stand, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
     ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
     ``left_out``, the same in each row, so that they go where the figures go.
+
+    Raises:
+        BackendFault: ``extra_missing``.
     """
-    kept = [(place, column, _extras(table, place)) for place, column in enumerate(table.columns)]
-    beside = {"watermark": table.watermark or "", "left_out": _left_out(table)}
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow([*(head for _, column, extras in kept for head in _heads(column, extras)), *beside])
-    for row in table.rows:
-        fields = (field for place, _, extras in kept for field in _fields(row.cells[place], extras))
-        writer.writerow([*fields, *map(guarded, beside.values())])
-    return file.getvalue()
+    with from_extra("eval"):
+        import pandas as pd
+    columns: dict[str, list[str]] = {}
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        columns[guarded(column.key)] = [_field(cell.value) for cell in cells]
+        for name in ("low", "high", "n", "clusters"):
+            if any(getattr(cell, name) is not None for cell in cells):
+                columns[guarded(f"{column.key}_{name}")] = [_field(getattr(cell, name)) for cell in cells]
+        if any(remarks(cell) for cell in cells):
+            columns[guarded(f"{column.key}_remark")] = [guarded(remarks(cell)) for cell in cells]
+    left_out = "; ".join(f"{number} {why}" for why, number in table.left_out.items() if number)
+    for name, text in (("watermark", table.watermark or ""), ("left_out", left_out)):
+        columns[name] = [guarded(text)] * len(table.rows)
+    written: str = pd.DataFrame(columns).to_csv(index=False, lineterminator="\r\n")
+    return written
 
 
 def guarded(text: str) -> str:
     """Text that no spreadsheet takes for a formula."""
     plain = text.encode("utf-8", errors="replace").decode().replace("\0", "")
     return "'" + plain if plain.lstrip(" ").startswith(_FORMULA) else plain
-
-
-def _extras(table: Table, place: int) -> list[str]:
-    cells = [row.cells[place] for row in table.rows]
-    found = [name for name in _EXTRA if any(getattr(cell, name) is not None for cell in cells)]
-    return found + (["remark"] if any(cell.why or cell.mark for cell in cells) else [])
-
-
-def _heads(column: Column, extras: list[str]) -> Iterator[str]:
-    yield guarded(column.key)
-    yield from (guarded(f"{column.key}_{name}") for name in extras)
-
-
-def _fields(cell: Cell, extras: list[str]) -> Iterator[str]:
-    yield _field(cell.value)
-    for name in extras:
-        yield guarded(cell.why or cell.mark) if name == "remark" else _field(getattr(cell, name))
 
 
 def _field(value: str | float | int | bool | None) -> str:
@@ -287,10 +266,6 @@ def _field(value: str | float | int | bool | None) -> str:
     if isinstance(value, str):
         return guarded(value)
     return str(value) if isinstance(value, int) else f"{value + 0.0:.10g}"
-
-
-def _left_out(table: Table) -> str:
-    return "; ".join(f"{number} {why}" for why, number in table.left_out.items() if number)
 
 
 def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:

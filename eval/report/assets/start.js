@@ -96,12 +96,6 @@ async function start() {
   index = await block("index");
   fillFilters();
   document.addEventListener("click", (event) => press(event.target));
-  document.addEventListener("keydown", (event) => {
-    if ((event.key === "Enter" || event.key === " ") && event.target.matches("g[data-set]")) {
-      event.preventDefault();
-      press(event.target);
-    }
-  });
   byId("filter-form").addEventListener("submit", (event) => event.preventDefault());
   byId("filter-form").addEventListener("input", refilter);
   byId("filter-form").addEventListener("reset", (event) => {
