@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.scoring.measures import ShownMeasure, measures_of
 from eval.statistics.association import cohen_kappa
-from eval.tables.cells import Measure, correct, count, mean, money_cell, score, share, tokens_cell, word
+from eval.tables.cells import Measure, correct, count, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import Labels, Setting, Study, grouped, keys, setting_of, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
@@ -73,7 +73,7 @@ def main_table(study: Study) -> Table:
 
 
 def _main_cells(own: Sequence[SampleRow], seed: int) -> Iterator[Cell]:
-    yield word(own[0].library, "no library")
+    yield value_cell(own[0].library, "no library")
     yield count(len(own))
     yield count(len(videos(own)))
     failed = [row for row in own if row.outcome == "failed"]
@@ -251,7 +251,7 @@ def endings_table(study: Study) -> Table:
             cells = (
                 *place_cells(setting, arm),
                 Cell(value=outcome),
-                word(reason, "it answered by itself"),
+                value_cell(reason, "it answered by itself"),
                 count(number),
                 Cell(value=number / len(own), n=len(own)),
                 mean(part, lambda row: float(row.correct)),
@@ -291,7 +291,7 @@ def scorers_table(study: Study) -> Table:
         for (scorer, instead, judge), part in grouped(own, _scorer).items():
             cells = (
                 *place_cells(setting, arm),
-                word(scorer),
+                value_cell(scorer),
                 Cell(value=instead),
                 Cell(value=judge),
                 *_agreement_cells(part, study.labels, study.seed),
@@ -410,8 +410,8 @@ def _chance(dataset: str, protocol: Mapping[str, Any]) -> tuple[Cell, ...]:
         Cell(value="chance"),
         *(blank("no system") for _ in range(4)),
         blank("not given"),
-        Cell(value=known) if known is not None else blank(why),
-        word(told, "all"),
+        value_cell(known, why),
+        value_cell(told, "all"),
         Cell(value="the dataset's protocol"),
     )
 
@@ -429,14 +429,14 @@ def _published(dataset: str, kind: str, entry: Mapping[str, Any]) -> tuple[Cell,
     return (
         Cell(value=dataset),
         Cell(value=kind),
-        word(_text(entry.get("system")), "not named"),
-        word(_text(entry.get("model")), "not named"),
+        value_cell(_text(entry.get("system")), "not named"),
+        value_cell(_text(entry.get("model")), "not named"),
         blank("another one"),
-        word(_text(entry.get("budget")), "not named"),
+        value_cell(_text(entry.get("budget")), "not named"),
         Cell(value=number) if isinstance(number, int) else blank("not given"),
-        Cell(value=value) if value is not None else blank(str(accuracy) if accuracy is not None else "not given"),
-        word(_text(entry.get("on")), "not given"),
-        word(_text(entry.get("source")), "not given"),
+        value_cell(value, str(accuracy) if accuracy is not None else "not given"),
+        value_cell(_text(entry.get("on")), "not given"),
+        value_cell(_text(entry.get("source")), "not given"),
     )
 
 

@@ -29,6 +29,7 @@ from eval.tables.cells import (
     share,
     tokens,
     tokens_cell,
+    value_cell,
 )
 from eval.tables.comparisons import baseline_of
 from eval.tables.rows import SampleRow, Spend
@@ -219,7 +220,7 @@ def _curve_cells(point: Point, on_front: bool | None, seed: int) -> Iterator[Cel
     yield tokens_cell(point.rows)
     yield money_cell(point.rows)
     yield replace(share(point.rows, seed=seed), samples=point.behind)
-    yield Cell(value=on_front) if on_front is not None else blank("no tokens are known")
+    yield value_cell(on_front, "no tokens are known")
 
 
 def _on_front(points: Sequence[Point]) -> dict[Point, bool]:

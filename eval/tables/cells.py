@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from eval.statistics.bootstrap import FEW_CLUSTERS, mean_interval
 from eval.tables.rows import SampleRow
 from eval.tables.study import cluster, keys, videos
-from eval.tables.table import Cell, blank
+from eval.tables.table import Cell, Value, blank
 
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
@@ -154,9 +154,9 @@ def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
     return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 
-def word(text: str | None, why: str = "") -> Cell:
-    """A word, or a blank with the reason."""
-    return Cell(value=text) if text is not None else blank(why)
+def value_cell(value: Value, why: str = "") -> Cell:
+    """A value, or a blank with the reason."""
+    return Cell(value=value) if value is not None else blank(why)
 
 
 def _of(row: SampleRow, way: str, part: str, name: str) -> float | None:

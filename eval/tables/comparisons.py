@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from eval.statistics.bootstrap import FEW_CLUSTERS
 from eval.statistics.significance import holm, mcnemar, sign_flip
 from eval.tables.accuracy import PLACE, place_cells
-from eval.tables.cells import POINTS, Values, correct, count, interval, is_sure, mean, money, score, tokens, word
+from eval.tables.cells import POINTS, Values, correct, count, interval, is_sure, mean, money, score, tokens, value_cell
 from eval.tables.pairing import Pairs, concerns, differing, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import (
@@ -124,7 +124,7 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
 
 def comparison_table(study: Study, name: str, title: str, found: Sequence[Contrast], *, note: str) -> Table:
     """Contrasts as one family."""
-    values = {item.key(): _values(item.pairs) for item in found}
+    values = {item.key(): item.pairs.differences(correct) for item in found}
     raw = {key: clustered_p(held, study.seed) for key, held in values.items()}
     adjusted = holm({key: p for key, p in raw.items() if p is not None})
     rows = [
@@ -135,15 +135,7 @@ def comparison_table(study: Study, name: str, title: str, found: Sequence[Contra
         for item in found
     ]
     about = [row for item in found for row in item.pairs.rows]
-    return study.table(name, title, _COLUMNS, rows, of=_once(about), note=note)
-
-
-def _once(rows: Iterable[SampleRow]) -> list[SampleRow]:
-    return list({row.sample: row for row in rows}.values())
-
-
-def _values(pairs: Pairs) -> Values:
-    return pairs.differences(correct)
+    return study.table(name, title, _COLUMNS, rows, of=about, note=note)
 
 
 def clustered_p(values: Values, seed: int) -> float | None:
@@ -166,11 +158,6 @@ def _contrast_cells(item: Contrast, values: Values, p: float | None, seed: int) 
     yield from place_cells(item.setting, item.arm)
     yield Cell(value=item.against)
     yield Cell(value=item.domain)
-    yield from figures(pairs, values, p, seed)
-
-
-def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterator[Cell]:
-    """The figures of a comparison, from the number of pairs on."""
     one, other = [pair[0] for pair in pairs.pairs], [pair[1] for pair in pairs.pairs]
     raw, drawn = clustered_p(values, seed), values.are_drawn
     without = "no pairs" if not pairs.pairs else DRAWN if drawn else "one video"
@@ -182,13 +169,13 @@ def figures(pairs: Pairs, values: Values, p: float | None, seed: int) -> Iterato
     yield interval(values, seed=seed, within=POINTS, why="no pairs", crossed=drawn)
     yield count(len(pairs.better), [row for pair in pairs.better for row in pair])
     yield count(len(pairs.worse), [row for pair in pairs.worse for row in pair])
-    yield Cell(value=raw) if raw is not None else blank(without)
+    yield value_cell(raw, without)
     yield Cell(value=mcnemar(pairs.questions)) if pairs.pairs and not drawn else blank(without)
-    yield Cell(value=p) if p is not None else blank(without)
+    yield value_cell(p, without)
     yield interval(pairs.differences(score), seed=seed, within=POINTS, why="no pairs", crossed=drawn)
     yield interval(pairs.differences(tokens), seed=seed, why="no pair with episodes", crossed=drawn)
     yield interval(pairs.differences(money), seed=seed, why="no price is known", crossed=drawn)
-    yield word("; ".join(concerns(pairs)))
+    yield value_cell("; ".join(concerns(pairs)))
 
 
 def primary_contrasts(study: Study) -> list[Contrast]:
@@ -307,7 +294,7 @@ def abstraction_table(study: Study) -> Table:
         "What abstraction may claim",
         _ABSTRACTION,
         rows,
-        of=list({row.sample: row for row in about}.values()),
+        of=about,
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
         "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it lies above "
         "zero only if each does. All must be beaten, so no adjustment for their number is due (an intersection-union test). A "

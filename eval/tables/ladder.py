@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from eval.ladder.rungs import ladder_of
-from eval.tables.cells import POINTS, correct, count, interval, share
+from eval.tables.cells import POINTS, correct, count, interval, share, value_cell
 from eval.tables.comparisons import baseline_of, clustered_p
 from eval.tables.pairing import pairs_of
 from eval.tables.rows import SampleRow
@@ -78,7 +78,7 @@ def _cells(rung: Sequence[SampleRow], built: Sequence[SampleRow], seed: int) -> 
     p = clustered_p(values, seed)
     yield count(len(pairs.pairs))
     yield interval(values, seed=seed, within=POINTS, why="no pairs")
-    yield Cell(value=p) if p is not None else blank("fewer than two videos")
+    yield value_cell(p, "fewer than two videos")
 
 
 _LOSSES = (
@@ -128,7 +128,7 @@ def losses_table(study: Study) -> Table:
         "Where accuracy is lost",
         _LOSSES,
         rows,
-        of=list({row.sample: row for row in about}.values()),
+        of=about,
         note="Shares of all questions; with what the arm gets right on worlds from pixels they make 100 %. An operation: gained "
         "where it alone is answered from the truth. Together: gained by all operations beyond the sum of these. Tools: what the "
         "reference gets right more where all is true; below 0 the tools help. Controller: what the reference gets wrong even so."

@@ -30,6 +30,11 @@ class Pairs:
         return len(self.left) + len(self.right)
 
     @property
+    def swapped(self) -> Pairs:
+        """The same pairs, second less first."""
+        return Pairs(pairs=tuple((other, one) for one, other in self.pairs))
+
+    @property
     def rows(self) -> list[SampleRow]:
         """All samples that are paired."""
         return [row for pair in self.pairs for row in pair]

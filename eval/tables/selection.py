@@ -126,8 +126,7 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
     accuracy = interval(
         pairs.differences(correct), seed=seed, within=POINTS, why="never called, or not beside a baseline"
     )
-    swapped = Pairs(pairs=tuple((other, one) for one, other in pairs.pairs))
-    saved = interval(swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
     enters, why = _verdict(accuracy, saved, sure=sure)
     return Evidence(
         tool=tool,

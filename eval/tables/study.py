@@ -93,8 +93,8 @@ class Study:
         note: str = "",
         left_out: Mapping[str, int] | None = None,
     ) -> Table:
-        """A table of this study, with its counts and its watermark; ``of`` are the samples it is about (all)."""
-        about = self.rows if of is None else of
+        """A table of this study, with its counts and its watermark; ``of`` are the samples it is about, each counted once (all)."""
+        about = self.rows if of is None else list({row.sample: row for row in of}.values())
         return Table(
             name=name,
             title=title,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.tables.accuracy import PLACE, cells_of, place_cells
-from eval.tables.cells import POINTS, correct, count, interval, mean, money, share, tokens, word
+from eval.tables.cells import POINTS, correct, count, interval, mean, money, share, tokens, value_cell
 from eval.tables.comparisons import baseline_of, clustered_p
 from eval.tables.libraries import LibraryFacts
 from eval.tables.pairing import Pairs, pairs_of
@@ -73,7 +73,7 @@ def _tool_rows(study: Study, setting: Setting, arm: str, own: Sequence[SampleRow
     for name, uses in used.items():
         hashes = {use.hash for _, use in uses} or {facts.tools.get(name) if facts is not None else None}
         yield Row(
-            cells=(*place_cells(setting, arm), word(own[0].library), *_use_cells(name, hashes, uses, calls)),
+            cells=(*place_cells(setting, arm), value_cell(own[0].library), *_use_cells(name, hashes, uses, calls)),
             samples=keys(row for row, _ in uses),
         )
 
@@ -87,7 +87,9 @@ def _use_cells(
     templates = {row.template for row in right if row.template is not None}
     never = "never called"
     yield Cell(value=name)
-    yield word("; ".join(sorted(str(item) for item in hashes if item)) or None, "the library is not there any more")
+    yield value_cell(
+        "; ".join(sorted(str(item) for item in hashes if item)) or None, "the library is not there any more"
+    )
     yield count(made)
     yield Cell(value=made / calls) if calls else blank("no calls")
     yield count(len(rows))
@@ -149,7 +151,7 @@ def _arm_cells(own: Sequence[SampleRow], seed: int) -> Iterator[Cell]:
         if row.correct and row.template is not None:
             reused.setdefault(use.name, set()).add(row.template)
     total = sum(made.values())
-    yield word(own[0].library)
+    yield value_cell(own[0].library)
     yield count(len(own))
     yield count(len(videos(own)))
     yield share(own, seed=seed, measure=lambda row: float(row.sample in users))
@@ -192,12 +194,12 @@ def leave_one_out_table(study: Study) -> Table:
             Row(
                 cells=(
                     *(Cell(value=value) for value in (setting.dataset, setting.world, setting.budget)),
-                    word(one[0].library),
+                    value_cell(one[0].library),
                     Cell(value=tool),
                     count(len(paired.pairs)),
                     count(len(set(values.clusters))),
                     interval(values, seed=study.seed, within=POINTS, why="no pairs"),
-                    Cell(value=p) if p is not None else blank("fewer than two videos"),
+                    value_cell(p, "fewer than two videos"),
                     interval(paired.differences(tokens), seed=study.seed, why="no pair with episodes"),
                 ),
                 samples=keys(paired.rows),
@@ -207,7 +209,7 @@ def leave_one_out_table(study: Study) -> Table:
     note = "The library less the same library without the tool, paired; intervals (95 %) over videos. Positive: the tool helps. "
     if not rows:
         note += "No library of this run is another one without one tool; `videoworld tools fork --drop` makes such libraries."
-    return study.table("leave_one_out", "Leaving one tool out", _LEFT_OUT, rows, of=_once(about), note=note)
+    return study.table("leave_one_out", "Leaving one tool out", _LEFT_OUT, rows, of=about, note=note)
 
 
 def left_out_pairs(study: Study) -> Iterator[tuple[Setting, str, list[SampleRow], list[SampleRow]]]:
@@ -225,10 +227,6 @@ def left_out_pairs(study: Study) -> Iterator[tuple[Setting, str, list[SampleRow]
                     and one[0].exposure == other[0].exposure
                 ):
                     yield setting, facts.left_out, one, other
-
-
-def _once(rows: Sequence[SampleRow]) -> list[SampleRow]:
-    return list({row.sample: row for row in rows}.values())
 
 
 _FUNNEL = (
@@ -262,7 +260,7 @@ def funnel_table(study: Study) -> Table:
             facts = study.libraries.get(own[0].library)
             cells = (
                 *place_cells(setting, arm),
-                word(own[0].library),
+                value_cell(own[0].library),
                 *_funnel_of_tools(own, facts),
                 *_funnel_of_episodes(own),
             )
@@ -349,10 +347,10 @@ def _yield_cells(facts: LibraryFacts) -> Iterator[Cell]:
     own = was_induced(facts)
     why = "" if own else _NOT_INDUCED
     yield Cell(value=facts.name)
-    yield word(facts.domain, "the library names no domain")
-    yield word(facts.arm or "as frozen")
-    yield word(facts.origin, facts.why or "the manifest says nothing")
-    yield word(facts.hash, "unknown")
+    yield value_cell(facts.domain, "the library names no domain")
+    yield value_cell(facts.arm or "as frozen")
+    yield value_cell(facts.origin, facts.why or "the manifest says nothing")
+    yield value_cell(facts.hash, "unknown")
     yield count(len(facts.tools)) if facts.tools else blank(facts.why or "no tools")
     for name in _COUNTS:
         yield blank(why) if why else _counted(counts, name)
@@ -448,7 +446,7 @@ def break_even_table(study: Study) -> Table:
         "What induction costs, and when it is earned back",
         _BREAK_EVEN,
         rows,
-        of=list({row.sample: row for row in about}.values()),
+        of=about,
         note="Saved: logical tokens of the baseline less those of the arm, paired. Even after: the tokens of the induction over those "
         "saved a question. An arm that costs more a question never breaks even on tokens; it may pay in accuracy. Worlds "
         "are built once for all arms of a run; what that took is not in a run's record.",
@@ -456,9 +454,8 @@ def break_even_table(study: Study) -> Table:
 
 
 def _even(pairs: Pairs, facts: LibraryFacts, asked: int, seed: int) -> Iterator[Cell]:
-    swapped = Pairs(pairs=tuple((other, one) for one, other in pairs.pairs))
-    saved = interval(swapped.differences(tokens), seed=seed, why="no pair with episodes")
-    saved_money = interval(swapped.differences(money), seed=seed, why="no price is known")
+    saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    saved_money = interval(pairs.swapped.differences(money), seed=seed, why="no price is known")
     spent, paid = induction_tokens(facts), induction_money(facts)
     own = was_induced(facts)
     why = "the manifest does not say" if own else _NOT_INDUCED

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.tables.accuracy import PLACE, place_cells
-from eval.tables.cells import POINTS, Values, correct, count, interval, marked, share, word
+from eval.tables.cells import POINTS, Values, correct, count, interval, marked, share, value_cell
 from eval.tables.comparisons import DRAWN, baseline_of, sign_flip_of
 from eval.tables.pairing import key_of, pairs_of
 from eval.tables.rows import SampleRow
@@ -70,8 +70,8 @@ def _head(line: _Line) -> tuple[Cell, ...]:
     return (
         *place_cells(line.setting, row.arm),
         Cell(value=row.library),
-        word(row.library_domain, "the library names no domain"),
-        word(row.library_arm or "as frozen"),
+        value_cell(row.library_domain, "the library names no domain"),
+        value_cell(row.library_arm or "as frozen"),
     )
 
 
@@ -201,14 +201,14 @@ def _own_other(setting: Setting, arm: str, domain: str, asked: Sequence[SampleRo
         cells=(
             *place_cells(setting, arm),
             Cell(value=domain),
-            word(", ".join(names[True]) or None, "no library was induced for it"),
-            word(", ".join(names[False]) or None, "no library was induced for another"),
+            value_cell(", ".join(names[True]) or None, "no library was induced for it"),
+            value_cell(", ".join(names[False]) or None, "no library was induced for another"),
             count(len(first.numbers)),
             count(len(set(values.clusters))),
             replace(interval(first, seed=seed, why="no pairs"), low=None, high=None),
             replace(interval(second, seed=seed, why="no pairs"), low=None, high=None),
             found,
-            Cell(value=p) if p is not None else blank(DRAWN if drawn else "fewer than two videos"),
+            value_cell(p, DRAWN if drawn else "fewer than two videos"),
         ),
         samples=keys(behind),
     )

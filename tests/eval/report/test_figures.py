@@ -133,8 +133,7 @@ def test_shades_lie_on_either_side_of_zero() -> None:
     assert shade(0.0, 0.0) == 0
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_names_cannot_become_markup_or_leave_their_drawing(study: Study, name: str) -> None:
+def test_names_cannot_become_markup_or_leave_their_drawing(study: Study) -> None:
     evil = "\"><script>alert(1)</script>&'\\\x00\u2028"
     rows = [
         replace(row, arm=row.arm + evil, library=row.library and row.library + evil, world=row.world + evil)
@@ -143,7 +142,7 @@ def test_names_cannot_become_markup_or_leave_their_drawing(study: Study, name: s
     hostile = Study(rows=tuple(rows), primary=PRIMARY)
     sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
     for table in tables_of(hostile):
-        figure = figure_of(table, sets) if table.name == name else None
+        figure = figure_of(table, sets)
         for drawing in figure.drawings if figure is not None else ():
             assert "<script" not in drawing
             root = ElementTree.fromstring(drawing)  # noqa: S314 - drawn a moment ago
