@@ -83,5 +83,5 @@ $(READY): pyproject.toml
 	  $$found -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
 	fi
 	@echo "installing the project into $(VENV) (some minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,eval]'
 	@touch $@

@@ -8,9 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from eval.statistics.bootstrap import Method, paired_interval
-from eval.statistics.resampling import Floats, Indices
-from eval.statistics.simulation import IntervalOf, Scenario, coverage
+from benchmarks.simulated_runs import IntervalOf, Scenario, coverage
+from eval.statistics.bootstrap import Floats, Indices, Method, mean_interval
 
 SCENARIOS = (
     Scenario(),
@@ -26,7 +25,7 @@ def interval_by(method: Method) -> IntervalOf:
     """The ends of an interval, made by this method."""
 
     def ends(differences: Floats, videos: Indices, crossed: Sequence[Indices], seed: int) -> tuple[float, float]:
-        found = paired_interval(
+        found = mean_interval(
             differences.tolist(),
             videos.tolist(),
             seed=seed,

@@ -12,12 +12,10 @@ ROOMS: dict[str, Room] = {
     "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no model answers anew."),
     "label": Room("eval.commands.judges", "label_app", "Draw open answers of a run for people to label."),
     "judge": Room("eval.commands.judges", "judge_app", "Measure a judge of open answers against labelled pairs."),
-    "compare": Room("eval.commands.tables.comparing", "app", "Compare two arms of a run, paired, with intervals."),
-    "diff": Room("eval.commands.tables.differing", "app", "List the questions whose outcome flipped between two arms."),
-    "transfer": Room(
-        "eval.commands.tables.transferring", "app", "Tool libraries against domains: the transfer matrix."
-    ),
-    "select": Room("eval.commands.tables.selecting", "app", "Keep the tools that help on development questions."),
+    "compare": Room("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),
+    "diff": Room("eval.commands.tables", "diff_app", "List the questions whose outcome flipped between two arms."),
+    "transfer": Room("eval.commands.tables", "transfer_app", "Tool libraries against domains: the transfer matrix."),
+    "select": Room("eval.commands.tables", "select_app", "Keep the tools that help on development questions."),
     "report": Room("eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
     "bundle": Room("eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."),
     "export": Room("eval.commands.results", "export_app", "Export a run as an Inspect log."),

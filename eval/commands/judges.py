@@ -88,7 +88,7 @@ def label(
 
 def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
     from eval.scoring.labels import arms_beside, draw_to_label, write_to_label
-    from eval.tables.labels import LABELS
+    from eval.tables.study import LABELS
     from world_api.core.faults import EvalFault
 
     if out.resolve() == (run / LABELS).resolve():
@@ -104,7 +104,7 @@ def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int
 
 def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
     from eval.scoring.labels import merged, of_these, own_pairs, pairs_text, read_pairs
-    from eval.tables.labels import LABELS
+    from eval.tables.study import LABELS
     from world_api.core.faults import EvalFault
     from world_api.world.disk.files import write_atomically
 

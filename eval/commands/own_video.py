@@ -23,7 +23,7 @@ from eval.commands.options import end_command
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
 
 if TYPE_CHECKING:
-    from eval.report.own.comparing import Compared
+    from eval.report.own_video import Compared
 
 _USUAL_LIBRARY = "hand_A"
 _ROUNDS, _CALLS, _TOKENS, _SECONDS = 12, 40, 200_000, 600.0
@@ -78,7 +78,7 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
     """
-    from eval.report.own.comparing import OwnComparison, compare_own
+    from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.progress import progress_display
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars

@@ -159,7 +159,7 @@ def export(
 
     Needs the extra `inspect`.
     """
-    from eval.inspecting.writing import export_run, require_inspect
+    from eval.inspect_logs import export_run, require_inspect
     from eval.runs.reading import read_run
 
     require_inspect()

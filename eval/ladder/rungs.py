@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from eval.statistics.bootstrap import paired_interval
-from eval.statistics.interval import Interval
-from eval.tables.rows import SampleRow
+from eval.statistics.bootstrap import Interval, mean_interval
 from world_api.core.faults import EvalFault
+
+if TYPE_CHECKING:
+    from eval.tables.rows import SampleRow
 
 TRUTH, LADDER = "oracle", "oracle:"
 Part = Literal["operation", "together", "tools", "controller"]
@@ -67,7 +68,7 @@ def ladder_of(
 
     def lost(part: Part, step: str, value: Callable[[_Place], float]) -> Loss:
         clusters = [place[1] for place in places]
-        interval = paired_interval([value(place) for place in places], clusters, seed=seed)
+        interval = mean_interval([value(place) for place in places], clusters, seed=seed)
         return Loss(part=part, step=step, lost=interval)
 
     def gained(step: str, place: _Place) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 
 from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
-from eval.datasets.records import SCHEMA_VERSION
 from eval.questions.generator import PROTOCOL
 from world_api.world.disk.alone import alone
 from world_api.world.disk.files import write_atomically

@@ -1,1 +1,1 @@
-"""A run as one HTML file, and its tables as LaTeX and CSV."""
+"""The report of a run: one HTML file, and its tables as LaTeX and CSV."""

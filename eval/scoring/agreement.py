@@ -13,8 +13,7 @@ import numpy as np
 from eval.scoring.labels import LabelledPair
 from eval.scoring.score import AnswerJudge, Verdict
 from eval.statistics.association import Kappa, cohen_kappa, correlation
-from eval.statistics.bootstrap import mean_interval
-from eval.statistics.interval import Interval
+from eval.statistics.bootstrap import Interval, mean_interval
 
 _BIAS_DRAWS = 2_000
 

@@ -1,4 +1,5 @@
-"""Statistics of paired comparisons: intervals by bootstrap over clusters, exact tests, families of them, power, agreement.
+"""Statistics of paired comparisons: cluster bootstrap, exact tests, families of tests, power, agreement of raters.
 
-numpy only; every draw comes from a seed that is given.
+Distributions and standard tests are those of SciPy and statsmodels (extra ``eval``), imported when first used. Every draw comes
+from a seed that is given.
 """

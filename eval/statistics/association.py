@@ -1,4 +1,4 @@
-"""How far two rankings, two raters or two measures agree."""
+"""Agreement of two rankings, two raters or two measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.resampling import Floats
+from eval.statistics.bootstrap import Floats
 from world_api.core.faults import EvalFault
 
 
@@ -31,7 +31,7 @@ class Kappa:
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     """Kendall's tau-a of two rankings of the same things: concordant less discordant pairs, over all pairs (Kendall 1938).
 
-    Ties count as neither. 1 for fewer than two things.
+    Ties count as neither. 1 for fewer than two things. SciPy has tau-b and tau-c alone, which correct for ties.
 
     Raises:
         EvalFault: ``bad_sample``: they differ in length.
@@ -55,10 +55,8 @@ def cohen_kappa(
     if not first:
         raise EvalFault("nothing_to_compare", "there is nothing that two raters rated", hint="give labelled pairs")
     names = sorted({*first, *second}, key=repr)
-    places = {name: place for place, name in enumerate(names)}
     table = np.zeros((len(names), len(names)))
-    for one, other in zip(first, second, strict=True):
-        table[places[one], places[other]] += 1
+    np.add.at(table, ([names.index(name) for name in first], [names.index(name) for name in second]), 1)
     many = len(first)
     drawn = np.random.default_rng(seed).multinomial(many, table.ravel() / many, size=draws)
     kappas = _kappas(drawn.reshape(draws, len(names), len(names)).astype(np.float64))
@@ -85,21 +83,18 @@ def correlation(
         EvalFault: ``bad_sample``.
     """
     _same_length(first, second)
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if groups is None:
-        groups = [0] * len(one)
+    groups = [0] * len(first) if groups is None else groups
     _same_length(first, groups)
-    _, codes = np.unique(np.array([repr(group) for group in groups]), return_inverse=True)
-    one, other = _centred(one, codes), _centred(other, codes)
+    codes = np.unique([repr(group) for group in groups], return_inverse=True)[1]
+    one, other = (_centred(np.asarray(values, dtype=np.float64), codes) for values in (first, second))
     spread = float(np.sqrt((one**2).sum() * (other**2).sum()))
     return float((one * other).sum() / spread) if spread > 1e-12 else None
 
 
 def _centred(values: Floats, codes: NDArray[np.intp]) -> Floats:
-    if len(values) == 0:
-        return values
+    """The values less the mean of their group."""
     means = np.bincount(codes, weights=values) / np.bincount(codes)
-    centred: Floats = values - means[codes]
+    centred: Floats = values - means[codes] if len(values) else values
     return centred
 
 

@@ -13,19 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from eval.statistics.distributions import t_quantile
+from eval.extras import from_extra
 from world_api.core.faults import EvalFault
 
 USUAL_DISCORDANCE = 0.25
 USUAL_CORRELATION = 0.1
 USUAL_REPEAT_CORRELATION = 0.6
-_POINTS = 4_001
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +120,7 @@ def power(
         effect=effect,
         power=_power(plan, effect, error),
         standard_error=error,
-        detectable=_least(lambda size: _power(plan, size, standard_error(plan, size)), discordance),
+        detectable=_smallest_detectable(lambda size: _power(plan, size, standard_error(plan, size)), discordance),
     )
 
 
@@ -142,28 +139,25 @@ def _power(plan: Plan, effect: float, error: float) -> float | None:
         return None
     if error == 0:
         return 1.0 if effect else 0.0
+    with from_extra("eval"):
+        from scipy import special
     freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
-    return _beyond(abs(effect) / error, t_quantile((1 + plan.level) / 2, freedom), freedom)
+    return _beyond(abs(effect) / error, float(special.stdtrit(freedom, (1 + plan.level) / 2)), freedom)
 
 
 def _beyond(shift: float, critical: float, freedom: float) -> float:
-    """The probability that a noncentral t lies beyond the critical value on either side, over the spread that may be estimated."""
-    width = 12 / math.sqrt(2 * freedom)
-    spread = np.linspace(max(1e-6, 1 - width), 1 + width, _POINTS)
-    logs = (freedom - 1) * np.log(spread) - freedom * spread**2 / 2
-    density = np.exp(logs - logs.max())
-    reached = np.array(
-        [1 - _NORMAL.cdf(critical * s - shift) + _NORMAL.cdf(-critical * s - shift) for s in spread.tolist()]
-    )
-    return float((density * reached).sum() / density.sum())
+    """The probability that a noncentral t lies beyond the critical value on either side."""
+    with from_extra("eval"):
+        from scipy import special
+    # SciPy gives no number far below the centre of the distribution, where the probability is 0.
+    below, above = (float(special.nctdtr(freedom, shift, end)) for end in (-critical, critical))
+    return 1 - (0.0 if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
 
 
-def _least(found: Callable[[float], float | None], most: float) -> float | None:
-    """The smallest effect that is found with a probability of 0.8, by bisection."""
-    low, high = 0.0, most
-    if (found(high) or 0.0) < 0.8:
+def _smallest_detectable(found: Callable[[float], float | None], most: float) -> float | None:
+    """The effect of up to ``most`` that is found with a probability of 0.8."""
+    if (found(most) or 0.0) < 0.8:
         return None
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if (found(middle) or 0.0) < 0.8 else (low, middle)
-    return high
+    with from_extra("eval"):
+        from scipy import optimize
+    return float(optimize.brentq(lambda size: (found(size) or 0.0) - 0.8, 0.0, most, xtol=1e-7))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.tables.measuring import Measure, Values
+from eval.tables.cells import Measure, Values
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EvalFault
 
@@ -28,6 +28,11 @@ class Pairs:
     def unpaired(self) -> int:
         """How many samples are left out."""
         return len(self.left) + len(self.right)
+
+    @property
+    def swapped(self) -> Pairs:
+        """The same pairs, second less first."""
+        return Pairs(pairs=tuple((other, one) for one, other in self.pairs))
 
     @property
     def rows(self) -> list[SampleRow]:

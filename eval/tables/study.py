@@ -1,20 +1,29 @@
-"""What all tables of a run are made from: its rows, what is left out of them, what the run is, and how they are grouped."""
+"""What all tables of a run are made from: its rows, what is left out, labels of people, and how rows are chosen and grouped.
+
+Labels of open answers are a file of labelled pairs, ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes. A label
+is of an answer to a question about a video; it counts for the samples that answered just so, of the arms that it was drawn of (of all,
+if it names none). Arms are named on a command line as ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 from controller.summary import WATERMARK
 from eval.runs.manifest import DatasetRecord
-from eval.runs.reading import Run
-from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.labels import Labels, labels_of
-from eval.tables.making import read_rows
-from eval.tables.rows import SampleRow
+from eval.runs.reading import Run, read_run
+from eval.runs.scoring import scored_now
+from eval.scoring.kinds import given_text
+from eval.scoring.labels import answer_key, own_pairs
+from eval.tables.libraries import LibraryFacts
+from eval.tables.rows import SampleRow, read_rows
 from eval.tables.table import Column, Row, Table
+from tool_induction.language.diagnostics import did_you_mean
+from world_api.core.faults import EvalFault
 
 Key = TypeVar("Key", bound=Hashable)
 Rows = Sequence[SampleRow]
@@ -27,6 +36,14 @@ class Setting:
     dataset: str
     world: str
     budget: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """What people say of samples, by their keys; ``why`` says why there is nothing."""
+
+    right: Mapping[str, bool] = field(default_factory=dict)
+    why: str = "no answer of it was labelled"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +92,8 @@ class Study:
         note: str = "",
         left_out: Mapping[str, int] | None = None,
     ) -> Table:
-        """A table of this study, with its counts and its watermark; ``of`` are the samples it is about (all)."""
-        about = self.rows if of is None else of
+        """A table of this study, with its counts and its watermark; ``of`` are the samples it is about, each counted once (all)."""
+        about = self.rows if of is None else list({row.sample: row for row in of}.values())
         return Table(
             name=name,
             title=title,
@@ -148,3 +165,123 @@ def keys(rows: Iterable[SampleRow]) -> tuple[str, ...]:
 def libraries_are_real(row: SampleRow) -> bool:
     """Whether a sample's library is one that tools are meant to help by: no placebo and no chance composites."""
     return row.library is not None and row.library_arm not in ("placebo", "random")
+
+
+LABELS = "labels.json"
+
+
+def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
+    """The labels of a run's samples. A file that is not labelled to its end is none."""
+    path = run.folder.root / LABELS
+    if not path.exists():
+        return Labels()
+    try:
+        pairs = {pair.id: pair for pair in own_pairs(path)}
+    except EvalFault as fault:
+        return Labels(why=fault.message)
+    found = {}
+    for row in rows:
+        item = run.items[row.dataset, row.item]
+        said = given_text(row.value, None) if row.kind == "open" and item.answer is not None else None
+        pair = pairs.get(answer_key(item, said)) if said is not None else None
+        if pair is not None and (not pair.arms or row.arm_name in pair.arms):
+            found[row.sample] = pair.right
+    return Labels(right=found)
+
+
+#: What samples can be chosen by, beside the name of the arm.
+FILTERS = (
+    "library", "library_domain", "library_arm", "dataset", "world", "budget", "seed", "model", "domain", "kind",
+    "content", "template", "system", "video", "item",
+)  # fmt: skip
+
+
+def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
+    """The samples of an arm, or of a system that one arm has, with filters after ``@``.
+
+    Raises:
+        EvalFault: ``unknown_arm``, with the nearest; ``bad_filter``; ``several_arms``, where a system is named that has several.
+    """
+    whole = [row for row in rows if row.arm == wanted]
+    name, at, filters = wanted.partition("@")
+    found = whole or _of_arm(rows, name)
+    if at and not whole:
+        found = filtered(found, [part if "=" in part else f"library={part}" for part in filters.split(",")])
+    arms = sorted({row.arm for row in found})
+    if len(arms) > 1:
+        raise EvalFault(
+            "several_arms", f"{wanted[:80]!r} is {len(arms)} arms: {', '.join(arms[:8])}", hint="name one of them"
+        )
+    return found
+
+
+def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRow]:
+    """The samples that all of the filters (``key=value``) leave.
+
+    Raises:
+        EvalFault: ``bad_filter``; ``nothing_chosen``, with the values that there are.
+    """
+    found = list(rows)
+    for pair in filters:
+        key, equals, value = pair.partition("=")
+        if not equals or key not in FILTERS:
+            near = did_you_mean(key, FILTERS)
+            raise EvalFault("bad_filter", f"{pair[:60]!r} chooses nothing", hint=near or "keys: " + ", ".join(FILTERS))
+        known = {text_of(row, key) for row in found}
+        found = [row for row in found if text_of(row, key) == value]
+        if not found:
+            told = ", ".join(sorted(known)[:12])
+            raise EvalFault("nothing_chosen", f"no sample has {key} {value[:60]!r}", hint=f"there is: {told}")
+    return found
+
+
+def text_of(row: SampleRow, key: str) -> str:
+    """What a sample has under a filter's key, as text; ``none`` where it has nothing."""
+    value = getattr(row, key)
+    return "none" if value is None else str(value)
+
+
+def _of_arm(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
+    found = [row for row in rows if row.arm_name == name] or [row for row in rows if row.system == name]
+    if not found:
+        arms = sorted({row.arm for row in rows})
+        near = did_you_mean(name, [*arms, *{row.arm_name for row in rows}])
+        hint = near or ("arms: " + ", ".join(arms[:20]) if arms else "the run has no scored sample yet")
+        raise EvalFault("unknown_arm", f"the run has no arm {name[:80]!r}", hint=hint)
+    return found
+
+
+def opened_study(path: Path) -> tuple[Run, Study]:
+    """A run, or a bundle of one, with its rows read.
+
+    Raises:
+        EvalFault: ``no_such_run``, ``run_damaged``, ``not_scored``; what a bundle names.
+    """
+    run = scored_now(read_run(path))
+    return run, study_of(run)
+
+
+#: Why samples of libraries are left out where libraries are draws.
+FORKS = "of libraries that are made from others of the run"
+
+
+def independent(
+    rows: Iterable[SampleRow], libraries: Mapping[str, LibraryFacts]
+) -> tuple[list[SampleRow], tuple[str, ...]]:
+    """The samples with one library of each lineage, and the names of the libraries that are left out.
+
+    A library under a second name, a fork of it, what was selected from it and what came of the same induction are no further
+    draws. Of those that belong together the one with the fewest ancestors stays, of several the one that comes first.
+    """
+    held = list(rows)
+    hashes = {row.library: row.library_hash for row in held if row.library is not None}
+    known = {name: libraries.get(name) or LibraryFacts(name=name, hash=own) for name, own in hashes.items()}
+    kept: set[str] = set()
+    taken: set[str] = set()
+    for name, facts in sorted(known.items(), key=lambda pair: len(pair[1].lineage)):
+        own = {hashes[name] or name, *facts.lineage, str(facts.induction.get("log_sha256", name))}
+        if own.isdisjoint(taken):
+            kept.add(name)
+        taken |= own
+    left_out = tuple(name for name in hashes if name not in kept)
+    return [row for row in held if row.library is None or row.library in kept], left_out

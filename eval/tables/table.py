@@ -6,8 +6,8 @@ why. Shares and differences of shares lie between -1 and 1 here; whoever writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 SCHEMA_VERSION = 1
@@ -30,10 +30,6 @@ class Column:
     kind: Kind = "text"
     about: str = ""
     aside: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """The wire form."""
-        return {"key": self.key, "title": self.title, "kind": self.kind, "about": self.about, "aside": self.aside}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +125,7 @@ class Table:
             "n": self.n,
             "clusters": self.clusters,
             "left_out": dict(self.left_out),
-            "columns": [column.record() for column in self.columns],
+            "columns": [asdict(column) for column in self.columns],
             "rows": [_row_record(row, index) for row in self.rows],
         }
 
@@ -146,15 +142,6 @@ def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
-def from_ranges(text: str, samples: Sequence[str]) -> tuple[str, ...]:
-    """The samples that ``ranges`` wrote."""
-    chosen: list[str] = []
-    for part in text.split(",") if text else []:
-        first, _, last = part.partition("-")
-        chosen += samples[int(first) : int(last or first) + 1]
-    return tuple(chosen)
-
-
 def blank(why: str) -> Cell:
     """A cell for a figure that cannot be computed."""
     return Cell(why=why)
@@ -167,12 +154,8 @@ def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
 
 def _cell_record(cell: Cell, index: Mapping[str, int] | None) -> dict[str, Any]:
     record: dict[str, Any] = {"value": cell.value}
-    for key in ("low", "high", "n", "clusters"):
-        if getattr(cell, key) is not None:
-            record[key] = getattr(cell, key)
-    for key in ("why", "mark"):
-        if getattr(cell, key):
-            record[key] = getattr(cell, key)
+    record |= {key: found for key in ("low", "high", "n", "clusters") if (found := getattr(cell, key)) is not None}
+    record |= {key: found for key in ("why", "mark") if (found := getattr(cell, key))}
     if index is not None and cell.samples is not None:
         record["samples"] = ranges(cell.samples, index)
     return record

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
-from eval.report.charts.scales import Scale, amounts, around, round_step, short
-from eval.report.charts.svg import Behind, drawing, element, mark, text
-from eval.report.charts.tiles import shade
-from eval.report.figures.drawn import figure_of
-from eval.report.page.index import Sets
-from eval.tables.every import tables_of
+from eval.report.charts import figure_of, shade
+from eval.report.index import Sets
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study
 from eval.tables.table import Table
@@ -65,8 +61,9 @@ def marks(
     figure = figure_of(table, sets, primary)
     assert figure is not None
     assert figure.caption
-    roots = [ElementTree.fromstring(str(drawn)) for drawn in figure.drawings]  # noqa: S314 - drawn a moment ago
-    return [group for root in roots for group in root.iter("g") if (group.get("class") or "").startswith("mark")]
+    roots = [ElementTree.fromstring(drawn) for drawn in figure.drawings]  # noqa: S314 - drawn a moment ago
+    groups = [group for root in roots for group in root.iter("g") if "role-mark" in group.get("class", "")]
+    return [mark for group in groups for mark in group if mark.find("title") is not None]
 
 
 DRAWN = ("curve", "comparisons", "comparisons_by_domain", "transfer_difference", "ladder", "tools", "funnel", "primary")
@@ -77,14 +74,12 @@ def test_every_mark_says_what_it_is_and_has_samples_behind_it(tables: dict[str, 
     found = marks(tables[name], sets)
     assert found
     for one in found:
-        title = one.find("title")
-        assert title is not None
-        assert title.text
-        if one.get("data-set") is not None:
+        assert one.findtext("title")
+        if one.tag == "a":
             assert sets.record()[int(one.get("data-set", ""))]
-            assert one.get("tabindex") == "0"
-            assert one.get("role") == "button"
-    assert any(one.get("data-set") is not None for one in found)
+            assert one.get("href") == f"#episodes?set={one.get('data-set')}"
+            assert str(one.get("aria-label")).endswith("list the episodes")
+    assert any(one.tag == "a" for one in found)
 
 
 def test_a_mark_has_the_samples_behind_it_that_its_cell_has(tables: dict[str, Table], sets: Sets) -> None:
@@ -106,10 +101,13 @@ def test_the_curve_is_drawn_against_tokens_and_against_money(tables: dict[str, T
 
 def test_the_point_that_was_named_before_is_ringed_and_no_other(tables: dict[str, Table], sets: Sets) -> None:
     named = frozenset({("hier@hand_A", "oracle", "large"), ("flat", "oracle", "large")})
-    ringed = [one for one in marks(tables["curve"], sets, named) if any(shape.get("class") == "ring" for shape in one)]
-    titles = {str(one.findtext("title")) for one in ringed}
-    assert len(ringed) == 4  # two arms, against tokens and against money
-    assert all("oracle" in title and "large" in title for title in titles)
+    rings = []
+    for drawing in getattr(figure_of(tables["curve"], sets, named), "drawings", ()):
+        shapes = list(ElementTree.fromstring(drawing).iter("path"))  # noqa: S314 - drawn a moment ago
+        rings += [shape.get("transform") for shape in shapes if shape.get("stroke") == "var(--ink)"]
+    assert len(rings) == 4  # two arms, against tokens and against money
+    places = [one[1].get("transform") for one in marks(tables["curve"], sets, named)]
+    assert all(place in places for place in rings)
 
 
 def test_a_run_without_tokens_is_drawn_against_calls(study: Study) -> None:
@@ -124,55 +122,28 @@ def test_a_run_without_tokens_is_drawn_against_calls(study: Study) -> None:
 
 
 def test_a_librarys_own_domain_is_framed_on_the_heat_map(tables: dict[str, Table], sets: Sets) -> None:
-    framed = [one for one in marks(tables["transfer_difference"], sets) if " own" in (one[1].get("class") or "")]
+    tiles = [one for one in marks(tables["transfer_difference"], sets) if one.tag == "a"]
+    framed = [one for one in tiles if one[1].get("stroke") == "var(--ink)"]
     assert framed
     assert all("on A_locate_count" in str(one.findtext("title")) for one in framed)
 
 
-def test_shades_lie_on_either_side_of_nothing() -> None:
-    assert [shade(value, 0.5) for value in (-0.5, -0.01, 0.0, 0.01, 0.5)] == [
-        "tile down5", "tile down1", "tile even", "tile up1", "tile up5",
-    ]  # fmt: skip
-    assert shade(None, 0.5) == "tile none"
-    assert shade(0.0, 0.0) == "tile even"
+def test_shades_lie_on_either_side_of_zero() -> None:
+    assert [shade(value, 0.5) for value in (-0.5, -0.01, 0.0, 0.01, 0.5)] == [-5, -1, 0, 1, 5]
+    assert shade(0.0, 0.0) == 0
 
 
-def test_scales_hold_what_they_are_made_for() -> None:
-    wide = amounts([100, 90_000], start=0, end=100)
-    assert wide.logarithmic
-    assert 0 < wide(100) < wide(3_000) < wide(90_000) < 100
-    flat = amounts([0.0, 0.0], start=0, end=100)
-    assert flat(0.0) == 0
-    assert around([0.2], start=0, end=10, zero=True)(0.0) > 0
-    assert 0.4 < amounts([], start=0, end=1)(0.5) < 0.6
-
-
-@pytest.mark.parametrize("high", [0.003, 0.7, 1.0, 7.3, 4_100, 2.5e9])
-def test_ticks_are_few_round_and_inside(high: float) -> None:
-    ticks = Scale(low=0.0, high=high, start=0, end=1).ticks()
-    assert 2 <= len(ticks) <= 7
-    assert ticks[0] == 0
-    assert ticks[-1] <= high * (1 + 1e-9)
-    step = ticks[1] - ticks[0]
-    assert round_step(step) == pytest.approx(step)
-
-
-def test_numbers_beside_an_axis_are_short() -> None:
-    assert [short(value) for value in (0, 0.25, 1_500, 12_000, 2_500_000, 3e9)] == [
-        "0",
-        "0.25",
-        "1.5k",
-        "12k",
-        "2.5M",
-        "3G",
+def test_names_cannot_become_markup_or_leave_their_drawing(study: Study) -> None:
+    evil = "\"><script>alert(1)</script>&'\\\x00\u2028"
+    rows = [
+        replace(row, arm=row.arm + evil, library=row.library and row.library + evil, world=row.world + evil)
+        for row in study.rows
     ]
-
-
-def test_what_is_drawn_cannot_become_markup() -> None:
-    evil = '"><script>alert(1)</script>&'
-    shape = mark(Behind(words=evil, samples=1), text(evil, 0, 0), element("path", d=evil))
-    whole = str(drawing(shape, width=1, height=1, title=evil, about=evil, name="chart"))
-    assert "<script" not in whole
-    assert re.search(r"[^;]&[^a-z#]", whole) is None
-    root = ElementTree.fromstring(whole)  # noqa: S314 - drawn a moment ago
-    assert root.findtext("title") == evil
+    hostile = Study(rows=tuple(rows), primary=PRIMARY)
+    sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
+    for table in tables_of(hostile):
+        figure = figure_of(table, sets)
+        for drawing in figure.drawings if figure is not None else ():
+            assert "<script" not in drawing
+            root = ElementTree.fromstring(drawing)  # noqa: S314 - drawn a moment ago
+            assert all(link.get("href", "").startswith("#episodes?set=") for link in root.iter("a"))

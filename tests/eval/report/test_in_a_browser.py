@@ -38,7 +38,7 @@ def shows(tab: Tab, view: str) -> None:
 
 def test_it_opens_on_its_result_and_says_that_it_is_plumbing(tab: Tab) -> None:
     assert tab.text("#overview h2") == "The result"
-    assert tab.count("#overview .roomy svg g[data-set]") == 5  # arms
+    assert tab.count("#overview .roomy svg a[data-set]") == 5  # arms
     assert "plumbing, not a result" in tab.text("p.watermark")
     assert tab.count("#results") == tab.count("#browse") == 0
 
@@ -116,7 +116,7 @@ def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: Written) -> N
 def test_a_figure_lists_the_episodes_behind_it(tab: Tab, written: Written, kind: str) -> None:
     tab.click("nav a[href='#results']")
     shows(tab, "results")
-    selector = "#table-main td button[data-set]" if kind == "a cell of a table" else "#results svg g[data-set]"
+    selector = "#table-main td button[data-set]" if kind == "a cell of a table" else "#results svg a[data-set]"
     number = int(tab.run(f"document.querySelector({selector!r}).dataset.set"))
     if kind == "a key on a mark":
         tab.run(f"document.querySelector({selector!r}).focus()")

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from eval.report.frames.choosing import choose
-from eval.report.frames.moments import LabelledBox, Moment
-from eval.report.frames.pictures import no_worlds, pictures_of
-from eval.report.frames.shelf import Kept, Shelf
+from eval.report.pictures import LabelledBox, Moment, Picture, PictureCache, choose, pictures_of
 from tests.conftest import WorldMaker, made_rows
 from tests.support.numbered_film import number_in
 from tests.support.reports import give_video
@@ -68,12 +65,12 @@ def test_no_more_frames_than_asked_for_and_each_shows_something(wanted: dict[str
         assert all(chosen.frame_of(one) is not None for one in everything)
 
 
-def test_what_is_put_on_the_shelf_is_taken_from_it(tmp_path: Path) -> None:
-    kept = Kept(jpeg=jpeg(), time=11.8, width=640, height=360, is_key_frame=True)
-    Shelf(tmp_path).put(("film", 12.3), kept)
-    assert Shelf(tmp_path).take(("film", 12.3)) == kept
-    assert Shelf(tmp_path).take(("film", 12.4)) is None
-    assert Shelf(tmp_path).take(("../film", 12.3)) is None
+def test_a_kept_picture_is_found_again(tmp_path: Path) -> None:
+    kept = Picture(jpeg=jpeg(), time=11.8, width=640, height=360, is_key_frame=True)
+    PictureCache(tmp_path).put(("film", 12.3), kept)
+    assert PictureCache(tmp_path).get(("film", 12.3)) == kept
+    assert PictureCache(tmp_path).get(("film", 12.4)) is None
+    assert PictureCache(tmp_path).get(("../film", 12.3)) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"<svg onload=alert(1)>", b"GIF89a", b"\xff\xd8\xff" + bytes(3_000_000)])
@@ -81,7 +78,7 @@ def test_what_is_no_picture_of_ours_is_not_taken(tmp_path: Path, content: bytes)
     place = tmp_path / "film" / "12300-640x360-video.jpg"
     place.parent.mkdir()
     place.write_bytes(content)
-    assert Shelf(tmp_path).take(("film", 12.3)) is None
+    assert PictureCache(tmp_path).get(("film", 12.3)) is None
 
 
 def test_without_a_video_the_nearest_key_frame_is_shown_and_gives_way_when_the_video_comes(
@@ -92,17 +89,17 @@ def test_without_a_video_the_nearest_key_frame_is_shown_and_gives_way_when_the_v
     seen = {"image": name, "sharpness": 1.0, "producer": "made/1"}
     rows = {**made_rows(), "key_frames": [{**seen, "time": time, "known_at": time} for time in (4.0, 20.0)]}
     make_world(rows, video_id="film")
-    shelf = tmp_path / "frames"
-    first = pictures_of([("film", 17.0)], Shelf(shelf), lambda _: open_world(make_world.store, "film"))
+    folder = tmp_path / "frames"
+    first = pictures_of([("film", 17.0)], PictureCache(folder), lambda _: open_world(make_world.store, "film"))
     assert first.pictures["film", 17.0].is_key_frame
     assert first.pictures["film", 17.0].time == 20.0
     assert first.absent == {}
     give_video(world.folder, film)
-    second = pictures_of([("film", 17.0)], Shelf(shelf), lambda _: open_world(make_world.store, "film"))
+    second = pictures_of([("film", 17.0)], PictureCache(folder), lambda _: open_world(make_world.store, "film"))
     assert not second.pictures["film", 17.0].is_key_frame
     image = cv2.imdecode(np.frombuffer(second.pictures["film", 17.0].jpeg, np.uint8), cv2.IMREAD_COLOR)
     assert number_in(image) == 170
-    third = pictures_of([("film", 17.0)], Shelf(shelf), no_worlds)
+    third = pictures_of([("film", 17.0)], PictureCache(folder), lambda _: None)
     assert third.pictures == second.pictures
 
 
@@ -111,6 +108,8 @@ def test_a_video_that_cannot_be_read_is_named(make_world: WorldMaker, tmp_path: 
     broken = tmp_path / "film.mp4"
     broken.write_bytes(b"no video at all")
     give_video(world.folder, broken)
-    gallery = pictures_of([("film", 1.0)], Shelf(tmp_path / "frames"), lambda _: open_world(make_world.store, "film"))
+    gallery = pictures_of(
+        [("film", 1.0)], PictureCache(tmp_path / "frames"), lambda _: open_world(make_world.store, "film")
+    )
     assert gallery.pictures == {}
     assert "cannot be read" in gallery.absent["film"]

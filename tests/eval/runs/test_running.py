@@ -13,7 +13,7 @@ from eval.runs.experiment import Outcome
 from eval.runs.files import LineFile, RunFolder, SampleLine
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.making import rows_of
+from eval.tables.rows import rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
 from world_api.backends.chat.completions import Call, completion

@@ -8,7 +8,7 @@ import pytest
 
 from eval.runs.reading import read_run
 from eval.scoring.measures import measures_of
-from eval.tables.kinds.measures import measures_table
+from eval.tables.accuracy import measures_table
 from eval.tables.study import study_of
 from tests.support.runs import made_run
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eval.statistics.bootstrap import Method, paired_interval
-from eval.statistics.resampling import Floats, Indices
-from eval.statistics.simulation import Coverage, Scenario, coverage, simulate
+from benchmarks.simulated_runs import Coverage, Scenario, coverage, simulate
+from eval.statistics.bootstrap import Floats, Indices, Method, mean_interval
 
 BINARY, UNEQUAL = Scenario(), Scenario(sizes="unequal")
 SKEWED = Scenario(sizes="unequal", outcome="skewed")
@@ -17,7 +16,7 @@ SKEWED = Scenario(sizes="unequal", outcome="skewed")
 
 def covered(scenario: Scenario, clusters: int, *, trials: int, method: Method = "expanded", seed: int = 2) -> Coverage:
     def interval(differences: Floats, videos: Indices, crossed: Sequence[Indices], seed: int) -> tuple[float, float]:
-        found = paired_interval(
+        found = mean_interval(
             differences.tolist(),
             videos.tolist(),
             seed=seed,
@@ -59,7 +58,7 @@ def test_libraries_that_are_crossed_are_covered_and_those_that_are_left_out_are_
     assert covered(libraries, 30, trials=500).covered >= 0.93
 
     def by_video(differences: Floats, videos: Indices, _: Sequence[Indices], seed: int) -> tuple[float, float]:
-        found = paired_interval(differences.tolist(), videos.tolist(), seed=seed, draws=500)
+        found = mean_interval(differences.tolist(), videos.tolist(), seed=seed, draws=500)
         assert found.low is not None and found.high is not None
         return found.low, found.high
 

@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from eval.tables.arms import chosen, filtered
-from eval.tables.kinds.abstraction import CONTROLS, abstraction_table
-from eval.tables.kinds.between import compare
-from eval.tables.kinds.comparing import comparisons_table, primary_table
-from eval.tables.kinds.ladder import ladder_table, losses_table
-from eval.tables.kinds.main import main_table
-from eval.tables.kinds.transfer import own_other_table, transfer_tables
+from eval.tables.accuracy import main_table
+from eval.tables.comparisons import CONTROLS, abstraction_table, compare, comparisons_table, primary_table
+from eval.tables.ladder import ladder_table, losses_table
 from eval.tables.pairing import concerns, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study
+from eval.tables.study import Study, chosen, filtered
+from eval.tables.transfer import own_other_table, transfer_tables
 from tests.support.sample_rows import hier_row, sample_row, spend
 from world_api.core.faults import EvalFault
 

@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
-from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.episodes.lineage import independent
-from eval.tables.every import tables_of
-from eval.tables.kinds.abstraction import CONTROLS, abstraction_table
-from eval.tables.kinds.between import compare
-from eval.tables.kinds.comparing import comparisons_table, primary_table
-from eval.tables.kinds.transfer import own_other_table
+from eval.tables.comparisons import CONTROLS, abstraction_table, compare, comparisons_table, primary_table
+from eval.tables.libraries import LibraryFacts
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study
-from eval.tables.tooling.draws import draws_tables
-from eval.tables.tooling.selecting import evidence_of, library_rows
-from eval.tables.writing.files import write_tables
+from eval.tables.selection import evidence_of, library_rows
+from eval.tables.study import Study, independent
+from eval.tables.transfer import draws_tables, own_other_table
+from eval.tables.writing import write_tables
 from tests.support.sample_rows import hier_row, sample_row, spend, use
 
 PRIMARY = {"arm": "hier", "against": "flat", "budget": "usual", "world": "oracle", "domain": None, "library": None}

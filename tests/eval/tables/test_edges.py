@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eval.tables.every import tables_of
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study
-from eval.tables.writing.comma import comma_separated
-from eval.tables.writing.latex import latex
-from eval.tables.writing.text import table_text
+from eval.tables.writing import comma_separated, latex, table_text
 from tests.support.sample_rows import hier_row, sample_row
 
 NONE = {"outcome": "failed", "reason": "endpoint_unreachable", "spend": {}, "rounds": 0, "calls": 0}

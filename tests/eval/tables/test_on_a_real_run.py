@@ -13,12 +13,13 @@ import pytest
 from controller.summary import WATERMARK
 from eval.runs.reading import read_run
 from eval.scoring.labels import answer_key
-from eval.tables.every import tables_of
-from eval.tables.kinds.between import compare
+from eval.tables.comparisons import compare
+from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, study_of
-from eval.tables.table import Table, from_ranges
-from eval.tables.writing.files import write_tables
+from eval.tables.table import Table
+from eval.tables.writing import write_tables
+from tests.support.reports import places_of
 from tests.support.runs import made_run
 
 
@@ -124,7 +125,7 @@ def test_a_table_s_samples_survive_as_ranges(study: Study, tables: dict[str, Tab
     index = {key: place for place, key in enumerate(keys)}
     record = tables["main"].record(index)
     for row, written in zip(tables["main"].rows, record["rows"], strict=True):
-        assert set(from_ranges(written["samples"], keys)) == set(row.samples)
+        assert {keys[place] for place in places_of(written["samples"])} == set(row.samples)
 
 
 def test_whatever_the_rule_based_model_answered_carries_the_watermark(tables: dict[str, Table], tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ from eval.runs.bundle import pack
 from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.every import tables_of
-from eval.tables.making import read_rows, rows_of
-from eval.tables.rows import SampleRow
+from eval.tables.registry import tables_of
+from eval.tables.rows import SampleRow, read_rows, rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
 from world_api.core.canonical import json_line, parse_json

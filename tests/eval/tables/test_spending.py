@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.tables.kinds.budgets import curve_table
-from eval.tables.spending.matched import along_table, matched_table
+from eval.tables.budgets import along_table, curve_table, matched_table
 from eval.tables.study import Study
 from tests.support.sample_rows import hier_row, sample_row, spend
 

@@ -11,19 +11,22 @@ import pytest
 
 from eval.datasets.protocols import load_protocol, packaged_protocols
 from eval.runs.manifest import DatasetRecord
-from eval.tables.episodes.libraries import LibraryFacts
-from eval.tables.kinds.baselines import baselines_table
-from eval.tables.kinds.budgets import curve_table
-from eval.tables.kinds.judging import scorers_table
-from eval.tables.kinds.votes import overlap, winner
-from eval.tables.labels import Labels
+from eval.tables.accuracy import baselines_table, scorers_table
+from eval.tables.budgets import curve_table, overlap, winner
+from eval.tables.libraries import LibraryFacts
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study
+from eval.tables.selection import evidence_of, library_rows
+from eval.tables.study import Labels, Study
 from eval.tables.table import Cell
-from eval.tables.tooling.draws import Incomplete, components, draws_tables
-from eval.tables.tooling.selecting import evidence_of, library_rows
-from eval.tables.tooling.shelves import break_even, break_even_table, yields_table
-from eval.tables.tooling.tools import leave_one_out_table, tool_use_table, tools_table
+from eval.tables.tools import (
+    break_even,
+    break_even_table,
+    leave_one_out_table,
+    tool_use_table,
+    tools_table,
+    yields_table,
+)
+from eval.tables.transfer import Incomplete, components, draws_tables
 from tests.support.sample_rows import hier_row, sample_row, spend, use
 
 OFFERED = ("locate", "count", "never")

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.tables.table import Cell, Column, Kind, Row, Table
-from eval.tables.writing.comma import comma_separated, guarded
-from eval.tables.writing.latex import escaped, latex
-from eval.tables.writing.wording import cell_text, value_text
+from eval.tables.writing import cell_text, comma_separated, escaped, guarded, latex, value_text
 
 #: Commands that escaped text may hold; nothing else may begin with a backslash.
 _ALLOWED = re.compile(

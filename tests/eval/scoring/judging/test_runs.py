@@ -21,16 +21,13 @@ from eval.scoring.labels import (
     read_pairs,
     write_to_label,
 )
-from eval.tables.kinds import judging as scorers
-from eval.tables.kinds.judging import scorers_table
+from eval.tables.accuracy import scorers_table
 from eval.tables.study import study_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
 from tests.support.runs import made_run
 from world_api.backends.chat.completions import completion
 from world_api.core.faults import EvalFault
-
-PLACES = {column.key: place for place, column in enumerate(scorers._COLUMNS)}
 
 
 def answers(arm: str, number: int, *, said: str = "a hat") -> list[GivenAnswer]:
@@ -151,8 +148,9 @@ def test_a_run_is_judged_labelled_and_its_judge_measured_by_arm(
     again = cli("eval", "label", run, "--take", str(labels), "--by", "somebody", store=None)
     assert again.status == 0 and (Path(run) / "labels.json").read_text() == first
     assert "somebody" in first and all(pair.video for pair in read_pairs(Path(run) / "labels.json"))
-    agreed = [row for row in scorers_table(study_of(read_run(Path(run)))).rows if row.cells[PLACES["labelled"]].value]
-    assert agreed and all(row.cells[PLACES["agreement"]].value == 1.0 for row in agreed)
+    table = scorers_table(study_of(read_run(Path(run))))
+    agreed = [row for row in range(len(table.rows)) if table.cell(row, "labelled").value]
+    assert agreed and all(table.cell(row, "agreement").value == 1.0 for row in agreed)
 
 
 def test_labels_of_one_video_and_arm_stay_with_them_through_the_commands(cli: Cli, tmp_path: Path) -> None:

@@ -1,0 +1,331 @@
+"""``videoworld eval compare``, ``diff``, ``transfer`` and ``select``: arms, libraries and tools of a run compared."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tool_induction.judging.options import AllowJudgeOption
+from world_api.exposure.cli import JsonOption, WithOption, command_app, show
+
+if TYPE_CHECKING:
+    from eval.tables.comparisons import Compared
+    from eval.tables.flips import Which
+    from eval.tables.selection import Selected
+    from eval.tables.study import Study
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
+ArmArgument = Annotated[
+    str, typer.Argument(metavar="A", help="An arm, with filters if need be: hier@library=hand_A,world=oracle.")
+]
+AgainstArgument = Annotated[str, typer.Argument(metavar="B", help="The arm it is compared with.")]
+DatasetOption = Annotated[str | None, typer.Option("--dataset", help="Only questions of this dataset.")]
+DomainOption = Annotated[str | None, typer.Option("--domain", help="Only questions of this task domain.")]
+WorldOption = Annotated[str | None, typer.Option("--world", help="Only samples in worlds made this way.")]
+BudgetOption = Annotated[str | None, typer.Option("--budget", help="Only samples under this budget.")]
+KindOption = Annotated[str | None, typer.Option("--kind", help="Only questions of this kind: interval, count ...")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Only samples of this seed.")]
+
+compare_app = command_app()
+
+
+@compare_app.command()
+def compare(
+    run: RunArgument,
+    arm: ArmArgument,
+    against: AgainstArgument,
+    dataset: DatasetOption = None,
+    domain: DomainOption = None,
+    world: WorldOption = None,
+    budget: BudgetOption = None,
+    kind: KindOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two arms on the same questions: difference with its interval over videos, tests, costs.
+
+    Where A and B are each in one world, budget or seed, those are what is compared.
+    """
+    from eval.tables.comparisons import compare as compared_groups
+    from eval.tables.study import opened_study
+
+    filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
+    _, study = opened_study(run)
+    found = compared_groups(study, arm, against, filters)
+    show(
+        {**_compared_record(found), "warning": study.warning},
+        as_json=as_json,
+        text=lambda: warned(study, _compared_text(found)),
+    )
+
+
+def filters_of(**given: str | int | None) -> list[str]:
+    """The options that were given, as filters."""
+    return [f"{key}={value}" for key, value in given.items() if value is not None]
+
+
+def warned(study: Study, text: str) -> str:
+    """The text, after what must be said before all of it."""
+    if study.warning is None:
+        return text
+    return f"{study.warning}\n`videoworld eval run RUN` asks them again.\n\n{text}"
+
+
+def _compared_record(found: Compared) -> dict[str, Any]:
+    return {
+        "a": found.one,
+        "b": found.other,
+        "differs_in": found.differs,
+        "concerns": found.concerns,
+        "tables": [table.record() for table in found.tables],
+    }
+
+
+def _compared_text(found: Compared) -> str:
+    from eval.tables.writing import fields_text, table_text
+
+    first = found.tables[0]
+    parts = [fields_text(first, place) for place in range(len(first.rows))]
+    parts += [table_text(table, only=SHORT) for table in found.tables[1:]]
+    parts.append(differs_text(found.differs, found.concerns))
+    return "\n\n".join(parts)
+
+
+#: What is shown of a comparison where there is one line for it.
+SHORT = (
+    "dataset",
+    "world",
+    "budget",
+    "domain",
+    "pairs",
+    "videos",
+    "accuracy",
+    "accuracy_against",
+    "difference",
+    "p_holm",
+)
+
+
+def differs_text(differs: list[str], concerns: list[str]) -> str:
+    """In what two groups differ, for people."""
+    if not differs:
+        return "they do not differ in anything but their answers"
+    told = f"they differ in: {', '.join(differs)}"
+    if concerns:
+        told += f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}"
+    return told
+
+
+diff_app = command_app()
+
+_WHICH: Mapping[str, Which] = {"all": "all", "a": "a", "b": "b"}
+
+
+@diff_app.command("diff")
+def diff(
+    run: RunArgument,
+    arm: ArmArgument,
+    against: AgainstArgument,
+    only: Annotated[
+        str, typer.Option("--only", metavar="a|b|all", help="Only those that A, or B, alone got right.")
+    ] = "all",
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Show so many at most; 0 counts them only.")] = 10,
+    skip: Annotated[int, typer.Option("--skip", min=0, help="Leave out so many at the beginning.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
+    width: Annotated[
+        int | None, typer.Option("--width", min=40, max=400, help="Columns; by default the terminal's.")
+    ] = None,
+    dataset: DatasetOption = None,
+    domain: DomainOption = None,
+    world: WorldOption = None,
+    budget: BudgetOption = None,
+    kind: KindOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the questions whose outcome flipped between two arms, both trajectories side by side.
+
+    In a terminal of fewer than 120 columns one stands under the other.
+    """
+    from eval.tables.comparisons import paired_groups
+    from eval.tables.flips import flip_text, flipped, flips_of
+    from eval.tables.pairing import concerns, differing
+    from eval.tables.study import opened_study
+    from world_api.core.faults import EvalFault
+
+    which = _WHICH.get(only)
+    if which is None:
+        raise EvalFault("bad_filter", f"--only is a, b or all, not {only[:40]!r}", hint="a: only A was right")
+    filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
+    read, study = opened_study(run)
+    pairs, across = paired_groups(study, arm, against, filters)
+    chosen = flipped(pairs, which)
+    flips = flips_of(read, chosen[skip : skip + limit])
+    counts = {
+        "pairs": len(pairs.pairs),
+        "only_a": len(pairs.better),
+        "only_b": len(pairs.worse),
+        "listed": len(flips),
+        "of": len(chosen),
+    }
+    differs = [*across, *differing(pairs)]
+    also = concerns(pairs) if not across else differs[1:]
+    record: dict[str, Any] = {
+        "a": arm,
+        "b": against,
+        **counts,
+        "differs_in": differs,
+        "concerns": also,
+        "watermark": study.watermark,
+        "warning": study.warning,
+        "flips": [flip.record() for flip in flips],
+    }
+
+    def text() -> str:
+        columns = width or shutil.get_terminal_size((164, 24)).columns
+        rule = "=" * columns
+        head = _diff_counts(record, arm, against) + "\n" + differs_text(differs, also)
+        return warned(study, f"\n{rule}\n".join([head, *(flip_text(flip, width=columns, full=full) for flip in flips)]))
+
+    show(record, as_json=as_json, text=text)
+
+
+def _diff_counts(record: dict[str, Any], arm: str, against: str) -> str:
+    lines = [
+        f"{record['pairs']} pairs: {record['only_a']} that only {arm} got right, {record['only_b']} that only {against} did",
+        f"shown: {record['listed']} of {record['of']}"
+        if record["of"]
+        else "no outcome flipped: where both were right or wrong, trajectories are in `videoworld eval report`",
+    ]
+    return "\n".join([*lines, *([str(record["watermark"])] if record["watermark"] else [])])
+
+
+transfer_app = command_app()
+
+
+@transfer_app.command()
+def transfer(
+    run: RunArgument,
+    dataset: DatasetOption = None,
+    world: WorldOption = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The transfer matrix: tool libraries against domains; accuracy, difference to the baseline, own less other."""
+    from eval.tables.study import filtered, opened_study
+    from eval.tables.tools import funnel_table
+    from eval.tables.transfer import draws_tables, transfer_tables
+    from eval.tables.writing import table_text
+
+    filters = filters_of(dataset=dataset, world=world, budget=budget, seed=seed)
+    _, whole = opened_study(run)
+    study = whole.with_rows(filtered(whole.rows, filters))
+    tables = [*transfer_tables(study), *draws_tables(study), funnel_table(study)]
+    show(
+        {"tables": [table.record() for table in tables], "warning": study.warning},
+        as_json=as_json,
+        text=lambda: warned(
+            study,
+            "\n\n".join(
+                table_text(table, only=[column.key for column in table.columns if not column.aside]) for table in tables
+            ),
+        ),
+    )
+
+
+select_app = command_app()
+
+
+@select_app.command()
+def select(
+    run: RunArgument,
+    library: Annotated[str, typer.Option("--library", metavar="L", help="The library whose tools are selected.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not be there.")],
+    arm: Annotated[str | None, typer.Option("--arm", help="Which arm of hier, where several have the library.")] = None,
+    sure: Annotated[
+        bool, typer.Option("--sure", help="Keep a tool only where the interval of its gain lies above zero.")
+    ] = False,
+    name: Annotated[str | None, typer.Option("--name", help="The new library's name; by default the folder's.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
+    ] = None,
+    domain: DomainOption = None,
+    world: WorldOption = None,
+    budget: BudgetOption = None,
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep the tools of a library that raise accuracy or lower cost on development questions.
+
+    By arms that leave out one tool each, where the run has them; else by the questions where a tool was called, against the
+    baseline, which is weaker. The result is a fork with the evidence in its manifest. Other splits are refused.
+    """
+    from eval.tables.selection import check_split, choose, evidence_of, library_rows
+    from eval.tables.study import filtered, opened_study
+    from tool_induction.domains import load_domain, packaged_domains
+
+    read, whole = opened_study(run)
+    study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
+    own = library_rows(study, library, arm)
+    check_split(read, own, [load_domain(named) for named in packaged_domains()])
+    found = _loaded(read.folder.libraries, source or str(own[0].library), own[0].library_hash, allow_judge, groups)
+    selected = choose(
+        found,
+        evidence_of(study, own, sure=sure),
+        out,
+        name=name or out.resolve().name,
+        date=datetime.now(UTC).date().isoformat(),
+        details={
+            "run": read.manifest.name,
+            "arm": own[0].arm,
+            "sure": sure,
+            "samples": len(own),
+            "videos": sorted({row.video for row in own}),
+            "templates": sorted({row.template for row in own if row.template is not None}),
+            "watermark": study.watermark,
+        },
+        allow_judge=allow_judge,
+        groups=groups or (),
+    )
+    record = {**selected.fork.record(), "kept": list(selected.kept), "needed": list(selected.needed)}
+    record |= {
+        "warning": study.warning,
+        "watermark": study.watermark,
+        "tools": [item.record() for item in selected.evidence],
+    }
+    show(record, as_json=as_json, text=lambda: warned(study, _selected_text(selected, out, study.watermark)))
+
+
+def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: list[str] | None) -> Any:
+    from tool_induction.library import load_library
+    from world_api.core.faults import EvalFault
+
+    own = made_by_run / Path(named).name
+    library = load_library(own if own.is_dir() else named, allow_judge=allow_judge, groups=groups or ())
+    if hash_ is not None and library.hash != hash_:
+        raise EvalFault(
+            "other_library",
+            f"the library {named[:80]!r} is not the one that the run used",
+            hint="give the folder of that one with --from",
+        )
+    return library
+
+
+def _selected_text(selected: Selected, out: Path, watermark: str | None) -> str:
+    lines = [f"({watermark})"] if watermark is not None else []
+    width = max(len(item.tool) for item in selected.evidence)
+    for item in selected.evidence:
+        sign = "keep" if item.enters else "need" if item.tool in selected.needed else "drop"
+        lines.append(item.line(sign=sign, width=width))
+    weak = any(item.by == "use" and item.enters for item in selected.evidence)
+    if weak:
+        lines.append("by use alone: run arms that leave out one tool each before a claim rests on this selection")
+    lines.append(f"{len(selected.kept)} of {len(selected.evidence)} tools, frozen in {out}")
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""The sub-commands that compare arms, libraries and tools of a run."""

@@ -1,0 +1,610 @@
+"""Charts of tables, drawn by Altair as static SVG.
+
+A chart takes its figures from its table, so that the two cannot disagree. Drawings are SVG and not Vega's scripts: these compile
+expressions at run time, which the page's own policy forbids, and would make every page a megabyte larger. Colours are variables
+of the page's style sheet, so that light, dark and print differ; a mark with samples behind it is a link to their episodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from markupsafe import Markup
+
+from eval.report.index import Sets
+from eval.tables.table import Cell, Column, Table
+from eval.tables.writing import cell_text
+
+if TYPE_CHECKING:
+    import altair as alt
+
+#: Arm, world and budget of the sides of the primary contrast.
+Primary = frozenset[tuple[str, str, str]]
+Record = dict[str, Any]
+
+SETTING = ("dataset", "world", "budget")
+SHADES = 5  #: on either side of zero, in a heat map
+_COLORS = [f"var(--c{number})" for number in range(8)]
+_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left"]
+_MOST_BARS, _MOST_FUNNELS = 60, 12
+_MOST_LABELS = 14  #: points of a cost chart that have room for the names of their budgets
+_LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which the axis is logarithmic
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Drawings with their caption; ``narrow`` ones take their place on narrow screens, if there are any."""
+
+    drawings: Sequence[Markup]
+    caption: str
+    narrow: Sequence[Markup] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRow:
+    """A row of a table, read by the keys of its columns."""
+
+    table: Table
+    number: int
+    sets: Sets
+    primary: Primary = frozenset()
+
+    def has(self, key: str) -> bool:
+        """Whether the table has the column, and the row a value in it."""
+        return any(column.key == key for column in self.table.columns) and self.cell(key).value is not None
+
+    def cell(self, key: str) -> Cell:
+        """The cell of a column."""
+        return self.table.cell(self.number, key)
+
+    def number_at(self, key: str) -> float:
+        """The figure of a column; 0 if there is none."""
+        value = self.cell(key).value if self.has(key) else None
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    def word(self, key: str) -> str:
+        """The value of a column as a word; empty if there is none."""
+        return str(self.cell(key).value) if self.has(key) else ""
+
+    def shown(self, key: str) -> str:
+        """The cell as the table shows it."""
+        return cell_text(self.cell(key), self.table.columns[self.table.place(key)])
+
+    def estimate(self, key: str, *, prefix: str = "", scale: float = 1.0) -> Record:
+        """The figure as ``value``, and the ends of its interval as ``low`` and ``high`` (None without one)."""
+        cell = self.cell(key)
+        ends = {"low": cell.low, "high": cell.high}
+        found = {name: None if end is None else end * scale for name, end in ends.items()}
+        return {f"{prefix}{name}": end for name, end in {"value": self.number_at(key) * scale, **found}.items()}
+
+    def behind(self, key: str, words: str) -> Record:
+        """The description of a mark, and the link to the episodes behind its cell if there are any."""
+        number = self.sets.number(self.table.samples(self.number, key))
+        return {"words": printable(words), "href": "" if number is None else f"#episodes?set={number}"}
+
+    def place(self, keys: Sequence[str]) -> str:
+        """The words of some columns, without those that are the same in the whole table."""
+        found = [self.word(key) for key in keys if self.has(key) and len(set(self.table.column(key))) > 1]
+        return " · ".join(found)
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether it is about a side of the primary contrast."""
+        return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
+
+
+def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Figure | None:
+    """The figure of a table; None if there is nothing to draw."""
+    draw = _CHARTS.get(table.name)
+    rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
+    return draw(table, rows) if draw is not None and rows else None
+
+
+def printable(text: str) -> str:
+    """Text without control characters, which XML cannot hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _cut(text: str, letters: int) -> str:
+    text = printable(text)
+    return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
+
+
+# Accuracy against cost
+
+
+_COST_CAPTION = (
+    "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of "
+    "several of its seeds. Bars are 95 % intervals over videos; a ring marks what was named before the run. Choose a point to "
+    "list its episodes."
+)
+
+
+def _draw_calls(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    """Accuracy against calls, if no token was spent."""
+    if any(row.number_at("tokens") for row in rows):
+        return None  # the curve has them
+    return _cost_figure(table, rows, {"calls": "tool calls a sample (no tokens were spent)"})
+
+
+def _draw_curve(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    """Accuracy against tokens, and against money if prices are known."""
+    axes = {"tokens": "tokens a question, logical", "money": "USD a question, logical"}
+    return _cost_figure(
+        table, rows, {key: axis for key, axis in axes.items() if any(row.number_at(key) for row in rows)}
+    )
+
+
+def _cost_figure(table: Table, rows: Sequence[TableRow], axes: dict[str, str]) -> Figure | None:
+    drawings = []
+    for key, axis in axes.items():
+        points = [_cost_point(row, key) for row in rows if row.has("accuracy") and row.has(key)]
+        if points:
+            about = (
+                f"Share of right answers against {axis}, one line an arm, one point a budget, bars are 95 % intervals."
+            )
+            drawings.append(
+                _svg(
+                    _cost_chart(points, axis, "f" if key == "money" else "~s"),
+                    name=f"{table.name}-{key}",
+                    title=f"Accuracy against {key}",
+                    about=about,
+                )
+            )
+    return Figure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
+
+
+def _cost_point(row: TableRow, key: str) -> Record:
+    votes = max(1, round(row.number_at("voters")))
+    label = " ".join(filter(None, (row.place(("budget",)), f"×{votes}" if votes > 1 else "")))
+    words = (
+        f"{row.word('arm')}, {row.place(SETTING)} {label}: accuracy {row.shown('accuracy')} %, {row.shown(key)} {key}"
+    )
+    return {
+        "panel": printable(row.place(("dataset", "world")) or row.word("world")),
+        "arm": _cut(row.word("arm"), 34),
+        "line": row.word("budget"),
+        "votes": votes,
+        "label": _cut(label, 14) if votes == 1 else "",
+        "primary": row.is_primary and votes == 1,
+        **row.estimate("accuracy"),
+        **row.estimate(key, prefix="cost_"),
+        **row.behind("accuracy", words),
+    }
+
+
+def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.FacetChart:
+    import altair as alt
+
+    costs = [float(point["cost_value"]) for point in points]
+    logarithmic = min(costs) > 0 and max(costs) / min(costs) > _LOGARITHMIC_FROM
+    arms = list(dict.fromkeys(point["arm"] for point in points))
+    top = max(float(point["high"] or point["value"]) for point in points)
+    x = alt.X(
+        "cost_value:Q",
+        title=axis + (", logarithmic" if logarithmic else ""),
+        axis=alt.Axis(format=number_format, tickCount=5),
+        scale=alt.Scale(type="log" if logarithmic else "linear", zero=not logarithmic, nice=not logarithmic),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=None,
+        axis=alt.Axis(format=".0%", tickCount=5),
+        scale=alt.Scale(domain=[0, 1 if top > 0.6 else max(0.1, 1.15 * top)]),
+    )
+    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=220)
+    color = alt.Color("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=_COLORS))
+    shape = alt.Shape("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=_SHAPES))
+    data = alt.Chart()
+    single = "datum.votes == 1"
+    curve = data.encode(x=x, y=y, color=color, order="cost_value:Q")
+    layers = [
+        curve.transform_filter(single).mark_line(strokeWidth=1.6, opacity=0.75, aria=False),
+        curve.mark_line(strokeWidth=1.1, opacity=0.75, strokeDash=[4, 3], aria=False).encode(detail="line:N"),
+        # Intervals of votes stand in the table; here they would hide the rest.
+        data.transform_filter(f"{single} && isValid(datum.low)")
+        .mark_rule(strokeWidth=1.6, aria=False)
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=color),
+        data.transform_filter(f"{single} && isValid(datum.cost_low)")
+        .mark_rule(strokeWidth=1.6, aria=False)
+        .encode(x=alt.X("cost_low:Q"), x2="cost_high:Q", y=y, color=color),
+        data.transform_filter("datum.primary")
+        .mark_point(size=260, stroke="var(--ink)", filled=False, aria=False)
+        .encode(x=x, y=y),
+        data.mark_point(filled=True, opacity=1).encode(
+            x=x, y=y, color=color, shape=shape, href="href:N", description="words:N",
+            size=alt.condition(single, alt.value(80), alt.value(40)),
+        ),
+    ]  # fmt: skip
+    if sum(point["votes"] == 1 for point in points) <= _MOST_LABELS:
+        layers.append(data.mark_text(align="left", dx=9, dy=-8, aria=False).encode(x=x, y=y, text="label:N"))
+    return (
+        alt.layer(*layers, data=alt.Data(values=points))
+        .properties(width=430, height=250)
+        .facet(
+            alt.Facet("panel:N", sort=list(dict.fromkeys(point["panel"] for point in points)), title=None), columns=2
+        )
+    )
+
+
+# Estimates with intervals, one a line
+
+
+def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    dots = [
+        {
+            "group": row.place(SETTING),
+            "label": " ".join(filter(None, (f"{row.word('arm')} − {row.word('against')}", row.place(("domain",))))),
+            "marked": table.name == "primary",
+            **row.estimate("difference", scale=100),
+            **row.behind(
+                "difference",
+                f"{row.word('arm')} less {row.word('against')}, {row.place((*SETTING, 'domain'))}: "
+                f"{row.shown('difference')} points",
+            ),
+        }
+        for row in rows
+        if row.has("difference")
+    ]
+    about = "Paired differences in accuracy with 95 % intervals; the dashed line is no difference."
+    return _dots_figure(dots, table.name, table.title, about, axis="difference in accuracy, percent points", zero=True)
+
+
+def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    dots = [
+        {
+            "group": row.place(("dataset", "budget", "arm")) or row.word("arm"),
+            "label": f"from the truth: {row.word('world')}",
+            "marked": row.word("world") == "everything",
+            **row.estimate("accuracy", scale=100),
+            **row.behind(
+                "accuracy",
+                f"{row.word('arm')}, from the truth: {row.word('world')}: accuracy {row.shown('accuracy')} %, gain "
+                f"{row.shown('gain')} points",
+            ),
+        }
+        for row in rows
+        if row.has("accuracy")
+    ]
+    about = "Accuracy with one operation at a time answered from the truth, and with all of them; 95 % intervals over videos."
+    return _dots_figure(dots, table.name, table.title, about, axis="accuracy, %")
+
+
+def arms_figure(rows: Sequence[TableRow], about: str) -> Figure | None:
+    """The accuracy of arms, those of the primary contrast in the other colour."""
+    dots = [
+        {
+            "group": row.place(SETTING),
+            "label": row.word("arm"),
+            "marked": row.is_primary,
+            **row.estimate("accuracy", scale=100),
+            **row.behind(
+                "accuracy",
+                f"{', '.join(filter(None, (row.word('arm'), row.place(SETTING))))}: accuracy {row.shown('accuracy')} %",
+            ),
+        }
+        for row in rows
+        if row.has("accuracy")
+    ]
+    return _dots_figure(dots, "lead", "Accuracy by arm", about, axis="accuracy, %")
+
+
+def _dots_figure(
+    dots: list[Record], name: str, title: str, about: str, *, axis: str, zero: bool = False
+) -> Figure | None:
+    """The chart of the dots, once for wide screens and once for narrow ones."""
+    if not dots:
+        return None
+    for number, dot in enumerate(dots):
+        dot |= {"row": number, "label": _cut(dot["label"], 38), "group": _cut(dot["group"], 90), "zero": 0}
+    drawings = [
+        _svg(_dot_chart(dots, axis, zero=zero, narrow=narrow), name=name + "-narrow" * narrow, title=title, about=about)
+        for narrow in (False, True)
+    ]
+    return Figure(drawings=drawings[:1], narrow=drawings[1:], caption=about)
+
+
+def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> alt.FacetChart:
+    """Labels stand before the lines, or above them in the narrow form."""
+    import altair as alt
+
+    labels = alt.Axis(labelExpr=_labels([dot["label"] for dot in dots]), labelLimit=300, ticks=False, domain=False)
+    y = alt.Y("row:O", title=None, axis=None if narrow else labels)
+    x = alt.X(
+        "value:Q",
+        title=axis,
+        axis=alt.Axis(format="+f" if zero else "f", tickCount=4 if narrow else 8),
+        scale=alt.Scale(zero=zero, padding=10),
+    )
+    color = alt.Color("marked:N", legend=None, scale=alt.Scale(domain=[False, True], range=_COLORS))
+    data = alt.Chart()
+    layers: list[Any] = [
+        data.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=3.5, opacity=0.55, aria=False)
+        .encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=color),
+        data.mark_point(filled=True, opacity=1, size=80).encode(
+            x=x, y=y, color=color, shape=alt.Shape("marked:N", legend=None, scale=alt.Scale(range=_SHAPES)),
+            href="href:N", description="words:N",
+        ),
+    ]  # fmt: skip
+    if zero:
+        layers.insert(0, data.mark_rule(stroke="var(--soft)", strokeDash=[4, 3], aria=False).encode(x="zero:Q"))
+    if narrow:
+        layers.append(
+            data.mark_text(align="left", dy=-15, aria=False, limit=260).encode(x=alt.value(0), y=y, text="label:N")
+        )
+    chart = alt.layer(*layers, data=alt.Data(values=dots))
+    chart = chart.properties(width=260 if narrow else 430, height=alt.Step(40 if narrow else 24))
+    return _in_groups(chart, [dot["group"] for dot in dots])
+
+
+def _labels(labels: Sequence[str]) -> str:
+    """An expression that gives the label of a line by its number; lines may share a label."""
+    quoted = ", ".join("'" + label.replace("\\", "\\\\").replace("'", "\\'") + "'" for label in labels)
+    return f"[{quoted}][datum.value]"
+
+
+def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
+    """One panel a group, under its name, with lines of its own."""
+    import altair as alt
+
+    header = alt.Header(labelOrient="top", labelAnchor="start", labelLimit=500)
+    facet = alt.Facet("group:N", sort=list(dict.fromkeys(groups)), title=None, header=header)
+    return chart.facet(facet, columns=1).resolve_scale(y="independent")
+
+
+# Libraries against domains
+
+
+def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    """Libraries against domains, one map for each setting if there are several."""
+    domains = [column for column in table.columns if column.key.startswith("domain:")]
+    if not domains:
+        return None
+    most = max(abs(row.number_at(column.key)) for row in rows for column in domains)
+    about = (
+        "Blue: better than the baseline; orange: worse; the deepest shade is the largest difference of this table. A frame marks a "
+        "library's own domain. Figures are percent points with their intervals."
+    )
+    by_place: dict[str, list[Record]] = {}
+    for row in rows:
+        by_place.setdefault(row.place(SETTING), []).extend(_tile(row, column, most) for column in domains)
+    drawings = [
+        _svg(_heat_map(tiles, _cut(place, 70)), name=f"{table.name}-{number}", title=place or table.title, about=about)
+        for number, (place, tiles) in enumerate(by_place.items())
+    ]
+    return Figure(drawings=drawings, caption=about)
+
+
+def _tile(row: TableRow, column: Column, most: float) -> Record:
+    cell = row.cell(column.key)
+    library, kind = row.word("library"), row.word("library_arm")
+    of_library = [other == library for other in row.table.column("library")]
+    arms = {arm for arm, same in zip(row.table.column("arm"), of_library, strict=True) if same}
+    tile: Record = {
+        "library": _cut(library if len(arms) < 2 else row.word("arm"), 26),
+        "domain": _cut(column.title, 19),
+        "own": row.word("library_domain") == column.title,
+        "shown": "–",
+        "ends": "",
+        "fill": "transparent",
+        "ink": "var(--ink)",
+        "words": printable(f"{library}, {column.title}: {cell.why}"),
+        "href": "",
+    }
+    if cell.value is None:
+        return tile
+    step = shade(row.number_at(column.key), most)
+    words = f"{library} ({kind}) on {column.title}: {row.shown(column.key)} points"
+    return {
+        **tile,
+        "shown": cell_text(cell, column, interval=False),
+        "ends": "" if cell.low is None or cell.high is None else f"[{100 * cell.low:+.0f}, {100 * cell.high:+.0f}]",
+        "fill": f"var(--{'up' if step > 0 else 'down'}{abs(step)})" if step else "var(--even)",
+        "ink": "var(--deep-ink)" if abs(step) >= SHADES - 1 else "var(--ink)",
+        **row.behind(column.key, words),
+    }
+
+
+def shade(value: float, most: float) -> int:
+    """The shade of a difference, from -5 to 5; 0 for no difference alone. ``most`` has the deepest."""
+    step = round(SHADES * value / most) if most else 0
+    return step or (value > 0) - (value < 0)
+
+
+def _heat_map(tiles: list[Record], title: str) -> alt.LayerChart:
+    import altair as alt
+
+    libraries, domains = (list(dict.fromkeys(tile[key] for tile in tiles)) for key in ("library", "domain"))
+    plain = {"ticks": False, "domain": False, "grid": False}
+    data = alt.Chart(alt.Data(values=tiles)).encode(
+        x=alt.X(
+            "domain:N", sort=domains, title="domain of the question", axis=alt.Axis(orient="top", labelAngle=0, **plain)
+        ),
+        y=alt.Y("library:N", sort=libraries, title="library", axis=alt.Axis(labelLimit=220, **plain)),
+    )
+    ink = alt.Color("ink:N", scale=None)
+    return alt.layer(
+        data.mark_rect(cornerRadius=4, strokeWidth=2).encode(
+            color=alt.Color("fill:N", scale=None), href="href:N", description="words:N",
+            stroke=alt.condition("datum.own", alt.value("var(--ink)"), alt.value("var(--line)")),
+        ),
+        data.mark_text(dy=-7, fontSize=14, fontWeight="bold", aria=False).encode(text="shown:N", color=ink),
+        data.mark_text(dy=10, fontSize=10.5, aria=False).encode(text="ends:N", color=ink),
+    ).properties(width=alt.Step(134), height=alt.Step(50), title=title)  # fmt: skip
+
+
+# Bars: tools and funnels
+
+
+def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    """Episodes that called a tool, right and wrong; at most as many tools as can be read."""
+    held = [row for row in rows if row.number_at("used")]
+    pieces = []
+    for number, row in enumerate(held[:_MOST_BARS]):
+        place = row.place((*SETTING, "arm"))
+        pieces += [
+            {
+                "row": number,
+                "group": " · ".join(filter(None, (place, row.place(("library",))))),
+                "label": row.word("tool"),
+                "series": key,
+                "value": row.number_at(key),
+                "end": row.number_at("used"),
+                "shown": f"{row.shown('used')} episodes, {row.shown('calls')} calls",
+                **row.behind(key, f"{row.word('tool')}, {place}: {row.shown(key)} episodes {key}"),
+            }
+            for key in ("right", "wrong")
+        ]
+    if not pieces:
+        return None
+    about = (
+        "Episodes that called a tool of a library, by how they ended. Tools that were never called stand in the table."
+    )
+    more = f" {len(held) - _MOST_BARS} further tools stand in the table." if len(held) > _MOST_BARS else ""
+    chart = _bar_chart(pieces, {"right": "var(--c2)", "wrong": "var(--c1)"}, width=430)
+    return Figure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
+
+
+_TOOL_STEPS = {
+    "written": "written", "compiled": "compile", "exposed": "exposed", "called": "called", "found": "found something",
+    "right": "and were right",
+}  # fmt: skip
+_EPISODE_STEPS = {
+    "episodes": "all", "episodes_exposed": "were offered tools", "episodes_called": "called one",
+    "episodes_found": "found something with one", "episodes_right": "and were right",
+}  # fmt: skip
+
+
+def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+    """How many of each library's tools pass each step, and how many of its episodes."""
+    about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
+    drawings = []
+    for row in rows[:_MOST_FUNNELS]:
+        bars = [*_funnel_bars(row, "tools", _TOOL_STEPS), *_funnel_bars(row, "episodes", _EPISODE_STEPS)]
+        for number, bar in enumerate(bars):
+            bar["row"] = number
+        chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
+        drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
+    more = f" {len(rows) - _MOST_FUNNELS} more stand in the table." if len(rows) > _MOST_FUNNELS else ""
+    return Figure(drawings=drawings, caption=about + more)
+
+
+def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
+    """The steps as bars, each a share of the largest one of its kind."""
+    held = [key for key in steps if row.has(key)]
+    most = max((row.number_at(key) for key in held), default=0.0) or 1.0
+    place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))
+    return [
+        {
+            "group": f"{place}: {what}",
+            "label": steps[key],
+            "series": what,
+            "value": row.number_at(key) / most,
+            "end": row.number_at(key) / most,
+            "shown": row.shown(key),
+            **row.behind(key, f"{row.word('library')}, {row.word('arm')}: {row.shown(key)} {what} {steps[key]}"),
+        }
+        for key in held
+    ]
+
+
+def _bar_chart(pieces: list[Record], series: dict[str, str], *, width: int, legend: bool = True) -> alt.FacetChart:
+    import altair as alt
+
+    labels: dict[int, str] = {}
+    for piece in pieces:
+        piece |= {"label": _cut(piece["label"], 30), "group": _cut(piece["group"], 100)}
+        labels[piece["row"]] = piece["label"]
+    axis = alt.Axis(labelExpr=_labels(list(labels.values())), labelLimit=220, ticks=False, domain=False)
+    y = alt.Y("row:O", title=None, axis=axis)
+    color = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=list(series), range=list(series.values())),
+        legend=alt.Legend(title=None, orient="top") if legend else None,
+    )
+    data = alt.Chart()
+    chart = alt.layer(
+        data.mark_bar(size=16).encode(
+            x=alt.X("value:Q", axis=None), y=y, color=color, href="href:N", description="words:N"
+        ),
+        data.mark_text(align="left", dx=6, aria=False).encode(x=alt.X("max(end):Q"), y=y, text="shown:N"),
+        data=alt.Data(values=pieces),
+    ).properties(width=width, height=alt.Step(24))
+    return _in_groups(chart, [piece["group"] for piece in pieces])
+
+
+_CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], Figure | None]] = {
+    "main": _draw_calls,
+    "curve": _draw_curve,
+    "ladder": _draw_ladder,
+    "primary": _draw_differences,
+    "comparisons": _draw_differences,
+    "comparisons_by_domain": _draw_differences,
+    "transfer_difference": _draw_transfer,
+    "tools": _draw_tools,
+    "funnel": _draw_funnel,
+}
+
+# From a chart to SVG in the page
+
+
+_FONT = "system-ui, 'Segoe UI', sans-serif"
+_CONFIG: Record = {
+    "background": "transparent",
+    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # fonts of readers may be wider than those measured here
+    "font": _FONT,
+    "axis": {
+        "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--soft)",
+        "tickColor": "var(--soft)", "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 11,
+    },
+    "axisY": {"labelColor": "var(--ink)", "labelFontSize": 12},
+    "header": {"labelColor": "var(--ink)", "labelFontSize": 12, "labelFontWeight": "bold"},
+    "legend": {"labelColor": "var(--ink)", "labelFontSize": 12},
+    "text": {"color": "var(--ink)", "fontSize": 11},
+    "title": {"color": "var(--ink)", "fontSize": 12, "anchor": "start"},
+    "view": {"stroke": None},
+    "facet": {"spacing": 16},
+}  # fmt: skip
+
+
+def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:
+    """The drawing with its title and description, and every described mark with its words; marks with samples are links."""
+    import vl_convert
+
+    text = vl_convert.vegalite_to_svg({**chart.to_dict(validate=False), "config": _CONFIG})
+    # Vega makes links absolute. In a page of HTML neither links nor elements need a namespace.
+    text = re.sub(r'<a xlink:href="[^"#]*#', '<a href="#', text)
+    text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text, count=2)
+    root = ElementTree.fromstring(text)  # noqa: S314 - drawn a moment ago
+    root.attrib |= {"role": "group", "aria-labelledby": f"chart-{name}-title chart-{name}-about"}
+    for place, (tag, words) in enumerate((("title", title), ("desc", about))):
+        element = ElementTree.Element(tag, {"id": f"chart-{name}-{tag.replace('desc', 'about')}"})
+        element.text = printable(words)
+        root.insert(place, element)
+    for group in root.iter("g"):
+        if "role-mark" in group.get("class", ""):
+            for element in group:
+                _describe(element)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - written by an XML serialiser
+
+
+def _describe(mark: ElementTree.Element) -> None:
+    """Give a mark its words as a tooltip; one that is a link says so."""
+    shape = mark[0] if mark.tag == "a" else mark
+    words = shape.get("aria-label")
+    if words is None:
+        return
+    title = ElementTree.Element("title")
+    title.text = words
+    mark.insert(0, title)
+    if mark.tag == "a":
+        shape.attrib.pop("aria-label")
+        mark.attrib |= {
+            "aria-label": f"{words}: list the episodes",
+            "data-set": mark.get("href", "").rpartition("=")[2],
+        }

@@ -1,0 +1,282 @@
+"""``videoworld compare``: a user's own video and questions, flat against hierarchical, run, scored and reported like any run.
+
+::
+
+    OUT/questions/       the questions, as a dataset
+    OUT/config.yaml      the configuration
+    OUT/run/             the run; it goes on where it stopped
+    OUT/report.html      the page
+    OUT/tables/          its tables as LaTeX and CSV
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.datasets.files import ENDINGS, numbered_lines
+from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
+from eval.report.writing import Choices, Written, write_report
+from eval.runs.experiment import Outcome, open_experiment, run_experiment
+from eval.runs.scoring import score_run
+from eval.runs.worlds import store_for
+from eval.scoring.judge import judge_of
+from world_api.build.media.apart.worker import MediaWorker
+from world_api.core.canonical import json_line
+from world_api.core.faults import EvalFault, StoreFault
+from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.ports import Clock
+from world_api.profiles import text_embedder, world_of_file
+from world_api.world.disk.files import write_atomically
+from world_api.world.disk.locking import world_lock
+from world_api.world.disk.manifest import Manifest, read_manifest, write_manifest
+from world_api.world.disk.stored import World, world_hash
+from world_api.world.disk.tables import SESSION_TABLES
+from world_api.world.search.prepare import prepare
+from world_api.world.sessions.commits import SESSIONS
+
+if TYPE_CHECKING:
+    from eval.runs.progress import ProgressDisplay
+    from world_api.build.builder import Progress
+
+_MOST_TOLD = 8
+_HINT = 'one question a line, such as {"question": "When does somebody enter?", "kind": "interval"}'
+
+
+def own_questions(path: Path, video_id: str) -> list[Item]:
+    """The questions of a file, all about one video.
+
+    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` where it has options and
+    ``open`` otherwise, without an ``answer`` nobody knows the answer and it is not scored. Questions about other videos
+    are left out.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
+    """
+    items: list[Item] = []
+    faults: list[str] = []
+    first: dict[str, int] = {}
+    for line in numbered_lines(path):
+        try:
+            item = _item(line.value, line.fault, line.number, video_id)
+        except BadItem as error:
+            faults += [f"line {line.number}: {fault}" for fault in error.faults]
+            continue
+        if item.id in first:
+            faults.append(f"line {line.number}: the id {item.id!r} stands on line {first[item.id]} too")
+        elif item.video_id == video_id:
+            first[item.id] = line.number
+            items.append(item)
+    if not items and not faults:
+        faults.append(f"it holds no question about {video_id!r}")
+    if faults:
+        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
+        raise EvalFault("bad_dataset", f"{path.name}: " + "; ".join(faults[:_MOST_TOLD]) + more, hint=_HINT)
+    return items
+
+
+def _item(value: Any, fault: str, number: int, video_id: str) -> Item:
+    """The question of a line.
+
+    Raises:
+        BadItem: with everything that is wrong.
+    """
+    if fault:
+        raise BadItem([fault])
+    if not isinstance(value, Mapping):
+        raise BadItem(["it is not a JSON object"])
+    if "question" not in value:
+        raise BadItem(["it has no `question`"])
+    usual = {
+        "schema_version": SCHEMA_VERSION,
+        "id": f"q{number}",
+        "video": video_id,
+        "kind": "choice" if value.get("options") else "open",
+        "answer": None,
+    }
+    return item_from_record({**usual, **value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnComparison:
+    """What is compared: a video, questions, and how they are asked. ``budget`` holds the limits that are not the usual ones."""
+
+    video: Path
+    questions: Path
+    out: Path
+    store: Path
+    libraries: Sequence[str]
+    model: str = "rule-based"
+    wire: str = "auto"
+    exposure: str | None = None
+    world: str = "classical"
+    seeds: Sequence[int] = (1,)
+    judge: str | None = None
+    prices: Path | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def video_id(self) -> str:
+        """The id of the video's world."""
+        return video_id_from_file_name(self.video.stem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """How the asking stands, and the page where all was asked."""
+
+    outcome: Outcome
+    written: Written | None
+
+
+def compare_own(
+    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
+) -> Compared:
+    """Ask, score, write the page; what was asked before is kept.
+
+    Raises:
+        EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
+        MediaFault: ``not_a_video`` and others: what is no video is found before anything is written.
+        VideoWorldError: as building the world names it.
+    """
+    _must_be_a_video(wanted.video)
+    config = write_configuration(wanted)
+    _take_stored_world(wanted, building)
+    outcome = run_experiment(
+        open_experiment(config, out=wanted.out / "run"),
+        clock=clock,
+        environment=environment,
+        display=shown,
+        building=building,
+    )
+    if not outcome.complete:
+        return Compared(outcome=outcome, written=None)
+    judge = judge_of(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
+    score_run(outcome.folder, judge=judge)
+    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
+    return Compared(outcome=outcome, written=written)
+
+
+def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
+    """Copy the store's world of this very file, if it has one, to where the run looks for it.
+
+    A copy stays what the run was begun with when a session is committed to the other. What sessions committed before is left
+    out, so that no arm reads an earlier answer. A world that cannot be copied is built.
+    """
+    place = store_for(wanted.store, wanted.world)
+    world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
+    if world is None or world.manifest.profile != wanted.world:
+        return
+    with world_lock(place, wanted.video_id, waiting=building.say):
+        part = place / f".{wanted.video_id}.copy"
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            shutil.copytree(world.folder, part, symlinks=True, ignore=shutil.ignore_patterns(SESSIONS))
+            left_out = _leave_out_committed(part, world.manifest)
+            World(part, read_manifest(part)).verify()
+            part.rename(place / wanted.video_id)
+            prepare(place, wanted.video_id, text_embedder())
+        except (OSError, StoreFault) as error:
+            shutil.rmtree(part, ignore_errors=True)
+            building.say(f"the world {wanted.video_id} of {wanted.store} cannot be copied, so it is built: {error}")
+        else:
+            without = ", without what sessions committed to it" if left_out else ""
+            building.say(f"taking the world {wanted.video_id} of {wanted.store}{without}")
+
+
+def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
+    """Make a copied world what it was before sessions were committed to it; whether any was.
+
+    Raises:
+        OSError, StoreFault: a file cannot be removed, read or written.
+    """
+    files = [entry for entry in manifest.files if entry.table not in SESSION_TABLES]
+    if len(files) == len(manifest.files):
+        return False
+    digest = world_hash(folder, manifest.video, files)
+    write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
+    for table in SESSION_TABLES:
+        for entry in manifest.files_of(table):
+            (folder / entry.path).unlink()
+    return True
+
+
+def _must_be_a_video(path: Path) -> None:
+    """Look into the file, in a process of its own; and at its name, by which a run finds it.
+
+    Raises:
+        EvalFault: ``no_such_video``.
+        MediaFault: as probing names it.
+    """
+    if not path.is_file():
+        raise EvalFault("no_such_video", f"there is no video {str(path)[:200]}", hint="give a video file")
+    worker = MediaWorker()
+    try:
+        worker.probe(path)
+    finally:
+        worker.close()
+    if path.suffix.lower() not in ENDINGS:
+        raise EvalFault(
+            "no_such_video",
+            f"{path.name[:200]} is a video, but its name does not end like one",
+            hint=f"give it one of the usual endings: {', '.join(ENDINGS)}",
+        )
+
+
+def write_configuration(wanted: OwnComparison) -> Path:
+    """Write the questions as a dataset, and the configuration; its path.
+
+    Raises:
+        EvalFault: as ``own_questions``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    items = own_questions(wanted.questions, wanted.video_id)
+    folder = wanted.out / "questions"
+    _write_dataset(folder, wanted, items)
+    path = wanted.out / "config.yaml"
+    # JSON is YAML, and needs no care for what a name may hold.
+    write_atomically(path, (json.dumps(_document(wanted, folder), indent=1, ensure_ascii=False) + "\n").encode())
+    return path
+
+
+def _write_dataset(folder: Path, wanted: OwnComparison, items: Sequence[Item]) -> None:
+    lines = "".join(json_line(item_record(item)) + "\n" for item in items)
+    write_atomically(folder / "questions.jsonl", lines.encode())
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "name": "own",
+        "questions": "questions.jsonl",
+        "videos": {wanted.video_id: {"file": wanted.video.name}},
+    }
+    write_atomically(folder / "dataset.json", (json_line(record) + "\n").encode())
+
+
+def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
+    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries)}
+    document: dict[str, Any] = {
+        "schema_version": 1,
+        "name": f"{wanted.video_id}-flat-against-hier"[:64],
+        "model": wanted.model,
+        "wire": wanted.wire,
+        "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
+        "libraries": [_library(name) for name in wanted.libraries],
+        "arms": ["flat", hier | ({} if wanted.exposure is None else {"exposure": wanted.exposure})],
+        "worlds": [wanted.world],
+        "seeds": list(wanted.seeds),
+        "budgets": {"usual": dict(wanted.budget)},
+        "store": str(wanted.store.resolve()),
+    }
+    if wanted.prices is not None:
+        document["prices"] = str(wanted.prices.resolve())
+    if wanted.judge is not None:
+        document["judge"] = wanted.judge
+    return document
+
+
+def _library(name: str) -> str:
+    """A library's name as it is; a folder by its whole path, since the configuration lies elsewhere."""
+    return str(Path(name).resolve()) if Path(name).is_dir() else name

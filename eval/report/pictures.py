@@ -1,0 +1,402 @@
+"""Pictures of the moments that answers rest on: which are wanted, which are shown, and where they come from.
+
+Pictures are kept beside a report, so that a later one needs no video::
+
+    FRAMES/VIDEO/12300-640x360-video.jpg     the frame on screen at 12.3 s of a video of 640 x 360 pixels
+    FRAMES/VIDEO/12300-640x360-key_11800.jpg there was no video: the key frame at 11.8 s
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from controller.episode import CallRecord, Episode
+from eval.datasets.items import Item
+from eval.runs.manifest import configuration_of
+from eval.runs.reading import Run
+from eval.runs.worlds import store_for
+from world_api.core.faults import StoreFault, VideoWorldError
+from world_api.core.identifiers import is_name
+from world_api.world.disk.files import open_regular, write_atomically
+
+if TYPE_CHECKING:
+    from world_api.core.ports import Image
+    from world_api.world.disk.stored import World
+
+#: A frame of a video, by the moment at which it plays.
+FrameKey = tuple[str, float]
+#: Finds the world of a video, if this machine has one.
+Worlds = Callable[[str], "World | None"]
+
+_CITED, _REFERENCE, _SEEN = 6, 3, 6  #: most moments of each kind
+_SAME = 0.051  #: seconds; moments are rounded to a tenth
+_DEEPEST = 12  #: levels of a result that are searched for boxes
+_MAX_BOXES = 12
+_SIDE = 320  #: pixels of the longer side of a picture
+_QUALITY = 70
+_AT_ONCE = 24  #: pictures in memory while a video is read
+_MOST_BYTES = 2_000_000  #: of a kept picture; ours have about ten thousand
+_JPEG = b"\xff\xd8\xff"
+_NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledBox:
+    """A box in pixels of the displayed frame, with the label that a tool gave it."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    label: str
+
+    def record(self) -> list[Any]:
+        """The wire form."""
+        return [self.x1, self.y1, self.x2, self.y2, self.label]
+
+
+_Boxes = list[tuple[float, LabelledBox]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """A moment of a video, to a tenth of a second. Any frame from ``start`` to ``end`` shows it; with boxes, only its own does."""
+
+    video_id: str
+    time: float
+    why: Literal["cited", "reference", "seen"]
+    start: float
+    end: float
+    boxes: tuple[LabelledBox, ...] = ()
+
+    def is_shown_by(self, time: float) -> bool:
+        """Whether a frame of that time shows it."""
+        if self.boxes:
+            return abs(time - self.time) < _SAME
+        return self.start - _SAME < time < self.end + _SAME
+
+
+def moments_of(episode: Episode, item: Item) -> list[Moment]:
+    """What was cited, what the reference says, what tools saw; each time once, those that matter most first."""
+    boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
+    kept: list[Moment] = []
+    for moment in (*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)):
+        if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
+            kept.append(moment)
+    return kept
+
+
+def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+    """The frame in which a tool saw it, if one says so; else the middle."""
+    for span in episode.spans[:_CITED]:
+        calls = [call for call in episode.calls if call.id in span.returned_by]
+        boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
+        end = max(span.end_time, span.start_time + _SAME)
+        times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
+        time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
+        drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
+        yield _moment(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
+
+
+def _reference(item: Item) -> Iterator[Moment]:
+    for span in item.spans[:_REFERENCE]:
+        yield _moment(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
+
+
+def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+    number = 0
+    for call in episode.calls:
+        boxed = dict.fromkeys(time for time, _ in boxes[call.id])
+        for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
+            if number == _SEEN:
+                return
+            number += 1
+            yield _moment(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
+
+
+def _moment(
+    video: str,
+    time: float,
+    why: Literal["cited", "reference", "seen"],
+    start: float,
+    end: float,
+    boxes: tuple[LabelledBox, ...] = (),
+) -> Moment:
+    return Moment(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
+
+
+def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
+    near = [box for at, box in boxes if abs(at - time) < _SAME]
+    return tuple(dict.fromkeys(near))[:_MAX_BOXES]
+
+
+def _evidence(call: CallRecord) -> Iterator[tuple[float, float, float]]:
+    """Frame time, start and end of the evidence in a result."""
+    evidence = call.result.get("evidence")
+    for piece in evidence if isinstance(evidence, list) else ():
+        if isinstance(piece, Mapping):
+            frame, start, end = (_number(piece.get(key)) for key in ("frame_time", "start_time", "end_time"))
+            if frame is not None and start is not None and end is not None:
+                yield frame, start, end
+
+
+def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
+    """Boxes with their times, at any place of a result."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        box, time = value.get("bbox"), _number(value.get("timestamp"))
+        sides = [_number(side) for side in box] if isinstance(box, Sequence) and len(box) == 4 else []
+        known = [side for side in sides if side is not None]
+        if time is not None and len(known) == 4:
+            label = str(value.get("entity_hint") or value.get("category") or "")[:80]
+            yield time, LabelledBox(x1=known[0], y1=known[1], x2=known[2], y2=known[3], label=label)
+    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _boxes(inner, depth + 1)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The frames to show, in the order of videos and times, and how many moments go without."""
+
+    frames: tuple[FrameKey, ...]
+    left_out: int
+    _by_video: Mapping[str, list[float]] = field(repr=False)
+
+    def frame_of(self, moment: Moment) -> FrameKey | None:
+        """The frame that shows a moment; the nearest of several."""
+        times = [time for time in self._by_video.get(moment.video_id, ()) if moment.is_shown_by(time)]
+        return (moment.video_id, min(times, key=lambda time: (abs(time - moment.time), time))) if times else None
+
+
+def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
+    """Frames for the moments of all samples, at most ``most``.
+
+    First the first moment of every sample is served, then the second, and so on; a moment that a chosen frame shows already
+    costs nothing.
+    """
+    by_video: dict[str, list[float]] = {}
+    count = left_out = 0
+    for rank in range(max(map(len, moments.values()), default=0)):
+        for moment in (held[rank] for held in moments.values() if rank < len(held)):
+            times = by_video.setdefault(moment.video_id, [])
+            if any(moment.is_shown_by(time) for time in times):
+                continue
+            if count < most:
+                times.append(moment.time)
+                count += 1
+            else:
+                left_out += 1
+    frames = tuple((video, time) for video in sorted(by_video) for time in sorted(by_video[video]))
+    return Chosen(frames=frames, left_out=left_out, _by_video=by_video)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A JPEG, when it plays, the size of the displayed frame, and whether it is a key frame near the moment instead."""
+
+    jpeg: bytes
+    time: float
+    width: int
+    height: int
+    is_key_frame: bool = False
+
+
+class PictureCache:
+    """A folder of kept pictures."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: dict[str, dict[int, str]] = {}
+
+    def get(self, frame: FrameKey) -> Picture | None:
+        """A kept picture; None if there is none, or the file is no picture."""
+        video, time = frame
+        name = self._names_of(video).get(_milliseconds(time), "")
+        matched = _NAME.fullmatch(name)
+        if matched is None:
+            return None
+        try:
+            with open_regular(self._folder / video / name) as file:
+                jpeg = file.read(_MOST_BYTES + 1)
+        except OSError:
+            return None
+        if not jpeg.startswith(_JPEG) or len(jpeg) > _MOST_BYTES:
+            return None
+        return Picture(
+            jpeg=jpeg,
+            time=time if matched[4] is None else int(matched[4]) / 1000,
+            width=max(1, int(matched[2])),
+            height=max(1, int(matched[3])),
+            is_key_frame=matched[4] is not None,
+        )
+
+    def put(self, frame: FrameKey, picture: Picture) -> None:
+        """Keep a picture.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        video, time = frame
+        if not is_name(video):
+            return
+        source = f"key_{_milliseconds(picture.time)}" if picture.is_key_frame else "video"
+        name = f"{_milliseconds(time)}-{picture.width}x{picture.height}-{source}.jpg"
+        write_atomically(self._folder / video / name, picture.jpeg)
+        self._names_of(video)[_milliseconds(time)] = name
+
+    def _names_of(self, video: str) -> dict[int, str]:
+        """The names of a video's pictures by their moments; a frame of the video comes before a key frame."""
+        if video not in self._names:
+            folder = self._folder / video
+            is_ours = is_name(video) and folder.is_dir() and not folder.is_symlink()
+            names = sorted(path.name for path in folder.iterdir()) if is_ours else []
+            matched = [(found, name) for name in names if (found := _NAME.fullmatch(name))]
+            self._names[video] = {int(found[1]): name for found, name in matched}
+        return self._names[video]
+
+
+def _milliseconds(time: float) -> int:
+    return round(time * 1000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """The pictures that could be had, and why others could not, by video."""
+
+    pictures: Mapping[FrameKey, Picture]
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds) -> Gallery:
+    """The pictures of these frames: kept ones, else from the world's video, else its key frames. New ones are kept."""
+    found: dict[FrameKey, Picture] = {}
+    absent: dict[str, str] = {}
+    by_video: dict[str, list[FrameKey]] = defaultdict(list)
+    for frame in frames:
+        kept = cache.get(frame)
+        if kept is not None:
+            found[frame] = kept
+        # A key frame gives way to the frame itself, once the video is there.
+        if kept is None or kept.is_key_frame:
+            by_video[frame[0]].append(frame)
+    for video in sorted(by_video):
+        wanted = sorted(by_video[video], key=lambda frame: frame[1])
+        made, why = _from_world(worlds(video), wanted, needed=[frame for frame in wanted if frame not in found])
+        for frame, picture in made.items():
+            with suppress(StoreFault):  # of a run that may only be read; the page has its pictures all the same
+                cache.put(frame, picture)
+        found |= made
+        if any(frame not in found for frame in wanted):
+            absent[video] = why
+    return Gallery(pictures=found, absent=absent)
+
+
+def _from_world(
+    world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
+) -> tuple[dict[FrameKey, Picture], str]:
+    """Frames of the video, else key frames for those that have no picture; and why some are missing."""
+    if world is None:
+        return {}, "its world is not on this machine"
+    from world_api.profiles import source_path
+
+    source, why = source_path(world), "its video is not on this machine"
+    if source is not None:
+        try:
+            return _from_video(source, world, wanted), ""
+        except VideoWorldError as fault:
+            why = f"its video cannot be read ({fault.code})"
+    try:
+        return _from_key_frames(world, needed), why
+    except (VideoWorldError, OSError):
+        return {}, why
+
+
+def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+    from world_api.build.media.apart.worker import VideoFrames
+
+    video = world.manifest.video
+    frames = VideoFrames(source)
+    made: dict[FrameKey, Picture] = {}
+    try:
+        for first in range(0, len(wanted), _AT_ONCE):
+            some = wanted[first : first + _AT_ONCE]
+            for frame, image in zip(some, frames.pictures_played_at([time for _, time in some], _SIDE), strict=True):
+                made[frame] = Picture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
+    finally:
+        frames.close()
+    return made
+
+
+def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+    """The nearest key frame of each, if the world has any."""
+    import cv2
+    import numpy as np
+
+    from world_api.world.disk.storage import read_image
+
+    rows, video = world.rows("key_frames"), world.manifest.video
+    times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
+    made: dict[FrameKey, Picture] = {}
+    for frame in needed if times else ():
+        nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
+        stored = read_image(world.folder, names[nearest])
+        image = None if stored is None else cv2.imdecode(np.frombuffer(stored, dtype=np.uint8), cv2.IMREAD_COLOR)
+        if image is None:
+            continue
+        scale = min(1.0, _SIDE / max(image.shape[:2]))
+        size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+        small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+        made[frame] = Picture(
+            jpeg=_jpeg(small), time=times[nearest], width=video.width, height=video.height, is_key_frame=True
+        )
+    return made
+
+
+def _jpeg(image: Image) -> bytes:
+    import cv2
+
+    _, encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+    return bytes(encoded.tobytes())
+
+
+def worlds_of(run: Run, store: Path | None) -> Worlds:
+    """Finds the world of a video in a store, or in that of the run's configuration; one that has its video comes first.
+
+    A world that is not the one of the run (it was built again, of another file) is not taken.
+    """
+    place = store
+    if store is None:
+        with suppress(VideoWorldError):  # nobody can tell any more, as in a bundle from elsewhere
+            place = configuration_of(run.folder).store
+
+    def find(video_id: str) -> World | None:
+        from world_api.profiles import source_path
+
+        known = run.manifest.worlds.get(video_id, {})
+        found = [] if place is None else [_world(place, profile, video_id, known[profile]) for profile in sorted(known)]
+        there = [world for world in found if world is not None]
+        return min(there, key=lambda world: source_path(world) is None, default=None)
+
+    return find
+
+
+def _world(store: Path, profile: str, video_id: str, known: str) -> World | None:
+    from world_api.world.disk.stored import open_world
+
+    for place in (store_for(store, profile), store):
+        with suppress(VideoWorldError):
+            world = open_world(place, video_id)
+            if world.manifest.world_hash == known:
+                return world
+    return None

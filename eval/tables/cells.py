@@ -1,0 +1,165 @@
+"""Figures of samples as cells: means and shares with intervals, paired differences, and why there is none.
+
+Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. If libraries are
+draws, videos are crossed with libraries and seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from eval.statistics.bootstrap import FEW_CLUSTERS, mean_interval
+from eval.tables.rows import SampleRow
+from eval.tables.study import cluster, keys, videos
+from eval.tables.table import Cell, Value, blank
+
+Measure = Callable[[SampleRow], float | None]
+Bounds = tuple[float, float]
+
+NO_SAMPLES = "no samples"
+SHARE: Bounds = (0.0, 1.0)
+POINTS: Bounds = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """Numbers with the video, the seed and, where libraries are draws, the library of each; ``samples`` are behind them."""
+
+    numbers: list[float] = field(default_factory=list)
+    clusters: list[tuple[str, str]] = field(default_factory=list)
+    seeds: list[int] = field(default_factory=list)
+    libraries: list[str] = field(default_factory=list)
+    samples: list[str] = field(default_factory=list)
+
+    def add(self, number: float, row: SampleRow, *others: SampleRow) -> None:
+        """Add a number that one sample gives, or that it gives together with others."""
+        self.numbers.append(number)
+        self.clusters.append(cluster(row))
+        self.seeds.append(row.seed)
+        self.libraries.append(row.library or "")
+        self.samples.extend((row.sample, *(other.sample for other in others)))
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether several libraries are behind the numbers, which are draws as videos are."""
+        return len(set(self.libraries)) > 1
+
+    def crossed(self) -> list[Sequence[Hashable]]:
+        """What is crossed with the videos: seeds and libraries, where there are several."""
+        return [labels for labels in (self.seeds, self.libraries) if len(set(labels)) > 1]
+
+
+def correct(row: SampleRow) -> float:
+    """1 where the answer is right."""
+    return float(row.correct)
+
+
+def score(row: SampleRow) -> float:
+    """The finer score."""
+    return row.score
+
+
+def tokens(row: SampleRow) -> float | None:
+    """What the sample costs in tokens as if nothing were cached; None where there is no episode."""
+    spent = row.spent()
+    return float(spent.tokens) if spent is not None else None
+
+
+def money(row: SampleRow) -> float | None:
+    """The same in USD, where prices are known."""
+    spent = row.spent()
+    return spent.money if spent is not None else None
+
+
+def share(rows: Sequence[SampleRow], *, seed: int, measure: Measure = correct) -> Cell:
+    """The mean of a measure between 0 and 1 with its interval."""
+    return mean(rows, measure, seed=seed, within=SHARE)
+
+
+def mean(
+    rows: Sequence[SampleRow],
+    measure: Measure,
+    *,
+    seed: int | None = None,
+    why: str = NO_SAMPLES,
+    within: Bounds | None = None,
+) -> Cell:
+    """The mean of a measure over the samples that have it; with a seed, its interval."""
+    held = [(row, value) for row in rows if (value := measure(row)) is not None]
+    if not held:
+        return blank(why if rows else NO_SAMPLES)
+    samples = keys(row for row, _ in held) if len(held) < len(rows) else None
+    if seed is None:
+        average = sum(value for _, value in held) / len(held)
+        return Cell(value=average, n=len(held), clusters=len(videos(row for row, _ in held)), samples=samples)
+    values = Values()
+    for row, value in held:
+        values.add(value, row)
+    return replace(interval(values, seed=seed, within=within), samples=samples)
+
+
+def interval(
+    values: Values,
+    *,
+    seed: int,
+    within: Bounds | None = None,
+    why: str = NO_SAMPLES,
+    crossed: bool = False,
+    also: Sequence[Sequence[str]] = (),
+) -> Cell:
+    """The mean of numbers with its interval; ``crossed``: seeds and libraries are draws as videos are, and what ``also`` names."""
+    if not values.numbers:
+        return blank(why)
+    draws = [*(values.crossed() if crossed else []), *(labels for labels in also if len(set(labels)) > 1)]
+    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
+    return Cell(
+        value=found.estimate,
+        low=found.low,
+        high=found.high,
+        n=len(values.numbers),
+        clusters=found.clusters,
+        mark=found.note,
+        samples=tuple(dict.fromkeys(values.samples)),
+    )
+
+
+def is_sure(cell: Cell) -> bool:
+    """Whether an interval lies above zero that is over enough videos: a few that all say the same make a narrow one."""
+    return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
+
+
+def money_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total") -> Cell:
+    """Mean money; marked where it leaves something out."""
+    cell = mean(rows, lambda row: _of(row, way, part, "money"), why="no price is known")
+    spends = [spent for row in rows if (spent := row.spent(way, part)) is not None]
+    least = any(spent.is_least or spent.money is None for spent in spends)
+    return marked(cell, "at least") if cell.value is not None and least else cell
+
+
+def tokens_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total", of: str = "tokens") -> Cell:
+    """Mean tokens; marked where a server did not count them."""
+    cell = mean(rows, lambda row: _of(row, way, part, of), why="no episodes")
+    guessed = any(spent.estimated for row in rows if (spent := row.spent(way, part)) is not None)
+    return marked(cell, "estimated") if cell.value is not None and guessed else cell
+
+
+def marked(cell: Cell, mark: str) -> Cell:
+    """A cell with a remark more."""
+    return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
+
+
+def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
+    """A whole number, and the samples behind it where these are not those of its row."""
+    return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
+
+
+def value_cell(value: Value, why: str = "") -> Cell:
+    """A value, or a blank with the reason."""
+    return Cell(value=value) if value is not None else blank(why)
+
+
+def _of(row: SampleRow, way: str, part: str, name: str) -> float | None:
+    spent = row.spent(way, part)
+    value = None if spent is None else getattr(spent, name)
+    return None if value is None else float(value)

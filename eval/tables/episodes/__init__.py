@@ -1,1 +1,0 @@
-"""What an episode and a library say, as figures."""

@@ -1,0 +1,264 @@
+"""The selected library: which tools of a library help on development questions, and a fork that keeps these, with the evidence.
+
+A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library without
+the tool, paired; this tells what the tool brings. *Use*: on the questions whose episodes called the tool, the library less the
+baseline, paired; this is weaker: the model chooses when to call a tool, and several tools of one episode cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from eval.runs.reading import Run
+from eval.statistics.bootstrap import FEW_CLUSTERS
+from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
+from eval.tables.comparisons import baseline_of
+from eval.tables.pairing import Pairs, pairs_of
+from eval.tables.rows import SampleRow
+from eval.tables.study import Study, grouped, setting_of
+from eval.tables.table import Cell
+from eval.tables.tools import left_out_pairs, library_uses
+from tool_induction.domains import Domain
+from tool_induction.language.model import Call, walk_steps
+from tool_induction.libraries.forking import Edits, Fork, fork_library
+from tool_induction.library import ToolLibrary
+from world_api.core.faults import EvalFault
+
+By = Literal["left_out", "use", "nothing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What is known of one tool: the paired difference in accuracy, and the tokens that it saves a question."""
+
+    tool: str
+    by: By
+    pairs: int
+    accuracy: Cell
+    saved: Cell
+    enters: bool
+    why: str
+
+    def record(self) -> dict[str, Any]:
+        """The wire form, for the manifest of the selected library."""
+        return {
+            "tool": self.tool,
+            "by": self.by,
+            "pairs": self.pairs,
+            "videos": self.accuracy.clusters or 0,
+            "accuracy": _ends(self.accuracy),
+            "tokens_saved": _ends(self.saved),
+            "enters": self.enters,
+            "why": self.why,
+        }
+
+    def line(self, *, sign: str, width: int) -> str:
+        """The evidence on one line, for people."""
+        gain, saved = self.accuracy.value, self.saved.value
+        told = f"accuracy {100 * gain:+.1f} points" if isinstance(gain, float) else "accuracy unknown"
+        told += f", {saved:,.0f} tokens saved" if isinstance(saved, float) else ""
+        by = {"left_out": "leaving it out", "use": "its use", "nothing": "nothing"}[self.by]
+        return f"{sign}  {self.tool:{width}}  {told}, {self.pairs} pairs, by {by}: {self.why}"
+
+
+def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
+    """The samples of ``hier`` with a library, by its name in the run or its hash.
+
+    Raises:
+        EvalFault: ``unknown_library``, ``several_arms``.
+    """
+    from tool_induction.language.diagnostics import did_you_mean
+
+    known = {row.library: row.library_hash for row in study.rows if row.system == "hier" and row.library}
+    rows = [row for row in study.rows if row.system == "hier" and library in (row.library, row.library_hash)]
+    if not rows:
+        hint = did_you_mean(library, [name for name in known if name]) or "it has: " + (
+            ", ".join(map(str, known)) or "none"
+        )
+        raise EvalFault("unknown_library", f"no arm of hier has a library {library[:80]!r} in this run", hint=hint)
+    chosen = [row for row in rows if arm in (None, row.arm_name, row.arm)]
+    arms = sorted({row.arm for row in chosen})
+    if len(arms) != 1:
+        named = sorted({row.arm for row in rows})
+        raise EvalFault("several_arms", f"arms with this library: {', '.join(named)}", hint="choose one with --arm")
+    return chosen
+
+
+def evidence_of(study: Study, own: Sequence[SampleRow], *, sure: bool = False) -> list[Evidence]:
+    """What is known of every tool that the arm was offered; ``sure``: an interval must lie above zero, not its middle alone."""
+    left_out = _left_out(study, own)
+    against = _baseline_pairs(study, own)
+    found = []
+    for tool in dict.fromkeys(name for row in own for name in row.offered):
+        if tool in left_out:
+            found.append(_judged(tool, "left_out", left_out[tool], study.seed, sure=sure))
+            continue
+        called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
+        pairs = Pairs(pairs=tuple(pair for pair in against.pairs if pair[0].sample in called))
+        found.append(_judged(tool, "use" if pairs.pairs else "nothing", pairs, study.seed, sure=sure))
+    return found
+
+
+def _left_out(study: Study, own: Sequence[SampleRow]) -> dict[str, Pairs]:
+    arm = own[0].arm
+    found: dict[str, list[tuple[SampleRow, SampleRow]]] = {}
+    for _, tool, one, other in left_out_pairs(study):
+        if one[0].arm == arm:
+            found.setdefault(tool, []).extend(pairs_of(one, other).pairs)
+    return {tool: Pairs(pairs=tuple(pairs)) for tool, pairs in found.items()}
+
+
+def _baseline_pairs(study: Study, own: Sequence[SampleRow]) -> Pairs:
+    pairs: list[tuple[SampleRow, SampleRow]] = []
+    everyone = grouped(study.rows, setting_of)
+    for setting, rows in grouped(own, setting_of).items():
+        within = everyone[setting]
+        baseline = baseline_of(within, study.baseline)
+        pairs += pairs_of(rows, [row for row in within if row.arm == baseline]).pairs
+    return Pairs(pairs=tuple(pairs))
+
+
+def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:
+    accuracy = interval(
+        pairs.differences(correct), seed=seed, within=POINTS, why="never called, or not beside a baseline"
+    )
+    saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    enters, why = _verdict(accuracy, saved, sure=sure)
+    return Evidence(
+        tool=tool,
+        by=by,
+        pairs=len(pairs.pairs),
+        accuracy=accuracy,
+        saved=saved,
+        enters=enters,
+        why=accuracy.why or why,
+    )
+
+
+def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
+    gain = accuracy.value if isinstance(accuracy.value, int | float) else None
+    if gain is None:
+        return False, "nothing is known of it"
+    if _is_above(accuracy, sure=sure):
+        return True, "it raises accuracy"
+    if gain >= 0 and _is_above(saved, sure=sure):
+        return True, "it lowers cost at no loss of accuracy"
+    few = sure and (accuracy.clusters or 0) < FEW_CLUSTERS
+    said = (
+        f", as far as is sure with fewer than {FEW_CLUSTERS} videos" if few else ", as far as is sure" if sure else ""
+    )
+    return False, "it neither raises accuracy nor lowers cost" + said
+
+
+def _is_above(cell: Cell, *, sure: bool) -> bool:
+    """Whether a figure lies above zero; where one has to be sure, its whole interval, over enough videos."""
+    return is_sure(cell) if sure else isinstance(cell.value, int | float) and cell.value > 0
+
+
+def _ends(cell: Cell) -> Mapping[str, float | None]:
+    value = float(cell.value) if isinstance(cell.value, int | float) else None
+    return {"estimate": value, "low": cell.low, "high": cell.high}
+
+
+_SPLIT = "development"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """A selection that was made: what is known of each tool, the tools that stay, and the library."""
+
+    evidence: tuple[Evidence, ...]
+    kept: tuple[str, ...]
+    needed: tuple[str, ...]  #: kept only because tools that enter call them
+    fork: Fork
+
+
+def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]) -> None:
+    """Refuse to select on anything but development questions: what tools are chosen by cannot measure them any more.
+
+    A question is of development where it says so itself, or where it says nothing and the splits of its domain say so of its video.
+
+    Raises:
+        EvalFault: ``not_development``, with what the questions are.
+    """
+    named = {domain.name: domain for domain in domains}
+    found: Counter[str] = Counter()
+    for dataset, item_id in {(row.dataset, row.item): None for row in rows}:
+        item = run.items[dataset, item_id]
+        domain = named.get(item.domain or "")
+        of_video = domain.split_of_video(item.video_id) if domain is not None else None
+        splits: set[str] = {split for split in (item.split, of_video) if split is not None}
+        found.update(splits - {_SPLIT} if splits else {"of no split"})
+    if found:
+        told = ", ".join(f"{number} {name}" for name, number in sorted(found.items()))
+        raise EvalFault(
+            "not_development",
+            f"tools are selected on development questions only; this run asks others: {told}",
+            hint="run the arms on a dataset with `split: development`, and select from that run",
+        )
+
+
+def choose(
+    library: ToolLibrary,
+    evidence: Sequence[Evidence],
+    out: Path,
+    *,
+    name: str,
+    date: str,
+    details: Mapping[str, Any],
+    allow_judge: bool = False,
+    groups: Collection[str] = (),
+) -> Selected:
+    """Freeze the library of the tools that enter, and of those that they call.
+
+    Raises:
+        EvalFault: ``nothing_selected``.
+        ToolFault: what forking raises.
+    """
+    entering = [item.tool for item in evidence if item.enters and item.tool in library.tools]
+    if not entering:
+        refused = EvalFault(
+            "nothing_selected",
+            f"no tool of {library.name} raises accuracy or lowers cost on these questions; no library is written",
+            hint="ask more development questions, or run arms that leave out one tool each",
+        )
+        for item in evidence:
+            refused.add_note(item.line(sign="drop", width=max(len(one.tool) for one in evidence)))
+        raise refused
+    wanted = with_callees(library, entering)
+    kept = tuple(tool for tool in library.tools if tool in wanted)
+    fork = fork_library(
+        library,
+        Edits(keep=kept),
+        out,
+        name=name,
+        date=date,
+        by="videoworld eval select",
+        details={
+            "arm": "selected",
+            "of": {"name": library.name, "content_hash": library.hash},
+            "selection": {**details, "tools": [item.record() for item in evidence]},
+        },
+        may_be_same=True,
+        allow_judge=allow_judge,
+        groups=groups,
+    )
+    needed = tuple(tool for tool in kept if tool not in entering)
+    return Selected(evidence=tuple(evidence), kept=kept, needed=needed, fork=fork)
+
+
+def with_callees(library: ToolLibrary, names: Iterable[str]) -> set[str]:
+    """Tools with all the tools that they call, directly or through others."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in library.tools:
+            found.add(name)
+            steps = walk_steps(library.tools[name].tool.steps)
+            waiting += [step.target for step in steps if isinstance(step, Call) and step.kind == "tool"]
+    return found

@@ -1,1 +1,0 @@
-"""Arms compared at equal spend."""

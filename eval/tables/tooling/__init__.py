@@ -1,1 +1,0 @@
-"""The tables of tool libraries: their use, their funnel, their making, their draws."""

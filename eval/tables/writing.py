@@ -1,0 +1,288 @@
+"""Tables in words: cells, tables for a terminal, LaTeX and CSV.
+
+The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX has
+``booktabs`` rules and everything that comes from outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the
+ends of intervals in columns of their own; text that a spreadsheet would take for a formula is written behind an apostrophe.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from textwrap import wrap
+
+from eval.extras import from_extra
+from eval.tables.table import Cell, Column, Table
+from world_api.core.printable import columns as width_of
+from world_api.world.disk.files import not_writable, write_atomically
+
+BLANK = "-"
+_SCALE = {"share": 100.0, "points": 100.0}
+_SIGNED = frozenset({"points", "change"})
+
+
+def heading(column: Column) -> str:
+    """The title of a column, with the unit where it has one."""
+    unit = {"share": "%", "points": "points", "seconds": "s", "money": ""}.get(column.kind, "")
+    return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
+
+
+def cell_text(cell: Cell, column: Column, *, interval: bool = True) -> str:
+    """A cell in words: its value, its interval in brackets, and a sign where there is a remark (``*``)."""
+    if cell.value is None:
+        return BLANK if cell.why else ""
+    text = value_text(cell.value, column)
+    if interval and cell.low is not None and cell.high is not None:
+        text += f" [{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+    return text + ("*" if cell.mark else "")
+
+
+def value_text(value: str | float | int | bool, column: Column) -> str:
+    """A figure as its column shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    number = float(value) * _SCALE.get(column.kind, 1.0)
+    if column.kind == "p":
+        return "<0.001" if number < 0.001 else f"{number:.3f}"
+    if column.kind == "money":
+        return _plain(f"{number:.4f}")
+    if column.kind in ("count", "tokens"):
+        return _plain(f"{number:,.0f}")
+    sign = "+" if column.kind in _SIGNED else ""
+    places = 1 if column.kind in ("share", "points", "seconds") else _places(number)
+    return _plain(f"{number:{sign},.{places}f}")
+
+
+def _places(number: float) -> int:
+    """So many decimals that small quantities keep two figures, and large ones none."""
+    if number != 0 and abs(number) < 0.1:
+        return 4
+    return 2 if abs(number) < 100 else 0
+
+
+def _plain(text: str) -> str:
+    """Without the sign of a zero that was rounded: ``-0.0`` says nothing that ``0.0`` does not."""
+    return text.lstrip("+-") if text.strip("+-0.,") == "" else text
+
+
+def remarks(cell: Cell) -> str:
+    """Why a cell is blank, or how it is to be read."""
+    return cell.why or cell.mark
+
+
+_WIDTH = 100
+
+
+def table_text(table: Table, *, only: Sequence[str] | None = None) -> str:
+    """The table in columns, with what must be read beside it; ``only`` names the columns that are shown."""
+    places = [place for place, column in enumerate(table.columns) if only is None or column.key in only]
+    chosen = [table.columns[place] for place in places]
+    shown = [[heading(column) for column in chosen]]
+    shown += [[cell_text(row.cells[place], table.columns[place]) for place in places] for row in table.rows]
+    kept = [place for place in range(len(chosen)) if any(line[place] for line in shown[1:])] or list(range(len(chosen)))
+    widths = [max(width_of(line[place]) for line in shown) for place in kept]
+    lines = [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
+    for number, line in enumerate(shown if table.rows else ()):
+        lines.append("  ".join(_padded(line[place], width) for place, width in zip(kept, widths, strict=True)).rstrip())
+        if number == 0:
+            lines.append("  ".join("-" * width for width in widths))
+    lines += ["", *_text_notes(table, places)]
+    return "\n".join(lines)
+
+
+def fields_text(table: Table, place: int) -> str:
+    """One row of a table, a field a line."""
+    row = table.rows[place]
+    pairs = list(zip(table.columns, row.cells, strict=True))
+    width = max(width_of(heading(column)) for column, _ in pairs)
+    lines = [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
+    for column, cell in pairs:
+        text = cell_text(cell, column) if cell.value is not None else f"{BLANK} ({cell.why})"
+        if cell.value != "":
+            lines.append(
+                _padded(heading(column), width) + "  " + text.rstrip("*") + (f" ({cell.mark})" if cell.mark else "")
+            )
+    return "\n".join([*lines, "", *_text_notes(table, [])])
+
+
+def _text_notes(table: Table, places: Sequence[int]) -> Iterator[str]:
+    yield from wrap(table.footer, _WIDTH)
+    if table.note:
+        yield from wrap(table.note, _WIDTH)
+    said = {remarks(row.cells[place]) for row in table.rows for place in places} - {""}
+    if said:
+        yield from wrap("- blank, * remark: " + "; ".join(sorted(said)), _WIDTH)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": r"{-}",
+    "?": r"{?}",
+    "!": r"{!}",
+    "[": r"{[}",
+    "]": r"{]}",
+    "*": r"{*}",
+}
+_WIDE = 7  #: columns beyond which a table is made as small as the page is wide
+
+
+def escaped(text: str) -> str:
+    r"""Text that LaTeX sets as it stands, on one line. What has no printed form is left out.
+
+    Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
+    """
+    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(_printed(text).split()))
+
+
+def _printed(text: str) -> str:
+    """Without control signs, lone surrogates, unassigned and private signs; whatever separates words is a space."""
+    kept = []
+    for letter in text:
+        category = unicodedata.category(letter)
+        if category.startswith("Z") or letter in "\t\n\r\f\v":
+            kept.append(" ")
+        elif category not in ("Cc", "Cf", "Cs", "Cn", "Co"):
+            kept.append(letter)
+    return "".join(kept)
+
+
+def latex(table: Table) -> str:
+    """The table as a ``table`` environment, with what must be read beside it under its rules.
+
+    Raises:
+        BackendFault: ``extra_missing``.
+    """
+    with from_extra("eval"):
+        import pandas as pd
+    columns = [(place, column) for place, column in enumerate(table.columns) if _is_in_latex(table, place, column)]
+    frame = pd.DataFrame(
+        [[_latex_cell(row.cells[place], column) for place, column in columns] for row in table.rows],
+        columns=[escaped(heading(column)) for _, column in columns],
+    )
+    tabular = frame.to_latex(
+        index=False,
+        column_format="".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns),
+    )
+    wide = len(columns) > _WIDE
+    label = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-:") else "-" for letter in table.name
+    )
+    said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
+    notes = [table.watermark or "", table.footer, table.note, "* " + "; ".join(said) if said else ""]
+    lines = [
+        "% needs \\usepackage{booktabs,graphicx,textcomp} and \\usepackage[T1]{fontenc}; beyond Latin script XeLaTeX or LuaLaTeX",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(table.title)}}}",
+        rf"\label{{tab:{label}}}",
+        *([r"\resizebox{\linewidth}{!}{%"] if wide else []),
+        tabular.rstrip() + "}" * wide,
+        "",
+        r"\smallskip",
+        r"\begin{minipage}{\linewidth}\footnotesize",
+        *(escaped(text) + r"\par" for text in notes if text),
+        r"\end{minipage}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_in_latex(table: Table, place: int, column: Column) -> bool:
+    """Not what stands aside, nor a column that is blank in every row."""
+    return not column.aside and (not table.rows or any(row.cells[place].value not in (None, "") for row in table.rows))
+
+
+def _latex_cell(cell: Cell, column: Column) -> str:
+    text = escaped(cell_text(cell, column))
+    return "{--}" if text == escaped(BLANK) else text
+
+
+#: How a field begins that spreadsheets compute, or that hides such a beginning.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
+
+
+def comma_separated(table: Table) -> str:
+    """The table with one line a row under a line of headings; lines end in CR LF.
+
+    Beside each figure stand, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
+    ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
+    ``left_out``, the same in each row, so that they go where the figures go.
+
+    Raises:
+        BackendFault: ``extra_missing``.
+    """
+    with from_extra("eval"):
+        import pandas as pd
+    columns: dict[str, list[str]] = {}
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        columns[guarded(column.key)] = [_field(cell.value) for cell in cells]
+        for name in ("low", "high", "n", "clusters"):
+            if any(getattr(cell, name) is not None for cell in cells):
+                columns[guarded(f"{column.key}_{name}")] = [_field(getattr(cell, name)) for cell in cells]
+        if any(remarks(cell) for cell in cells):
+            columns[guarded(f"{column.key}_remark")] = [guarded(remarks(cell)) for cell in cells]
+    left_out = "; ".join(f"{number} {why}" for why, number in table.left_out.items() if number)
+    for name, text in (("watermark", table.watermark or ""), ("left_out", left_out)):
+        columns[name] = [guarded(text)] * len(table.rows)
+    written: str = pd.DataFrame(columns).to_csv(index=False, lineterminator="\r\n")
+    return written
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    plain = text.encode("utf-8", errors="replace").decode().replace("\0", "")
+    return "'" + plain if plain.lstrip(" ").startswith(_FORMULA) else plain
+
+
+def _field(value: str | float | int | bool | None) -> str:
+    """A figure to the last digit that means something; text guarded; a blank as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return guarded(value)
+    return str(value) if isinstance(value, int) else f"{value + 0.0:.10g}"
+
+
+def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:
+    """Write each table as LaTeX and as CSV; the files, in order. Names are those of the tables.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise not_writable(folder, error) from error
+    written = []
+    for table in tables:
+        for suffix, text in ((".tex", latex(table)), (".csv", comma_separated(table))):
+            path = folder / (table.name + suffix)
+            write_atomically(path, text.encode("utf-8"))
+            written.append(path)
+    return written
