@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
 from world_api.core.spans import TimeSpan
-from world_api.world.sessions.session import Registration
+from world_api.session.session import Registration
 from world_api.world.tracks import Track
 
 Floats = NDArray[np.float64]

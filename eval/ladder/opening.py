@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from eval.ladder.operations import operations_on
 
 if TYPE_CHECKING:
-    from world_api.world.sessions.eyes import Eyes
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
+    from world_api.session.vision import Eyes
 
 
 def open_ladder(
@@ -35,7 +35,7 @@ def open_ladder(
         StoreFault, OperationFault: as ``open_session`` names them.
     """
     from eval.ladder.oracle import Oracle
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     wanted = operations_on(operation)
     session = open_session(store, video_id, as_of=as_of, name=name, groups=groups, seeing=seeing)

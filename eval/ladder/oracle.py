@@ -12,7 +12,7 @@ from eval.ladder.counterparts import Counterparts
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION, run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 #: By which fields a record tells its time, the narrowest first.
 _TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time"), ("first_time", "last_time"))

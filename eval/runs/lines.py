@@ -13,7 +13,7 @@ from eval.runs.places import SCHEMA_VERSION
 from eval.scoring.score import Score
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.world.disk.files import open_regular
+from world_api.world.files import open_regular
 
 Kind = TypeVar("Kind")
 MOST_LINE_BYTES = 32 * 2**20  #: more than any question, score or sample; a file of others may be one endless line

@@ -16,7 +16,7 @@ from eval.runs.lines import cannot_read, check_version, damaged
 from eval.runs.places import SCHEMA_VERSION
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.disk.files import open_regular, write_atomically
+from world_api.world.files import open_regular, write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

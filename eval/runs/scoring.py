@@ -17,7 +17,7 @@ from eval.scoring.score import Score
 from eval.scoring.scorers import Answered, score_all, score_value
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault, EvalFault
-from world_api.world.disk.files import write_atomically
+from world_api.world.files import write_atomically
 
 #: Who scores a sample of which there is no episode to look at.
 NO_EPISODE = "none/1"

@@ -11,7 +11,7 @@ from eval.sandbox.script import Actor, Card, Film, Line, Look, Performance, Room
 from eval.sandbox.sound import soundtrack
 from eval.sandbox.truth import subtitles_of
 from tests.support.building import Silent, StandingClock
-from world_api.profiles import build_world
+from world_api.api import build_world
 
 _LINE_SECONDS = 2.0
 _FLOOR = 300.0

@@ -9,14 +9,21 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations.answering.asking import stretch
-from world_api.operations.answering.citing import evidence, shorten, times
-from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
-from world_api.world.search.lexical import LexicalIndex
-from world_api.world.search.ranking import best_first
-from world_api.world.sessions.session import Session, StoredMemory
+from world_api.operations.evidence import evidence, shorten, stretch, times
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    Level,
+    Memories,
+    Memory,
+    MergedEvent,
+    Query,
+    TimeRange,
+    TopK,
+    VideoId,
+    WrittenMemory,
+)
+from world_api.search.lexical import LexicalIndex, best_first
+from world_api.session.session import Session, StoredMemory
 
 #: Characters of content that one result shows at most, and of each memory at least.
 SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200

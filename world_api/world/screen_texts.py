@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.items import Items
+from world_api.world.items import Items
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is noted again within this time.

@@ -1,4 +1,18 @@
-"""A world behind a causal cut: the only way the operations read stored rows.
+"""Views of a world.
+
+Rows that last (speech, captions, actions): those of a whole world, and what a causal cut shows of them.
+
+What follows from all rows of a world, before any causal cut: tracks, stretches of text, segments.
+
+Shared by all sessions on a world. A view with a cut takes from here what the cut leaves as it is, and makes anew what
+it changes; no operation reads it directly.
+
+How far back a causal cut changes what a world says: everything before can be taken over as it is.
+
+A cut hides rows; near it, things also end earlier, and what was followed looks different as long as less of it was
+seen. Before the earliest such change the visible part and the whole world say the same.
+
+A world behind a causal cut: the only way the operations read stored rows.
 
 ``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from
 those rows, so that nothing can look past it.
@@ -7,7 +21,9 @@ those rows, so that nothing can look past it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
@@ -18,18 +34,281 @@ from numpy.typing import NDArray
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.arrays.followed import Tracks
-from world_api.world.arrays.horizon import settled_until
-from world_api.world.arrays.items import Items, extended, spans, tile
-from world_api.world.arrays.whole import Whole
-from world_api.world.camera import CameraMovement
-from world_api.world.disk.stored import World
-from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
-from world_api.world.likeness import Likeness, Likenesses
+from world_api.world.items import Items, Positions, Reach, Times, extended, spans, tile
 from world_api.world.once import OnceEach, made_once
-from world_api.world.screen_texts import ScreenText, followed_by, join_readings
-from world_api.world.segments import segment
-from world_api.world.tracks import Track
+from world_api.world.screen_texts import (
+    STRETCHES,
+    Quiet,
+    ScreenText,
+    followed_by,
+    join_readings,
+    stretch_table,
+    stretches,
+)
+from world_api.world.store import World
+from world_api.world.timeline import (
+    SILENCE,
+    CameraMovement,
+    CameraRuns,
+    Said,
+    Scene,
+    Scenes,
+    Spoken,
+    SpokenWord,
+    segment,
+    talks,
+)
+from world_api.world.track_joining import JOINED, TRACKS, Joined, join_tracks
+from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Links, Track, Tracks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lasting:
+    """n rows that last, in order of their start. The first ``same`` are those of the whole world as they are.
+
+    ``starts``, ``ends`` (n, seconds) lie inside what is visible; ``rows`` (n): their places in the table.
+    """
+
+    starts: Times
+    ends: Times
+    rows: Positions
+    same: int
+
+
+class LastingRows:
+    """All rows of a table that has ``start`` and ``end``, in a video of that ``duration`` (seconds)."""
+
+    def __init__(self, table: pa.Table, duration: float) -> None:
+        starts, known_at = table.column("start").to_numpy(), table.column("known_at").to_numpy()
+        ends = np.maximum(starts, table.column("end").to_numpy())
+        rows = np.flatnonzero((starts < duration) & (ends > 0.0))
+        self.whole = Lasting(
+            starts=np.maximum(starts[rows], 0.0), ends=np.minimum(ends[rows], duration), rows=rows, same=len(rows)
+        )
+        self.reach = Reach(self.whole.ends)
+        self._starts, self._known_at = starts[rows], known_at[rows]
+        #: The earliest cut (n, seconds) that shows each as it is.
+        self.settled_at = np.maximum(self._known_at, np.maximum(ends[rows], np.nextafter(self._starts, np.inf)))
+        #: The earliest cut that shows each, and all before it, as they are.
+        self._all_settled = np.maximum.accumulate(self.settled_at) if len(rows) else self.settled_at
+
+    def until(self, as_of: float) -> Lasting:
+        """What a cut inside the video shows."""
+        whole = self.whole
+        same = int(np.searchsorted(self._all_settled, as_of, side="right"))
+        end = int(np.searchsorted(self._starts, as_of))
+        rest = np.flatnonzero(self._known_at[same:end] <= as_of) + same
+        return Lasting(
+            starts=extended(whole.starts[:same], whole.starts[rest]),
+            ends=extended(whole.ends[:same], np.minimum(whole.ends[rest], as_of)),
+            rows=extended(whole.rows[:same], whole.rows[rest]),
+            same=same,
+        )
+
+    def shortened(self, as_of: float) -> Positions:
+        """Which of all a cut shows and lets end earlier."""
+        same = int(np.searchsorted(self._all_settled, as_of, side="right"))
+        end = int(np.searchsorted(self._starts, as_of))
+        cut = (self._known_at[same:end] <= as_of) & (self.whole.ends[same:end] > as_of)
+        found: Positions = np.flatnonzero(cut) + same
+        return found
+
+
+#: Which column tells when a row's fact begins.
+BEGINS = {
+    "cuts": "time", "scene_cuts": "time", "looks": "time", "sightings": "time", "screen_texts": "time",
+    "camera": "time", "speech": "start", "captions": "start", "actions": "start",
+}  # fmt: skip
+_SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
+
+
+class Whole:
+    """A world without a cut."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
+        self._unseen: OnceEach[str, tuple[Times, Times]] = OnceEach()
+        self._lasting: OnceEach[str, LastingRows] = OnceEach()
+
+    def read_all(self) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self.tracks, self.readings, self.segments)
+
+    @made_once
+    def shots(self) -> Items[TimeSpan]:
+        """The shots."""
+        return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
+
+    def lasting(self, table: str) -> LastingRows:
+        """The rows of a table of stretches."""
+        return self._lasting.get(table, lambda: LastingRows(self._world.rows(table), self.span.end))
+
+    @made_once
+    def camera(self) -> CameraRuns:
+        """What the camera does."""
+        return CameraRuns(self._world.rows("camera"), self.shots)
+
+    @made_once
+    def words(self) -> tuple[Positions, Times]:
+        """The rows of recognised words in order of the lines they belong to, and when those start."""
+        starts = self._world.rows("words").column("line_start").to_numpy()
+        order = np.argsort(starts, kind="stable")
+        return order, starts[order]
+
+    @made_once
+    def tracks(self) -> JoinedTracks:
+        """What was followed."""
+        video, derived = self._world.manifest.video, self._world.derived
+        sightings = self._world.rows("sightings")
+
+        def join() -> Joined:
+            return join_tracks(sightings, self._world.rows("track_links"), width=video.width, height=video.height)
+
+        made: list[Joined] = []
+
+        def part(name: str) -> pa.Table:
+            if not made:
+                made.append(join())
+            return getattr(made[0], name)
+
+        return JoinedTracks(
+            Joined(
+                tracks=derived.table("tracks", lambda: part("tracks"), schema=TRACKS),
+                sightings=derived.table(
+                    "tracks.sightings", lambda: part("sightings"), schema=JOINED, rows=sightings.num_rows
+                ),
+            ),
+            sightings,
+            picture=(video.width, video.height),
+            frame=video.frame_seconds,
+            until=video.duration,
+        )
+
+    @made_once
+    def links(self) -> Links:
+        """The links that tracks are joined by."""
+        return Links(self._world.rows("track_links"), self.tracks.names)
+
+    @made_once
+    def readings(self) -> pa.Table:
+        """The stretches in which texts stay on screen."""
+        return self._world.derived.table(
+            "screen_texts",
+            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+            schema=STRETCHES,
+        )
+
+    @made_once
+    def screen_texts(self) -> Items[ScreenText]:
+        """The same, one by one."""
+        return stretches(self.readings)
+
+    @made_once
+    def quiet(self) -> Quiet:
+        """Where reading texts off the screen can begin anew."""
+        return Quiet(self.readings)
+
+    @made_once
+    def segments(self) -> Items[TimeSpan]:
+        """The segments."""
+
+        def make() -> pa.Table:
+            found = segment(self.shots, list(self._lines))
+            return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
+
+        table = self._world.derived.table("segments", make, schema=_SEGMENTS)
+        return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
+
+    @made_once
+    def _lines(self) -> Items[TimeSpan]:
+        lines = self.lasting("speech").whole
+        return spans(lines.starts, lines.ends)
+
+    @made_once
+    def _restarts(self) -> tuple[Times, Times]:
+        """Where cutting into segments begins anew whatever came before: at which time, and until when rows decide it."""
+        shots = self.shots.starts
+        starts, ends = talks(self._lines.starts, self._lines.ends)
+        settled = np.isin(starts, self.segments.starts)
+        at = np.concatenate([shots, starts[settled]])
+        until = np.concatenate([shots, ends[settled] + SILENCE])
+        order = np.lexsort((until, at))
+        return at[order], until[order]
+
+    def restart_before(self, time: float) -> float:
+        """The last moment from which segments can be cut again, where rows that begin before ``time`` are all known."""
+        at, until = self._restarts
+        safe = np.flatnonzero(until < time)
+        return float(at[safe[-1]]) if len(safe) else 0.0
+
+    def all_seen_until(self, as_of: float, *tables: str) -> float:
+        """The time before which a cut hides and shortens no row of some tables; at most that of the cut."""
+        return min(as_of, *(self.first_unseen(table, as_of) for table in tables))
+
+    def first_unseen(self, table: str, as_of: float) -> float:
+        """Where the earliest row of a table begins that a cut hides or shortens; infinite where there is none."""
+        settled, earliest = self._unseen.get(table, lambda: self._begins(table))
+        return float(earliest[np.searchsorted(settled, as_of, side="right")])
+
+    def _begins(self, table: str) -> tuple[Times, Times]:
+        """When the rows of a table are settled, rising, and where the earliest begins of each and those after it."""
+        rows = self._world.rows(table)
+        begins = rows.column(BEGINS[table]).to_numpy()
+        settled = rows.column("known_at").to_numpy()
+        if "end" in rows.column_names:
+            settled = np.maximum(settled, rows.column("end").to_numpy())
+        order = np.argsort(settled, kind="stable")
+        earliest = np.minimum.accumulate(begins[order][::-1])[::-1]
+        return settled[order], np.append(earliest, np.inf)
+
+
+#: From when to when something is said, and what.
+_Content = Counter[tuple[float, float, str]]
+
+#: The tables whose rows make up what segments say and look like, sightings apart. The camera's movements are no part of them.
+_TABLES = tuple(name for name in BEGINS if name not in ("scene_cuts", "sightings", "camera"))
+
+
+def settled_until(whole: Whole, tracks: Tracks, texts: Items[ScreenText], as_of: float) -> float:
+    """The time before which the segments of a cut and of the whole world have the same content."""
+    bound = whole.all_seen_until(as_of, *_TABLES)
+    return min(
+        bound,
+        _first_difference(*_followed(whole, tracks, as_of, bound)),
+        _first_difference(*_read(whole, texts, bound)),
+    )
+
+
+def _first_difference(one: _Content, other: _Content) -> float:
+    return min((start for start, _, _ in (one - other) + (other - one)), default=math.inf)
+
+
+def _followed(whole: Whole, tracks: Tracks, as_of: float, bound: float) -> tuple[_Content, _Content]:
+    """What tracks that the cut changes put into segments before a time, in the whole world and behind the cut."""
+
+    def said(joined: JoinedTracks, places: Positions) -> _Content:
+        owners, starts, ends = joined.appearances(places)
+        early = np.flatnonzero(starts < bound)
+        return Counter(
+            (float(starts[i]), min(float(ends[i]), bound), joined.described(int(places[owners[i]]))) for i in early
+        )
+
+    changed = np.flatnonzero((whole.tracks.known_at > as_of) & (whole.tracks.start_times < bound))
+    opened = tracks.open_tracks
+    return said(whole.tracks, changed), said(opened, np.arange(opened.count)) if opened is not None else Counter()
+
+
+def _read(whole: Whole, texts: Items[ScreenText], bound: float) -> tuple[_Content, _Content]:
+    """The same of the texts on screen that the cut made anew."""
+
+    def said(stretches: Items[ScreenText], first: int) -> _Content:
+        end = int(np.searchsorted(stretches.starts, bound))
+        return Counter((text.span.start, min(text.span.end, bound), text.text) for text in stretches[first:end])
+
+    kept = int(np.count_nonzero(texts.rows >= 0))
+    return said(whole.screen_texts, kept), said(texts, kept)
+
 
 Item = TypeVar("Item")
 Kept = TypeVar("Kept")

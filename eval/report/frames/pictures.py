@@ -15,7 +15,7 @@ from world_api.core.faults import StoreFault, VideoWorldError
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image
-    from world_api.world.disk.stored import World
+    from world_api.world.store import World
 
 SIDE = 320  #: pixels of the longer side
 _QUALITY = 70
@@ -68,7 +68,7 @@ def _from_world(
     """Frames of the video, else key frames for those that have nothing; and why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
-    from world_api.profiles import source_path
+    from world_api.api import source_path
 
     source = source_path(world)
     why = "its video is not on this machine"
@@ -101,7 +101,7 @@ def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[
 
 def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Kept]:
     """The key frame that stands nearest, where the world has any."""
-    from world_api.world.disk.storage import read_image
+    from world_api.world.storage import read_image
 
     rows = world.rows("key_frames")
     times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from eval.report.frames.choosing import FrameKey
 from world_api.core.identifiers import is_name
-from world_api.world.disk.files import open_regular, write_atomically
+from world_api.world.files import open_regular, write_atomically
 
 _NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
 _MOST_BYTES = 2_000_000  #: of a picture; ours have about ten thousand

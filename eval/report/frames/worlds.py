@@ -13,7 +13,7 @@ from eval.runs.running.worlds import store_for
 from world_api.core.faults import VideoWorldError
 
 if TYPE_CHECKING:
-    from world_api.world.disk.stored import World
+    from world_api.world.store import World
 
 
 def worlds_of(run: Run, store: Path | None) -> Worlds:
@@ -24,7 +24,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
     place = store if store is not None else _own_store(run)
 
     def find(video_id: str) -> World | None:
-        from world_api.profiles import source_path
+        from world_api.api import source_path
 
         known = run.manifest.worlds.get(video_id, {})
         found = [] if place is None else [_world(place, profile, video_id, known[profile]) for profile in sorted(known)]
@@ -35,7 +35,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
 
 
 def _world(store: Path, profile: str, video_id: str, known: str) -> World | None:
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     for place in (store_for(store, profile), store):
         try:

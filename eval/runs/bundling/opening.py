@@ -33,7 +33,7 @@ from eval.runs.bundling.layout import (
     refused,
 )
 from world_api.core.faults import EvalFault, StoreFault
-from world_api.world.disk.files import not_writable, open_regular
+from world_api.world.files import not_writable, open_regular
 
 _BLOCK = 1 << 20
 _MOST_HEAD = 200

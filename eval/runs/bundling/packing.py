@@ -25,8 +25,7 @@ from eval.runs.bundling.layout import (
 from eval.runs.places import RunFolder
 from eval.runs.reading import Run, read_run
 from world_api.core.faults import EvalFault
-from world_api.world.disk.files import not_writable, open_regular
-from world_api.world.disk.hashing import hash_file
+from world_api.world.files import hash_file, not_writable, open_regular
 
 _LEVEL = 6
 _BLOCK = 1 << 20

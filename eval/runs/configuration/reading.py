@@ -15,7 +15,7 @@ from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_ya
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
-from world_api.world.disk.files import open_regular
+from world_api.world.files import open_regular
 
 _MOST_TOLD = 8
 _HINT = "docs/runs.md says what a configuration holds; `videoworld eval run --example` prints one"

@@ -21,7 +21,7 @@ from tool_induction.library import (
     packaged_libraries,
 )
 from world_api.core.faults import EvalFault, ToolFault
-from world_api.world.disk.files import write_atomically
+from world_api.world.files import write_atomically
 
 #: Arms whose tools follow from the library that they are made of, and so can be made in any run.
 _UNFINISHED = ".making"

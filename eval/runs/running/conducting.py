@@ -19,8 +19,7 @@ from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
 from world_api.core.ports import Clock
-from world_api.world.disk.files import not_writable
-from world_api.world.disk.lines import append_line
+from world_api.world.files import append_line, not_writable
 
 #: Seconds for which results are gathered before they are noted together: each note waits for the disk.
 _GATHER = 0.25

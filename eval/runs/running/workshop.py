@@ -30,8 +30,8 @@ from world_api.core.ports import ChatModel, Clock
 if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from world_api.backends.chat.prices import Prices
-    from world_api.world.sessions.eyes import Eyes
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
+    from world_api.session.vision import Eyes
 
 
 @dataclass(frozen=True, kw_only=True)

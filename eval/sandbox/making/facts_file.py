@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eval.sandbox.facts import FilmFacts
 from world_api.core.faults import EvalFault
-from world_api.world.disk.files import write_atomically
+from world_api.world.files import write_atomically
 
 SCHEMA_VERSION = 1
 _MOST_BYTES = 512 * 2**20

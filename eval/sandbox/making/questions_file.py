@@ -11,9 +11,7 @@ from eval.datasets.items import Item
 from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.datasets.records import SCHEMA_VERSION, item_record
 from eval.sandbox.asking.protocol import PROTOCOL
-from world_api.world.disk.alone import alone
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.hashing import hash_bytes
+from world_api.world.files import alone, hash_bytes, write_atomically
 
 NAME = "sandbox"
 

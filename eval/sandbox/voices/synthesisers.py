@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from eval.sandbox.script import Actor
-from world_api.core.ambient.environment import restricted_environment
+from world_api.core.environment import restricted_environment
 
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
 CALM, HURRIED = 165, 380

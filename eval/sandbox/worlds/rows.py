@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eval.sandbox.worlds import language
 from eval.sandbox.worlds.pace import PLACES, Hour
 from world_api.core.colours import COLOURS
-from world_api.world.disk.tables import DESCRIPTOR_DIMENSION, TABLES
+from world_api.world.tables import DESCRIPTOR_DIMENSION, TABLES
 
 PRODUCER = "made/1"
 WIDTH, HEIGHT = 1280, 720

@@ -14,18 +14,11 @@ from eval.sandbox.worlds import language
 from eval.sandbox.worlds.pace import HOUR, hour
 from eval.sandbox.worlds.rows import HEIGHT, WIDTH, rows_of_hour
 from world_api.core.spans import round_time
-from world_api.world.disk.hashing import hash_bytes, hash_file
-from world_api.world.disk.manifest import (
-    FileEntry,
-    ImageEntry,
-    Manifest,
-    SourceFacts,
-    VideoFacts,
-    write_manifest,
-)
-from world_api.world.disk.storage import write_image, write_rows
-from world_api.world.disk.stored import World, open_world, world_folder, world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION, TABLES
+from world_api.world.files import hash_bytes, hash_file
+from world_api.world.manifest import FileEntry, ImageEntry, Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.storage import write_image, write_rows
+from world_api.world.store import World, open_world, world_folder, world_hash
+from world_api.world.tables import SCHEMA_VERSION, TABLES
 
 #: Seconds of a made film that make one segment, measured over ten hours.
 SECONDS_A_SEGMENT = 6.3

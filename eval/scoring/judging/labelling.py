@@ -13,7 +13,7 @@ from eval.scoring.judging.pairs import SCHEMA_VERSION, LabelledPair, arms_beside
 from eval.scoring.kinds.expected import accepted_texts
 from eval.scoring.kinds.texts import given_text
 from world_api.core.canonical import canonical, content_hash
-from world_api.world.disk.files import write_atomically
+from world_api.world.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

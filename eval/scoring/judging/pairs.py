@@ -11,7 +11,7 @@ from typing import Any
 
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.disk.files import open_regular
+from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024

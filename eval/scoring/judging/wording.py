@@ -13,7 +13,7 @@ from world_api.backends.chat.marking import data_line
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.disk.files import open_regular
+from world_api.world.files import open_regular
 
 MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
 _MOST_PROMPT_BYTES = 200_000

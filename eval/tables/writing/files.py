@@ -8,7 +8,7 @@ from pathlib import Path
 from eval.tables.table import Table
 from eval.tables.writing.comma import comma_separated
 from eval.tables.writing.latex import latex
-from world_api.world.disk.files import not_writable, write_atomically
+from world_api.world.files import not_writable, write_atomically
 
 
 def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:

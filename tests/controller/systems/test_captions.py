@@ -11,12 +11,12 @@ import pytest
 from controller.questions import Question
 from controller.systems import build_system
 from tests.support.systems import data_in
-from world_api.core.ambient.spending import Spent
+from world_api.api import open_session
+from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Expected, LookReply, LookRequest
-from world_api.profiles import open_session
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import Eyes
 
 TENS = {"clip_seconds": 10.0, "top_k": 3}
 

@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from world_api.core.ambient.spending import Spent, charge, ledger
+from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Image, LookReply, LookRequest
 from world_api.core.spans import TimeSpan
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
-from world_api.world.search.captions import Captions
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.seeing import Seeing
-from world_api.world.sessions.session import Backends, Session
+from world_api.search.captions import Captions
+from world_api.session.session import Backends, Session
+from world_api.session.vision import Eyes, Seeing
 
 Opened = Callable[..., Session]
 INSPECT = frozenset({"inspect"})

@@ -9,15 +9,14 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.ambient.spending import Spent, ledger
+from world_api.core.cost import Spent, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Expected, LookReply, LookRequest, LookTask
 from world_api.core.spans import TimeSpan
-from world_api.operations.declaring.arguments import MAX_QUERY_CHARACTERS
-from world_api.world.sessions.captioning import caption_segments, estimate_question
-from world_api.world.sessions.eyes import LONGEST_QUESTION, MAX_SPOTS, Eyes
-from world_api.world.sessions.seeing import Spot
-from world_api.world.sessions.session import Session
+from world_api.operations.schema import MAX_QUERY_CHARACTERS
+from world_api.session.captioning import caption_segments, estimate_question
+from world_api.session.session import Session
+from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Eyes, Spot
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.ambient.spending import ledger
 from world_api.core.boxes import Box
+from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.world.sessions.eyes import Eyes, FrameChoice
-from world_api.world.sessions.seeing import Spot
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import Eyes, FrameChoice, Spot
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -152,7 +151,7 @@ from pathlib import Path
 from world_api.backends.clocks import SystemClock
 from world_api.core.spans import TimeSpan
 from world_api.exposure.perceiving.options import EyeChoices, eyes_of
-from world_api.profiles import open_session
+from world_api.api import open_session
 import os
 eyes = eyes_of(EyeChoices(profile="endpoint", model="eye-1"), clock=SystemClock(), environment=os.environ)
 session = open_session(Path(sys.argv[1]), "film", name=None, seeing=eyes)

@@ -16,15 +16,15 @@ import pytest
 
 from benchmarks.operation_calls import CASES, Draws
 from eval.sandbox.worlds import Plan, write_world
+from world_api.api import open_session
 from world_api.core.faults import OperationFault
 from world_api.operations import run
-from world_api.profiles import open_session
-from world_api.world.disk.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.disk.storage import rows_from_records, write_rows
-from world_api.world.disk.stored import World, open_world, world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
-from world_api.world.search.passages import passages_of
-from world_api.world.sessions.session import Session
+from world_api.search.passages import passages_of
+from world_api.session.session import Session
+from world_api.world.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.storage import rows_from_records, write_rows
+from world_api.world.store import World, open_world, world_hash
+from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
 from world_api.world.view import View
 
 Rows = dict[str, list[dict[str, Any]]]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.items import Chained, Reach, spans
+from world_api.world.items import Chained, Reach, spans
 
 Lengths = st.lists(st.tuples(st.floats(0.0, 20.0), st.floats(0.0, 50.0)), max_size=40)
 

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.operation_calls import CASES, Draws
 from eval.sandbox.worlds import Plan, write_world
 from tests.support.hammer import hammered
+from world_api.api import open_session
 from world_api.backends.classical.detector import ClassicalDetector
 from world_api.build.media.apart.worker import VideoFrames
 from world_api.build.media.frames import DecodedPixels, Frame, Scaler
@@ -22,13 +23,12 @@ from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 from world_api.operations import OPERATIONS, run
-from world_api.profiles import open_session
-from world_api.world.disk import stored
-from world_api.world.disk.manifest import read_manifest
+from world_api.session.overlay import Overlay
+from world_api.session.session import Session
+from world_api.session.vision import FrameLooker
+from world_api.world import store as stored
+from world_api.world.manifest import read_manifest
 from world_api.world.once import OnceEach, made_once
-from world_api.world.sessions.on_demand import FrameLooker
-from world_api.world.sessions.overlay import Overlay
-from world_api.world.sessions.session import Session
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 

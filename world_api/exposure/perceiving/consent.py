@@ -13,9 +13,9 @@ from world_api.exposure.cli import note
 
 if TYPE_CHECKING:
     from world_api.backends.chat.prices import Prices
-    from world_api.core.ambient.spending import Spent
-    from world_api.world.sessions.captioning import Estimate
-    from world_api.world.sessions.eyes import Eyes
+    from world_api.core.cost import Spent
+    from world_api.session.captioning import Estimate
+    from world_api.session.vision import Eyes
 
 _AGREED = ("y", "yes")
 
@@ -93,7 +93,7 @@ def agree_to_looking(
     """
     if eyes is None:
         return
-    from world_api.world.sessions.captioning import estimate_question
+    from world_api.session.captioning import estimate_question
 
     estimate = estimate_question(eyes, *_frame_size(store, video))
     agree(estimate_text(f"looking, {during}", estimate, eyes, prices), yes=yes)
@@ -103,7 +103,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
     """Width and height, in pixels, of the frames of a world or of a file."""
     from world_api.build.media.apart.worker import MediaWorker
     from world_api.core.identifiers import is_name
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     path = Path(video).expanduser()
     if is_name(video) and not path.is_file():

@@ -17,7 +17,7 @@ from world_api.core.faults import BackendFault
 if TYPE_CHECKING:
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.core.ports import Clock, EmbeddingModel
-    from world_api.world.sessions.eyes import Eyes
+    from world_api.session.vision import Eyes
 
 DEFAULT_FRAMES = 6
 DEFAULT_SIDE = 512
@@ -107,7 +107,7 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
     from world_api.backends.chat.rule_based import RULE_BASED
     from world_api.backends.endpoint.vision import EndpointVision
     from world_api.exposure.models import endpoint_model, takes_images
-    from world_api.world.sessions.eyes import Eyes, FrameChoice
+    from world_api.session.vision import Eyes, FrameChoice
 
     name = chosen.vision_model or chosen.model
     if name is None or name == RULE_BASED:

@@ -7,8 +7,8 @@ from typing import Any
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.running import run_tool
-from world_api.core.ambient.patience import at_most, patience
-from world_api.core.ambient.spending import Spent, charge, ledger
+from world_api.core.cost import Spent, charge, ledger
+from world_api.core.deadline import deadline, remaining
 
 DETECT = {
     "type": "call_world_api",
@@ -46,8 +46,8 @@ def test_calls_made_ahead_have_no_more_time_than_the_tool(compiled: Any, documen
     allowed: set[float] = set()
 
     def look(time: float) -> None:
-        allowed.add(at_most(300.0))
+        allowed.add(remaining(300.0))
 
-    with patience(7.0):
+    with deadline(7.0):
         ran(compiled(document(DETECT, outputs=SEEN)), GatedWorld(look), 4)
     assert allowed == {7.0}
