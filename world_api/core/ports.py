@@ -22,6 +22,9 @@ Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zer
 Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
 SAMPLE_RATE = 16_000
 
+#: What a claim rests on: where it can be looked at again.
+Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextLine:

@@ -15,8 +15,8 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.evidence import Source
 from world_api.core.lexicon import fold
+from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import is_narrower
 from world_api.operations.evidence import evidence, moment, optional_stretch, shorten, times

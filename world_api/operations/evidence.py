@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
+from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.schema import Candidates, EvidenceItem, Hit, MatchingLine, TimeRange
 from world_api.search.passages import Passage

@@ -23,10 +23,10 @@ from pydantic import AfterValidator, Field
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Cost
-from world_api.core.evidence import Source
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.lexicon import unrequired_words
+from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import (
     cite_passage,
@@ -312,7 +312,7 @@ def _hit(
 def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
     """The kinds of content that there are in a stretch."""
     passages = passages_of(session.view)
-    sources = passages.sources[passages.touching(within)] if within else passages.sources.all()
+    sources = passages.sources[passages.touching(within)] if within else passages.sources
     found = {ORDER[int(number)] for number in np.unique(sources)}
     if (within is None and session.captions.passages) or (within is not None and session.captions.inside(within)):
         found.add("caption")

@@ -16,9 +16,8 @@ import numpy as np
 
 from world_api.core.boxes import Box
 from world_api.core.colours import NEUTRALS
-from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
-from world_api.core.ports import DetectedObject
+from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import Reading
 from world_api.operations.evidence import times

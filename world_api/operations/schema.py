@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from world_api.core.evidence import Source
+from world_api.core.ports import Source
 from world_api.world.tracks import Side, Size
 
 MAX_TIME = 1e7  #: seconds; about 115 days

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,6 @@ from world_api.search.lexical import index_terms
 from world_api.search.passages import Passage
 from world_api.world.files import alone, write_atomically
 from world_api.world.items import Items, Positions
-from world_api.world.once import made_once
 from world_api.world.timeline import MAX_SECONDS
 
 #: A caption of a longer stretch (seconds) says too little of each part of it to find one by.
@@ -61,7 +61,7 @@ class Captions:
         """Those that have all of some terms, in order."""
         return [passage for passage, own in zip(self.passages, self._terms, strict=True) if terms and terms <= own]
 
-    @made_once
+    @cached_property
     def _terms(self) -> list[frozenset[str]]:
         return [frozenset(index_terms(passage.text)) for passage in self.passages]
 

@@ -7,6 +7,7 @@ Making everything that follows from a world's rows ahead of time, so that its re
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
@@ -23,10 +24,10 @@ from world_api.search.vectors import Looks, VectorIndex
 from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
 from world_api.world.items import Positions, ranges
 from world_api.world.manifest import Manifest, read_manifest
-from world_api.world.once import OnceEach, made_once
+from world_api.world.once import OnceEach
 from world_api.world.store import World, list_worlds, world_folder
-from world_api.world.tables import matrix
-from world_api.world.view import BEGINS, Whole, open_view
+from world_api.world.tables import SESSION_TABLES, TABLES, matrix
+from world_api.world.view import UncutWorld, open_view
 
 _LENGTHS = pa.schema([("length", pa.int64())])
 _ENDS = pa.schema([("end", pa.int64())])
@@ -44,7 +45,7 @@ class WholeDocuments:
         """Read or make all that is kept beside the world."""
         _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
 
-    @made_once
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """How many terms each document has."""
         return _column(self._world.derived.table("postings.lengths", lambda: self._made[2], schema=_LENGTHS), "length")
@@ -69,7 +70,7 @@ class WholeDocuments:
         )
         return VectorIndex(_columns(table, self._count))
 
-    @made_once
+    @cached_property
     def look_index(self) -> VectorIndex:
         """The mean look of each segment, zero where no frame of it was described."""
         view = open_view(self._world, None)
@@ -89,27 +90,27 @@ class WholeDocuments:
         passages = passages_of(view)
         return document_texts(passages, *passages.in_each(view.segments), count=len(view.segments))
 
-    @made_once
+    @cached_property
     def _number(self) -> dict[str, int]:
         return {term: number for number, term in enumerate(self._world.once(Texts).terms.to_pylist())}
 
-    @made_once
+    @cached_property
     def _ends(self) -> Positions:
         return _column(self._world.derived.table("postings.ends", lambda: self._made[0], schema=_ENDS), "end")
 
-    @made_once
+    @cached_property
     def _documents(self) -> Positions:
         return _column(self._postings, "document")
 
-    @made_once
+    @cached_property
     def _frequencies(self) -> Positions:
         return _column(self._postings, "frequency")
 
-    @made_once
+    @cached_property
     def _postings(self) -> pa.Table:
         return self._world.derived.table("postings", lambda: self._made[1], schema=_POSTINGS)
 
-    @made_once
+    @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
         view, texts = open_view(self._world, None), self._world.once(Texts)
         passages = passages_of(view)
@@ -183,7 +184,7 @@ def _column(table: pa.Table, name: str) -> Positions:
 
 
 #: The tables that answers are made from, sessions' own apart.
-READ = (*BEGINS, "track_links", "look_links", "words")
+READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frames", "track_looks"))
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
@@ -224,7 +225,7 @@ def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: Text
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)
-    world.once(Whole).read_all()
+    world.once(UncutWorld).read_all()
     world.once(Texts).read_all()
     world.once(WholeDocuments).read_all(embedder)
 

@@ -16,14 +16,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.lexicon import concepts, content_words, words
-from world_api.world.once import made_once
 
 _K1, _B = 1.2, 0.75
 
@@ -122,11 +121,11 @@ class LexicalIndex:
             first += part.count
         return np.concatenate([d for d, _ in found]), np.concatenate([f for _, f in found])
 
-    @made_once
+    @cached_property
     def _lengths(self) -> NDArray[np.float64]:
         return np.concatenate([part.postings.lengths[: part.count] for part in self._parts]).astype(np.float64)
 
-    @made_once
+    @cached_property
     def _mean(self) -> float:
         return float(self._lengths.mean()) if self._lengths.any() else 1.0
 

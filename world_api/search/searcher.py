@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +32,10 @@ from world_api.search.lexical import (
     index_terms,
     query_terms,
 )
-from world_api.search.passages import Passage, Passages, Texts, passages_of
+from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
 from world_api.search.vectors import Looks, Rows, VectorIndex, nearest_of, unit
-from world_api.world.items import Items, Positions
-from world_api.world.once import made_once
-from world_api.world.view import View
+from world_api.world.items import Items, Positions, shared_prefix
+from world_api.world.view import View, open_view
 
 #: How many of each ranking are fused.
 FUSED = 400
@@ -142,13 +141,13 @@ class Searcher:
     @property
     def _same(self) -> int:
         """How many segments, from the first on, say what they do in the whole world, which knows of no captions."""
-        return 0 if self._captions.passages else self._view.unchanged_segments
+        return 0 if self._captions.passages else unchanged_segments(self._view)
 
-    @made_once
+    @cached_property
     def _captioned(self) -> list[list[int]]:
         return self._captions.in_each(self._segments)
 
-    @made_once
+    @cached_property
     def _rest(self) -> list[str]:
         """What the segments after those say."""
         passages, count = passages_of(self._view), len(self._segments) - self._same
@@ -159,19 +158,21 @@ class Searcher:
             texts = ["\n".join(filter(None, [text, *own])) for text, own in zip(texts, said, strict=True)]
         return texts
 
-    @made_once
+    @cached_property
     def _lexical(self) -> LexicalIndex:
         rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
         return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
 
-    @made_once
+    @cached_property
     def _text_rows(self) -> list[Rows]:
         rest = VectorIndex(self._embedder.embed(self._rest).T)
         return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
 
-    @made_once
+    @cached_property
     def _look_rows(self) -> list[Rows]:
-        segments, looks, same = self._segments, self._looks, self._view.unchanged_segments
+        segments, looks, view = self._segments, self._looks, self._view
+        same, _ = shared_prefix(segments, open_view(view.world, None).segments)
+        same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
         return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
 
@@ -179,7 +180,7 @@ class Searcher:
     def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
         return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
 
-    @made_once
+    @cached_property
     def _looks(self) -> Looks:
         return Looks(self._view)
 
@@ -312,7 +313,7 @@ class Scanner:
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
         if least is not None:
             sure = self._passages.confidences[passages]
-            fits &= np.isnan(sure) | (sure >= least)
+            fits &= sure >= least
         return fits
 
     def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
@@ -323,9 +324,7 @@ class Scanner:
         for term in terms[1:]:
             known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
         wanted = set(terms)
-        anew = [
-            -1 - place for place, text in enumerate(self._passages.made_anew) if wanted <= frozenset(index_terms(text))
-        ]
+        anew = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
         return known, np.array(anew, dtype=np.int64)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
 from world_api.search.lexical import best_first
 from world_api.world.items import Positions
-from world_api.world.once import made_once
 from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
 from world_api.world.view import View
 
@@ -42,7 +42,7 @@ class VectorIndex:
     def __len__(self) -> int:
         return int(self._columns.shape[1])
 
-    @made_once
+    @cached_property
     def _index(self) -> Any:
         import faiss
 

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol
 
 from world_api.core.canonical import content_hash
-from world_api.core.evidence import Source
 from world_api.core.faults import OperationFault
-from world_api.core.ports import TextEmbedder
+from world_api.core.ports import Source, TextEmbedder
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import Vocabulary
 from world_api.search.captions import Captions, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.session.vision import FrameLooker, Seeing
-from world_api.world.once import made_once
 from world_api.world.tracks import hint_in_words
 from world_api.world.view import View
 
@@ -181,13 +180,13 @@ class Session:
             "looks": seeing.most_looks,
         }
 
-    @made_once
+    @cached_property
     def vocabulary(self) -> Vocabulary:
         """What can be judged: by the rows that are visible, and by the detector that looks at single frames."""
         looker = self.backends.looker
         return self.view.vocabulary.extended(() if looker is None else looker.categories())
 
-    @made_once
+    @cached_property
     def searcher(self) -> Searcher:
         """Search over the visible part."""
         return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)

@@ -1,13 +1,8 @@
-"""Scenes, lines, camera movements and segments of a view.
+"""Scenes, spoken lines, captions, camera movements, and the segments that searches rank.
 
-What a view tells, one by one: scenes, spoken lines, captions and actions.
-
-What the camera does, put together from the moments a causal cut lets through.
-
-Segments: windows of at most ten seconds, cut at shots and at speech.
-
-The rule, inside each shot: silences of a second or more part speech from what is not speech; lines of speech that follow
-one another are packed up to ten seconds, cut between lines; what is still longer is cut evenly.
+Segments are windows of at most ten seconds, cut at shots and at speech. The rule, inside each shot: silences of a second or
+more part speech from what is not speech; lines of speech that follow one another are packed up to ten seconds, cut between
+lines; what is still longer is cut evenly.
 """
 
 from __future__ import annotations
@@ -19,11 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan, merge_spans
-from world_api.world.items import Items, Positions, Times, extended
+from world_api.world.items import Items, Times
 from world_api.world.tables import one
 
 
@@ -117,53 +111,35 @@ class CameraMovement:
         return f"the camera {WORDS.get(self.kind, self.kind)}"
 
 
-class CameraRuns:
-    """Runs of rows of ``camera`` of one kind, as movements in time order; stillness is none.
+def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:
+    """Join rows of ``camera`` of one kind into movements, in time order; stillness is none.
 
     Movements begin where their shots do at the earliest.
     """
+    times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
+    kinds = one(rows.column("kind")).dictionary_encode()
+    kind = kinds.indices.to_numpy()
+    words = kinds.dictionary.to_pylist()
+    begins = np.ones(len(times), dtype=np.bool_)
+    begins[1:] = (kind[1:] != kind[:-1]) | (np.diff(times) > APART)
+    firsts = np.flatnonzero(begins)
+    lasts = np.append(firsts[1:], len(times)) - 1
+    counts = lasts - firsts + 1
+    means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
+    moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
+    shown = np.flatnonzero(moving & ((counts > 1) | (means >= SURE_AT_ONCE)))
+    firsts, lasts, means = firsts[shown], lasts[shown], means[shown]
+    begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
+    starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
 
-    def __init__(self, rows: pa.Table, shots: Items[TimeSpan]) -> None:
-        times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
-        kinds = one(rows.column("kind")).dictionary_encode()
-        kind = kinds.indices.to_numpy()
-        begins = np.ones(len(times), dtype=np.bool_)
-        begins[1:] = (kind[1:] != kind[:-1]) | (np.diff(times) > APART)
-        firsts: Positions = np.flatnonzero(begins)
-        self._firsts, self._begun = firsts, times[firsts]
-        lasts = np.append(firsts[1:], len(times)) - 1
-        counts = lasts - firsts + 1
-        means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
-        words = kinds.dictionary.to_pylist()
-        moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
-        self._moving: Positions = np.flatnonzero(moving & ((counts > 1) | (means >= SURE_AT_ONCE)))
-        firsts, lasts, means = firsts[self._moving], lasts[self._moving], means[self._moving]
-        begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
-        starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
+    def make(i: int) -> CameraMovement:
+        return CameraMovement(
+            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
+            kind=words[kind[firsts[i]]],
+            strength=round(float(means[i]), 3),
+        )
 
-        def make(i: int) -> CameraMovement:
-            return CameraMovement(
-                span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
-                kind=words[kind[firsts[i]]],
-                strength=round(float(means[i]), 3),
-            )
-
-        self.movements: Items[CameraMovement] = Items(starts, ends, make)
-
-    def until(self, rows: pa.Table, as_of: float, shots: Items[TimeSpan], seen: float) -> Items[CameraMovement]:
-        """What a cut shows of them. ``rows`` are those these were made of; what begins before ``seen`` is all known."""
-        # A run is over, whatever follows, where the next one begins with a row that is known.
-        over = max(0, int(np.searchsorted(self._begun, seen)) - 1)
-        since = int(self._firsts[over]) if len(self._firsts) else 0
-        rest = rows.slice(since)
-        rest = rest.take(pa.array(np.flatnonzero(rest.column("known_at").to_numpy() <= as_of)))
-        same = int(np.searchsorted(self._moving, over))
-        before, after = self.movements, CameraRuns(rest, shots).movements
-
-        def make(i: int) -> CameraMovement:
-            return before[i] if i < same else after[i - same]
-
-        return Items(extended(before.starts[:same], after.starts), extended(before.ends[:same], after.ends), make)
+    return Items(starts, ends, make)
 
 
 MAX_SECONDS = 10.0
@@ -233,12 +209,3 @@ def _join_short(pieces: Sequence[TimeSpan]) -> list[TimeSpan]:
         else:
             joined.append(piece)
     return joined
-
-
-def talks(starts: NDArray[np.float64], ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Runs of speech without a silence between them, from lines in order of their start: from, to."""
-    if len(starts) == 0:
-        return starts, ends
-    reach = np.maximum.accumulate(ends)
-    firsts = np.flatnonzero(np.concatenate([[True], starts[1:] > reach[:-1] + SILENCE]))
-    return starts[firsts], reach[np.append(firsts[1:], len(starts)) - 1]

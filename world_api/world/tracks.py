@@ -1,17 +1,8 @@
-"""Tracks and entities.
-
-Tracks and entities, as the sightings and links make them that a causal cut lets through.
+"""Tracks and entities, as the sightings and links make them that a causal cut lets through.
 
 A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
-alike stay apart (their links say how alike), since a wrong merge cannot be seen afterwards.
-
-The links that tracks are joined by, found by the tracks that hang together through them.
-
-The tracks of a world and of a cut: as arrays, and one by one when they are asked for.
-
-Which followed things look alike, put together from the links a causal cut lets through.
-
-A likeness merges nothing: it says which other entity a thing may be, and how alike the two look.
+alike stay apart, since a wrong merge cannot be seen afterwards: a likeness says which other entity a thing may be, and how
+alike the two look.
 """
 
 from __future__ import annotations
@@ -19,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -32,7 +24,6 @@ from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
 from world_api.world.items import Items, Positions, Times, ranges
-from world_api.world.once import made_once
 from world_api.world.store import World
 from world_api.world.tables import one
 from world_api.world.track_joining import BREAK, Joined, coded, join_tracks
@@ -88,12 +79,12 @@ class Track:
         """The same for Chinese search: ``黑色 蓝色 人``."""
         return hint_in_chinese(self.category, self.colours)
 
-    @made_once
+    @cached_property
     def confidence(self) -> float:
         """Mean confidence of the sightings, 0 to 1."""
         return round(float(self.confidences.mean()), 2)
 
-    @made_once
+    @cached_property
     def size(self) -> Size:
         """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
@@ -190,47 +181,6 @@ def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
-class Links:
-    """The rows of ``track_links`` that join tracks. No link leads from one group to another, whatever a cut hides."""
-
-    def __init__(self, links: pa.Table, tracks: pa.Array) -> None:
-        """Take all links of a world and the names of its joined tracks."""
-        links = links.filter(pc.equal(links.column("kind"), "stitch"))
-        earlier, later = one(links.column("earlier")), one(links.column("later"))
-        names = pa.concat_arrays([earlier, later]).unique()
-        older, younger = pc.index_in(earlier, names).to_numpy(), pc.index_in(later, names).to_numpy()
-        groups = _groups(len(names), older, younger)
-        order = np.argsort(groups[older], kind="stable")
-        self._links = links
-        self._rows, self._group_of_row = order, groups[older][order]
-        place = pc.index_in(tracks, names).fill_null(-1).to_numpy()
-        self._group_of_track: Positions = np.where(place >= 0, groups[place], -1) if len(names) else place
-
-    def of_tracks(self, tracks: Positions, as_of: float) -> pa.Table:
-        """The links known by then of the groups that some tracks (their places) belong to, in the order of the table."""
-        groups = np.unique(self._group_of_track[tracks])
-        firsts = np.searchsorted(self._group_of_row, groups)
-        ends = np.searchsorted(self._group_of_row, groups, side="right")
-        found = self._links.take(pa.array(np.sort(self._rows[ranges(firsts, ends)])))
-        return found.filter(pc.less_equal(found.column("known_at"), as_of))
-
-
-def _groups(count: int, one_end: Positions, other_end: Positions) -> Positions:
-    """Of so many names the group of each, where links join two of them: its lowest member."""
-    groups = np.arange(count)
-    while True:
-        lowest = np.minimum(groups[one_end], groups[other_end])
-        joined = groups.copy()
-        for ends in (one_end, other_end):
-            np.minimum.at(joined, groups[ends], lowest)
-            np.minimum.at(joined, ends, lowest)
-        while not np.array_equal(joined, joined[joined]):
-            joined = joined[joined]
-        if np.array_equal(joined, groups):
-            return groups
-        groups = joined
-
-
 #: So many tracks are kept put together.
 _KEPT = 8192
 
@@ -269,7 +219,7 @@ class JoinedTracks:
         self._sightings = sightings
         self._made: dict[int, Track] = {}
 
-    @made_once
+    @cached_property
     def known_at(self) -> Times:
         """When everything that makes each track was known and its last appearance was over."""
         owners, _, ends = self.all_appearances
@@ -277,17 +227,17 @@ class JoinedTracks:
         np.maximum.at(known, owners, ends)
         return known
 
-    @made_once
+    @cached_property
     def place_of(self) -> dict[str, int]:
         """Where each track stands, by its name."""
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
-    @made_once
+    @cached_property
     def kinds(self) -> tuple[pa.Array, Positions]:
         """The different categories, sorted, and which of them each track has."""
         return coded(self.categories)
 
-    @made_once
+    @cached_property
     def mean_confidences(self) -> Times:
         """How sure the sightings of each track are, 0 to 1."""
         total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
@@ -295,7 +245,7 @@ class JoinedTracks:
         means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, count[self.ends] - count[self.firsts])
         return means
 
-    @made_once
+    @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """Of all tracks all appearances."""
         return self.appearances(np.arange(self.count))
@@ -338,7 +288,7 @@ class JoinedTracks:
         found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
         return found
 
-    @made_once
+    @cached_property
     def place_of_part(self) -> dict[str, int]:
         """Which track each of those belongs to."""
         names = one(self._sightings.column("track")).dictionary_encode()
@@ -372,26 +322,28 @@ class JoinedTracks:
 
 
 class Tracks(Items[Track]):
-    """The tracks that a cut lets through, in order of first sighting; one is put together when it is asked for.
+    """The tracks that a cut lets through, in order of first sighting; one becomes an object when it is asked for.
 
-    ``settled``: places in ``whole`` of those that the cut leaves as they are; ``open_tracks``: those it shortens.
-    ``origins`` (n): where each comes from; negative ones count ``open_tracks`` from -1 down.
+    Args:
+        whole: The tracks without a cut.
+        settled: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
+        reopened: The tracks that the cut shortens, joined anew from what it shows.
     """
 
-    def __init__(self, whole: JoinedTracks, settled: Positions, open_tracks: JoinedTracks | None = None) -> None:
-        self.whole, self.settled, self.open_tracks = whole, settled, open_tracks
+    def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks | None = None) -> None:
+        self.whole, self._settled, self.reopened = whole, settled, reopened
         starts, ends = whole.start_times[settled], whole.end_times[settled]
+        #: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
         self.origins = settled
-        self._inserted: Positions = settled[:0]
-        if open_tracks is not None and open_tracks.count:
-            at = self._inserted = self._places_of(open_tracks, starts)
-            self.origins = np.insert(settled, at, -1 - np.arange(open_tracks.count))
-            starts, ends = np.insert(starts, at, open_tracks.start_times), np.insert(ends, at, open_tracks.end_times)
+        if reopened is not None and reopened.count:
+            at = self._places_of(reopened, starts)
+            self.origins = np.insert(settled, at, -1 - np.arange(reopened.count))
+            starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
         super().__init__(starts, ends, self._track)
 
     @classmethod
-    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: Links, as_of: float) -> Tracks:
-        """What a cut shows of tracks: those it leaves whole as they are, the others joined anew from what it shows."""
+    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float) -> Tracks:
+        """The tracks that a cut shows, of a world with these rows of ``sightings`` and ``track_links``."""
         settled = np.flatnonzero(whole.known_at <= as_of)
         cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
         if len(cut) == 0:
@@ -399,80 +351,88 @@ class Tracks(Items[Track]):
         rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
         seen = sightings.take(pa.array(rows[sightings.column("known_at").to_numpy()[rows] <= as_of]))
         width, height = whole.picture
-        joined = join_tracks(seen, links.of_tracks(cut, as_of), width=width, height=height)
-        opened = JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=as_of)
-        return cls(whole, settled, opened)
+        known = links.filter(pc.less_equal(links.column("known_at"), as_of))
+        joined = join_tracks(seen, known, width=width, height=height)
+        return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=as_of))
 
     def find(self, track_id: str) -> Track | None:
         """The track of that name."""
-        if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track_id)) is not None:
-            return self.of_origin(-1 - place)
-        return self._settled(self.whole.place_of.get(track_id))
+        if self.reopened is not None and (place := self.reopened.place_of.get(track_id)) is not None:
+            return self.reopened.track(place)
+        return self._settled_track(self.whole.place_of.get(track_id))
 
     def parts(self, track: Track) -> list[str]:
-        """The tracks, named as they were followed clip by clip, that one of these is joined from."""
-        if self.open_tracks is not None and (place := self.open_tracks.place_of.get(track.track_id)) is not None:
-            return self.open_tracks.parts(place)
+        """The names of the tracks, as they were followed clip by clip, that one of these is joined from."""
+        if self.reopened is not None and (place := self.reopened.place_of.get(track.track_id)) is not None:
+            return self.reopened.parts(place)
         return self.whole.parts(self.whole.place_of[track.track_id])
 
     def of_part(self, name: str) -> Track | None:
         """The track that such a part belongs to."""
-        if self.open_tracks is not None and (place := self.open_tracks.place_of_part.get(name)) is not None:
-            return self.of_origin(-1 - place)
-        return self._settled(self.whole.place_of_part.get(name))
+        if self.reopened is not None and (place := self.reopened.place_of_part.get(name)) is not None:
+            return self.reopened.track(place)
+        return self._settled_track(self.whole.place_of_part.get(name))
 
-    def _settled(self, place: int | None) -> Track | None:
+    def _settled_track(self, place: int | None) -> Track | None:
         if place is None:
             return None
-        at = int(np.searchsorted(self.settled, place))
-        return self.of_origin(place) if at < len(self.settled) and self.settled[at] == place else None
+        at = int(np.searchsorted(self._settled, place))
+        return self.whole.track(place) if at < len(self._settled) and self._settled[at] == place else None
 
     def around(self, time: float, near: float) -> list[Track]:
-        """The tracks with a time between their first and last sighting, give or take so many seconds."""
+        """The tracks with a time between their first and last sighting, give or take ``near`` seconds."""
         found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
         return [self[int(i)] for i in found]
 
-    def positions(self, origins: Positions) -> Positions:
-        """Where those stand that come from some ``origins``."""
-        places = np.searchsorted(self.settled, origins)
-        places += np.searchsorted(self._inserted, places, side="right")
-        opened = np.flatnonzero(origins < 0)
-        places[opened] = self._inserted[-1 - origins[opened]] - 1 - origins[opened]
-        found: Positions = places
-        return found
+    @cached_property
+    def appearances(self) -> tuple[Positions, Times, Times]:
+        """All unbroken stretches in which tracks are seen, track after track: positions of the tracks, starts, ends."""
+        position = np.full(self.whole.count, -1)
+        is_settled = self.origins >= 0
+        position[self.origins[is_settled]] = np.flatnonzero(is_settled)
+        owners, starts, ends = self.whole.all_appearances
+        tracks = position[owners]
+        kept = tracks >= 0
+        tracks, starts, ends = tracks[kept], starts[kept], ends[kept]
+        if self.reopened is not None and self.reopened.count:
+            more, more_starts, more_ends = self.reopened.all_appearances
+            # From -1 down the origins of reopened tracks rise with their position, which is in order of start, too.
+            tracks = np.concatenate([tracks, np.flatnonzero(~is_settled)[more]])
+            starts, ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
+            order = np.argsort(tracks, kind="stable")
+            tracks, starts, ends = tracks[order], starts[order], ends[order]
+        return tracks, starts, ends
 
-    def mean_confidences(self, origins: Positions) -> Times:
-        """How sure the sightings are of those that come from some ``origins``, 0 to 1."""
-        settled = origins >= 0
-        means: Times = np.zeros(len(origins))
-        means[settled] = self.whole.mean_confidences[origins[settled]]
-        if self.open_tracks is not None:
-            means[~settled] = self.open_tracks.mean_confidences[-1 - origins[~settled]]
+    @cached_property
+    def mean_confidences(self) -> Times:
+        """How sure the sightings of each track are, 0 to 1, shape (n,)."""
+        is_settled = self.origins >= 0
+        means: Times = np.zeros(len(self))
+        means[is_settled] = self.whole.mean_confidences[self.origins[is_settled]]
+        if self.reopened is not None:
+            means[~is_settled] = self.reopened.mean_confidences[-1 - self.origins[~is_settled]]
         return means
 
-    @made_once
+    @cached_property
     def categories(self) -> frozenset[str]:
         """The categories of all of them."""
         words, numbers = self.whole.kinds
-        found = {words[int(i)].as_py() for i in np.flatnonzero(np.bincount(numbers[self.settled]))}
-        return frozenset(found | set(self.open_tracks.categories.to_pylist() if self.open_tracks else ()))
+        found = {words[int(i)].as_py() for i in np.flatnonzero(np.bincount(numbers[self._settled]))}
+        return frozenset(found | set(self.reopened.categories.to_pylist() if self.reopened else ()))
 
     def _track(self, position: int) -> Track:
-        return self.of_origin(int(self.origins[position]))
-
-    def of_origin(self, origin: int) -> Track:
-        """The track that comes from there."""
+        origin = int(self.origins[position])
         if origin >= 0:
             return self.whole.track(origin)
-        assert self.open_tracks is not None  # noqa: S101 - negative origins come from it
-        return self.open_tracks.track(-1 - origin)
+        assert self.reopened is not None  # noqa: S101 - negative origins come from it
+        return self.reopened.track(-1 - origin)
 
     def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
         """Where each added track goes: by its start, then by its name."""
         places = np.searchsorted(starts, added.start_times)
         ends = np.searchsorted(starts, added.start_times, side="right")
         for i in np.flatnonzero(ends > places).tolist():
-            tied = self.whole.names.take(pa.array(self.settled[places[i] : ends[i]])).to_pylist()
+            tied = self.whole.names.take(pa.array(self._settled[places[i] : ends[i]])).to_pylist()
             places[i] += bisect_left(tied, added.names[i].as_py())
         found: Positions = places.astype(np.int64)
         return found

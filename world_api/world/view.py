@@ -1,29 +1,15 @@
-"""Views of a world.
+"""A world behind a causal cut: the only way the operations read stored rows.
 
-Rows that last (speech, captions, actions): those of a whole world, and what a causal cut shows of them.
-
-What follows from all rows of a world, before any causal cut: tracks, stretches of text, segments.
-
-Shared by all sessions on a world. A view with a cut takes from here what the cut leaves as it is, and makes anew what
-it changes; no operation reads it directly.
-
-How far back a causal cut changes what a world says: everything before can be taken over as it is.
-
-A cut hides rows; near it, things also end earlier, and what was followed looks different as long as less of it was
-seen. Before the earliest such change the visible part and the whole world say the same.
-
-A world behind a causal cut: the only way the operations read stored rows.
-
-``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from
-those rows, so that nothing can look past it.
+``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from those
+rows, so that nothing can look past it. What is slow to make from all rows (tracks, texts on screen, segments) is made once in
+``UncutWorld``, which all sessions on a world share; a view takes over what its cut leaves as it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
@@ -34,142 +20,73 @@ from numpy.typing import NDArray
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.items import Items, Positions, Reach, Times, extended, spans, tile
-from world_api.world.once import OnceEach, made_once
+from world_api.world.items import Items, Positions, Times, shared_prefix, spans, tile
+from world_api.world.once import OnceEach
 from world_api.world.screen_texts import (
     STRETCHES,
-    Quiet,
     ScreenText,
     followed_by,
+    independent_starts,
     join_readings,
     stretch_table,
     stretches,
 )
 from world_api.world.store import World
 from world_api.world.timeline import (
-    SILENCE,
     CameraMovement,
-    CameraRuns,
     Said,
     Scene,
     Scenes,
     Spoken,
     SpokenWord,
+    camera_movements,
     segment,
-    talks,
 )
 from world_api.world.track_joining import JOINED, TRACKS, Joined, join_tracks
-from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Links, Track, Tracks
+from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Track, Tracks
 
+Item = TypeVar("Item")
+Kept = TypeVar("Kept")
 
-@dataclass(frozen=True, kw_only=True)
-class Lasting:
-    """n rows that last, in order of their start. The first ``same`` are those of the whole world as they are.
-
-    ``starts``, ``ends`` (n, seconds) lie inside what is visible; ``rows`` (n): their places in the table.
-    """
-
-    starts: Times
-    ends: Times
-    rows: Positions
-    same: int
-
-
-class LastingRows:
-    """All rows of a table that has ``start`` and ``end``, in a video of that ``duration`` (seconds)."""
-
-    def __init__(self, table: pa.Table, duration: float) -> None:
-        starts, known_at = table.column("start").to_numpy(), table.column("known_at").to_numpy()
-        ends = np.maximum(starts, table.column("end").to_numpy())
-        rows = np.flatnonzero((starts < duration) & (ends > 0.0))
-        self.whole = Lasting(
-            starts=np.maximum(starts[rows], 0.0), ends=np.minimum(ends[rows], duration), rows=rows, same=len(rows)
-        )
-        self.reach = Reach(self.whole.ends)
-        self._starts, self._known_at = starts[rows], known_at[rows]
-        #: The earliest cut (n, seconds) that shows each as it is.
-        self.settled_at = np.maximum(self._known_at, np.maximum(ends[rows], np.nextafter(self._starts, np.inf)))
-        #: The earliest cut that shows each, and all before it, as they are.
-        self._all_settled = np.maximum.accumulate(self.settled_at) if len(rows) else self.settled_at
-
-    def until(self, as_of: float) -> Lasting:
-        """What a cut inside the video shows."""
-        whole = self.whole
-        same = int(np.searchsorted(self._all_settled, as_of, side="right"))
-        end = int(np.searchsorted(self._starts, as_of))
-        rest = np.flatnonzero(self._known_at[same:end] <= as_of) + same
-        return Lasting(
-            starts=extended(whole.starts[:same], whole.starts[rest]),
-            ends=extended(whole.ends[:same], np.minimum(whole.ends[rest], as_of)),
-            rows=extended(whole.rows[:same], whole.rows[rest]),
-            same=same,
-        )
-
-    def shortened(self, as_of: float) -> Positions:
-        """Which of all a cut shows and lets end earlier."""
-        same = int(np.searchsorted(self._all_settled, as_of, side="right"))
-        end = int(np.searchsorted(self._starts, as_of))
-        cut = (self._known_at[same:end] <= as_of) & (self.whole.ends[same:end] > as_of)
-        found: Positions = np.flatnonzero(cut) + same
-        return found
-
-
-#: Which column tells when a row's fact begins.
-BEGINS = {
-    "cuts": "time", "scene_cuts": "time", "looks": "time", "sightings": "time", "screen_texts": "time",
-    "camera": "time", "speech": "start", "captions": "start", "actions": "start",
-}  # fmt: skip
+#: How the ids of build-time identities begin.
+ENTITY = "ent_"
 _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
 
-class Whole:
-    """A world without a cut."""
+class UncutWorld:
+    """What follows from all rows of a world, before any causal cut. Only views and search read it."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
-        self._unseen: OnceEach[str, tuple[Times, Times]] = OnceEach()
-        self._lasting: OnceEach[str, LastingRows] = OnceEach()
 
     def read_all(self) -> None:
         """Read or make all that is kept beside the world."""
         _ = (self.tracks, self.readings, self.segments)
 
-    @made_once
+    @cached_property
     def shots(self) -> Items[TimeSpan]:
         """The shots."""
         return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
 
-    def lasting(self, table: str) -> LastingRows:
-        """The rows of a table of stretches."""
-        return self._lasting.get(table, lambda: LastingRows(self._world.rows(table), self.span.end))
-
-    @made_once
-    def camera(self) -> CameraRuns:
-        """What the camera does."""
-        return CameraRuns(self._world.rows("camera"), self.shots)
-
-    @made_once
+    @cached_property
     def words(self) -> tuple[Positions, Times]:
-        """The rows of recognised words in order of the lines they belong to, and when those start."""
+        """The rows of recognised words in order of the lines they belong to, and the starts of those lines."""
         starts = self._world.rows("words").column("line_start").to_numpy()
         order = np.argsort(starts, kind="stable")
         return order, starts[order]
 
-    @made_once
+    @cached_property
     def tracks(self) -> JoinedTracks:
         """What was followed."""
         video, derived = self._world.manifest.video, self._world.derived
         sightings = self._world.rows("sightings")
-
-        def join() -> Joined:
-            return join_tracks(sightings, self._world.rows("track_links"), width=video.width, height=video.height)
-
         made: list[Joined] = []
 
         def part(name: str) -> pa.Table:
             if not made:
-                made.append(join())
+                links = self._world.rows("track_links")
+                made.append(join_tracks(sightings, links, width=video.width, height=video.height))
             return getattr(made[0], name)
 
         return JoinedTracks(
@@ -185,136 +102,52 @@ class Whole:
             until=video.duration,
         )
 
-    @made_once
-    def links(self) -> Links:
-        """The links that tracks are joined by."""
-        return Links(self._world.rows("track_links"), self.tracks.names)
-
-    @made_once
+    @cached_property
     def readings(self) -> pa.Table:
-        """The stretches in which texts stay on screen."""
+        """The stretches in which texts stay on screen, as a table."""
         return self._world.derived.table(
             "screen_texts",
             lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
             schema=STRETCHES,
         )
 
-    @made_once
+    @cached_property
     def screen_texts(self) -> Items[ScreenText]:
         """The same, one by one."""
         return stretches(self.readings)
 
-    @made_once
-    def quiet(self) -> Quiet:
-        """Where reading texts off the screen can begin anew."""
-        return Quiet(self.readings)
+    @cached_property
+    def text_restarts(self) -> Positions:
+        """The texts on screen from which reading can begin anew."""
+        return independent_starts(self.readings)
 
-    @made_once
+    @cached_property
+    def lines(self) -> Items[TimeSpan]:
+        """When lines are spoken."""
+        _, starts, ends = visible_stretches(self._world.rows("speech"), self.span.end, as_of=None)
+        return spans(starts, ends)
+
+    @cached_property
     def segments(self) -> Items[TimeSpan]:
         """The segments."""
 
         def make() -> pa.Table:
-            found = segment(self.shots, list(self._lines))
+            found = segment(self.shots, list(self.lines))
             return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
 
         table = self._world.derived.table("segments", make, schema=_SEGMENTS)
         return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
-    @made_once
-    def _lines(self) -> Items[TimeSpan]:
-        lines = self.lasting("speech").whole
-        return spans(lines.starts, lines.ends)
 
-    @made_once
-    def _restarts(self) -> tuple[Times, Times]:
-        """Where cutting into segments begins anew whatever came before: at which time, and until when rows decide it."""
-        shots = self.shots.starts
-        starts, ends = talks(self._lines.starts, self._lines.ends)
-        settled = np.isin(starts, self.segments.starts)
-        at = np.concatenate([shots, starts[settled]])
-        until = np.concatenate([shots, ends[settled] + SILENCE])
-        order = np.lexsort((until, at))
-        return at[order], until[order]
-
-    def restart_before(self, time: float) -> float:
-        """The last moment from which segments can be cut again, where rows that begin before ``time`` are all known."""
-        at, until = self._restarts
-        safe = np.flatnonzero(until < time)
-        return float(at[safe[-1]]) if len(safe) else 0.0
-
-    def all_seen_until(self, as_of: float, *tables: str) -> float:
-        """The time before which a cut hides and shortens no row of some tables; at most that of the cut."""
-        return min(as_of, *(self.first_unseen(table, as_of) for table in tables))
-
-    def first_unseen(self, table: str, as_of: float) -> float:
-        """Where the earliest row of a table begins that a cut hides or shortens; infinite where there is none."""
-        settled, earliest = self._unseen.get(table, lambda: self._begins(table))
-        return float(earliest[np.searchsorted(settled, as_of, side="right")])
-
-    def _begins(self, table: str) -> tuple[Times, Times]:
-        """When the rows of a table are settled, rising, and where the earliest begins of each and those after it."""
-        rows = self._world.rows(table)
-        begins = rows.column(BEGINS[table]).to_numpy()
-        settled = rows.column("known_at").to_numpy()
-        if "end" in rows.column_names:
-            settled = np.maximum(settled, rows.column("end").to_numpy())
-        order = np.argsort(settled, kind="stable")
-        earliest = np.minimum.accumulate(begins[order][::-1])[::-1]
-        return settled[order], np.append(earliest, np.inf)
-
-
-#: From when to when something is said, and what.
-_Content = Counter[tuple[float, float, str]]
-
-#: The tables whose rows make up what segments say and look like, sightings apart. The camera's movements are no part of them.
-_TABLES = tuple(name for name in BEGINS if name not in ("scene_cuts", "sightings", "camera"))
-
-
-def settled_until(whole: Whole, tracks: Tracks, texts: Items[ScreenText], as_of: float) -> float:
-    """The time before which the segments of a cut and of the whole world have the same content."""
-    bound = whole.all_seen_until(as_of, *_TABLES)
-    return min(
-        bound,
-        _first_difference(*_followed(whole, tracks, as_of, bound)),
-        _first_difference(*_read(whole, texts, bound)),
-    )
-
-
-def _first_difference(one: _Content, other: _Content) -> float:
-    return min((start for start, _, _ in (one - other) + (other - one)), default=math.inf)
-
-
-def _followed(whole: Whole, tracks: Tracks, as_of: float, bound: float) -> tuple[_Content, _Content]:
-    """What tracks that the cut changes put into segments before a time, in the whole world and behind the cut."""
-
-    def said(joined: JoinedTracks, places: Positions) -> _Content:
-        owners, starts, ends = joined.appearances(places)
-        early = np.flatnonzero(starts < bound)
-        return Counter(
-            (float(starts[i]), min(float(ends[i]), bound), joined.described(int(places[owners[i]]))) for i in early
-        )
-
-    changed = np.flatnonzero((whole.tracks.known_at > as_of) & (whole.tracks.start_times < bound))
-    opened = tracks.open_tracks
-    return said(whole.tracks, changed), said(opened, np.arange(opened.count)) if opened is not None else Counter()
-
-
-def _read(whole: Whole, texts: Items[ScreenText], bound: float) -> tuple[_Content, _Content]:
-    """The same of the texts on screen that the cut made anew."""
-
-    def said(stretches: Items[ScreenText], first: int) -> _Content:
-        end = int(np.searchsorted(stretches.starts, bound))
-        return Counter((text.span.start, min(text.span.end, bound), text.text) for text in stretches[first:end])
-
-    kept = int(np.count_nonzero(texts.rows >= 0))
-    return said(whole.screen_texts, kept), said(texts, kept)
-
-
-Item = TypeVar("Item")
-Kept = TypeVar("Kept")
-
-#: How the ids of build-time identities begin.
-ENTITY = "ent_"
+def visible_stretches(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
+    """The rows with ``start`` and ``end`` that a cut shows, clipped to the first ``duration`` seconds: rows, starts, ends."""
+    starts = rows.column("start").to_numpy()
+    ends = np.maximum(starts, rows.column("end").to_numpy())
+    shown = (starts < duration) & (ends > 0.0)
+    if as_of is not None:
+        shown &= rows.column("known_at").to_numpy() <= as_of
+    places: Positions = np.flatnonzero(shown)
+    return places, np.maximum(starts[places], 0.0), np.minimum(ends[places], duration)
 
 
 class View:
@@ -331,7 +164,7 @@ class View:
         self.as_of = as_of
         # Where all of the video has been seen, all that follows from it is known.
         self.complete = as_of is None or as_of >= world.manifest.video.duration
-        self._whole = world.once(Whole)
+        self._uncut = world.once(UncutWorld)
         self._once: OnceEach[object, object] = OnceEach()
 
     def once(self, kind: Callable[[View], Kept]) -> Kept:
@@ -343,7 +176,7 @@ class View:
         """The video's id."""
         return self.world.manifest.video_id
 
-    @made_once
+    @cached_property
     def duration(self) -> float:
         """Seconds that are visible."""
         whole = self.world.manifest.video.duration
@@ -358,7 +191,7 @@ class View:
         """How long the frame of a visible moment is shown, for what was seen in that frame alone."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
 
-    @made_once
+    @cached_property
     def vocabulary(self) -> Vocabulary:
         """The categories that the visible rows can judge: those of the profile, and those that are recorded."""
         manifest = self.world.manifest
@@ -372,25 +205,26 @@ class View:
 
     def has_rows(self, name: str) -> bool:
         """Whether any row of a table is visible."""
-        known = self.world.rows(name).column("known_at").to_numpy()
-        return bool(len(known)) and (self.complete or bool(known.min() <= self.duration))
+        return bool(self._known(name).any())
 
-    @made_once
+    def _known(self, table: str) -> NDArray[np.bool_]:
+        """Which rows of a table are visible."""
+        known = self.world.rows(table).column("known_at").to_numpy()
+        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
+
+    def first_hidden(self, table: str) -> float:
+        """The time of the earliest row that the cut hides of a table of moments; infinite if it hides none."""
+        times = self.world.rows(table).column("time").to_numpy()[~self._known(table)]
+        return float(times.min()) if len(times) else math.inf
+
+    @cached_property
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        whole = self._whole.shots
         if self.complete:
-            return whole
-        seen = self._whole.all_seen_until(self.duration, "cuts")
-        same = max(0, int(np.searchsorted(whole.starts, seen)) - 1)
-        times = self.world.rows("cuts").column("time").to_numpy()
-        first = int(np.searchsorted(times, seen))
-        later = times[first:][self._known("cuts", first)]
-        rest = tile(later, TimeSpan(start=float(whole.starts[same]), end=self.duration))
-        starts, ends = extended(whole.starts[:same], rest.starts), extended(whole.ends[:same], rest.ends)
-        return spans(starts, ends, like=(whole.reach, same))
+            return self._uncut.shots
+        return tile(self.world.rows("cuts").column("time").to_numpy()[self._known("cuts")], self.span)
 
-    @made_once
+    @cached_property
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
         rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
@@ -402,39 +236,32 @@ class View:
         if len(times):
             known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
             strong[known] = strengths[at[known]]
-
         return Scenes(tiles, strong)
 
     def scene_at(self, time: float) -> Scene:
         """The scene a visible time lies in (the last one for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
-    @made_once
+    @cached_property
     def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
-        whole = self._whole.segments
+        whole = self._uncut.segments
         if self.complete:
             return whole
-        same = self.unchanged_segments
-        start = float(whole.ends[same - 1]) if same else 0.0
-        rest = TimeSpan(start=start, end=self.duration)
-        shots = [TimeSpan(start=max(start, shot.start), end=shot.end) for shot in self.shots.during(rest)]
-        found = segment(shots, spans(self.speech.starts, self.speech.ends).during(rest))
+        # Segments are cut shot by shot, so those of shots before the first change are taken over.
+        lines = spans(self.speech.starts, self.speech.ends)
+        same_shots, _ = shared_prefix(self.shots, self._uncut.shots)
+        _, changed = shared_prefix(lines, self._uncut.lines)
+        first = min(int(np.searchsorted(self.shots.ends, changed, side="right")), same_shots, len(self.shots) - 1)
+        start = float(self.shots.starts[first])
+        same = int(np.searchsorted(whole.ends, start, side="right"))
+        found = segment(self.shots[first:], lines.during(TimeSpan(start=start, end=max(start, self.duration))))
         return spans(
             np.append(whole.starts[:same], [span.start for span in found]),
             np.append(whole.ends[:same], [span.end for span in found]),
-            like=(whole.reach, same),
         )
 
-    @made_once
-    def unchanged_segments(self) -> int:
-        """How many of the first segments are those of the whole world, with all that is said and seen in them."""
-        if self.complete:
-            return len(self._whole.segments)
-        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.screen_texts, self.duration))
-        return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
-
-    @made_once
+    @cached_property
     def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible stretch."""
         rows = self.world.rows("speech")
@@ -455,7 +282,7 @@ class View:
 
     def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
         """The recognised words of the line that starts then."""
-        order, starts = self._whole.words
+        order, starts = self._uncut.words
         first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
         words = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
         rows = [row for row in words if self.complete or row["known_at"] <= self.duration]
@@ -468,70 +295,62 @@ class View:
             for row in rows
         )
 
-    @made_once
+    @cached_property
     def screen_texts(self) -> Items[ScreenText]:
         """Texts read off the screen, one entry for each stretch in which a text stood there.
 
-        Their ``rows`` count the stretches of the whole world; -1 is one that the cut made anew.
+        Their ``rows`` count the stretches of the uncut world; -1 is one that the cut made anew.
         """
-        whole = self._whole.screen_texts
+        whole = self._uncut.screen_texts
         if self.complete:
             return whole
-        since, kept = self._whole.quiet.before(self._whole.all_seen_until(self.duration, "screen_texts", "cuts"))
+        # Before the first hidden row, all that could not go on into a later text is as it is without the cut.
+        changed = min(self.duration, self.first_hidden("screen_texts"), self.first_hidden("cuts"))
+        restarts = self._uncut.text_restarts
+        found = int(np.searchsorted(whole.starts[restarts], changed))
+        kept = int(restarts[found - 1]) if found else 0
+        since = float(whole.starts[kept]) if found else -math.inf
         rows = self.world.rows("screen_texts")
-        rows = rows.slice(int(np.searchsorted(rows.column("time").to_numpy(), since)))
-        fresh = rows.take(pa.array(np.flatnonzero(rows.column("known_at").to_numpy() <= self.duration)))
+        wanted = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
         shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration))
-        return followed_by(whole, kept, join_readings(fresh, shots or [self.shots[-1]], self.span))
+        fresh = join_readings(rows.take(pa.array(np.flatnonzero(wanted))), shots or [self.shots[-1]], self.span)
+        return followed_by(whole, kept, fresh)
 
-    @made_once
+    @cached_property
     def captions(self) -> Items[Said]:
         """Stored captions."""
         return self._said("captions", "text")
 
-    @made_once
+    @cached_property
     def actions(self) -> Items[Said]:
         """Stored actions."""
         return self._said("actions", "label")
 
-    @made_once
+    @cached_property
     def tracks(self) -> Tracks:
         """What was followed, in order of first sighting."""
-        whole = self._whole.tracks
+        whole = self._uncut.tracks
         if self.complete:
             return Tracks(whole, np.arange(whole.count))
-        return Tracks.visible(
-            whole,
-            self.world.rows("sightings"),
-            self._whole.links,
-            self.duration,
-        )
+        return Tracks.visible(whole, self.world.rows("sightings"), self.world.rows("track_links"), self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
         """The entities that a build-time identity looks like, the most alike first. They are not merged."""
         track = self.track_of_entity(entity_id)
-        return (
-            self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
-            if track is not None
-            else ()
-        )
+        if track is None:
+            return ()
+        return self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
 
-    @made_once
+    @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
         """What the camera does beyond standing still, in time order."""
-        whole = self._whole.camera
-        if self.complete:
-            return whole.movements
-        seen = self._whole.all_seen_until(self.duration, "camera", "cuts")
-        return whole.until(self.world.rows("camera"), self.duration, self.shots, seen)
+        return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""
-        near = (
-            self.tracks[int(i)]
-            for i in np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
-        )
-        return [track for track in near if (part := track.between(span)).stop > part.start]
+        near = np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
+        tracks = (self.tracks[int(i)] for i in near)
+        return [track for track in tracks if (part := track.between(span)).stop > part.start]
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """The build-time identity of that id."""
@@ -554,21 +373,14 @@ class View:
 
     def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of stretches, clipped to the visible part."""
-        rows = self._whole.lasting(table)
-        shown = rows.whole if self.complete else rows.until(self.duration)
-        starts, ends, places = shown.starts, shown.ends, shown.rows
-        return Items(
-            starts,
-            ends,
-            lambda i: make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i]))),
-            rows=places,
-            like=(rows.reach, shown.same),
+        rows, starts, ends = visible_stretches(
+            self.world.rows(table), self.duration, as_of=None if self.complete else self.as_of
         )
 
-    def _known(self, table: str, first: int = 0) -> NDArray[np.bool_]:
-        """Which rows of a table are visible, from one on."""
-        known = self.world.rows(table).column("known_at").to_numpy()[first:]
-        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
+        def item(i: int) -> Item:
+            return make(int(rows[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
+
+        return Items(starts, ends, item, rows=rows)
 
 
 def open_view(world: World, as_of: float | None) -> View:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -28,7 +27,7 @@ from world_api.session.session import Session
 from world_api.session.vision import FrameLooker
 from world_api.world import store as stored
 from world_api.world.manifest import read_manifest
-from world_api.world.once import OnceEach, made_once
+from world_api.world.once import OnceEach
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 
@@ -103,58 +102,6 @@ def test_words_have_the_same_stems_whoever_asks() -> None:
 
     assert all(answers == found[0] for answers in found)
     assert content_words("walking")[0] == "walk"
-
-
-class Thing:
-    """Counts how often its property is made."""
-
-    def __init__(self) -> None:
-        self.made = count()
-
-    @made_once
-    def value(self) -> list[int]:
-        """A new list each time it is made."""
-        return [next(self.made)]
-
-
-def test_a_property_is_made_once_for_all_threads_and_for_each_object_apart() -> None:
-    for _ in range(50):
-        thing, other = Thing(), Thing()
-        found = hammered([lambda thing=thing: thing.value, lambda other=other: other.value], threads=4)
-
-        assert all(pair[0] is thing.value and pair[1] is other.value for pair in found)
-        assert (thing.value, other.value) == ([0], [0])
-
-
-def test_a_property_that_could_not_be_made_is_tried_again() -> None:
-    class Moody:
-        def __init__(self) -> None:
-            self.tries = 0
-
-        @made_once
-        def value(self) -> int:
-            self.tries += 1
-            if self.tries == 1:
-                raise ValueError("not today")
-            return self.tries
-
-    moody = Moody()
-    with pytest.raises(ValueError, match="today"):
-        _ = moody.value
-    assert (moody.value, moody.value) == (2, 2)
-
-
-def test_an_object_whose_things_are_made_can_be_copied() -> None:
-    class Plain:
-        @made_once
-        def value(self) -> list[int]:
-            return [0]
-
-    plain = Plain()
-    hammered([lambda: plain.value], threads=4)
-
-    assert vars(plain) == {"value": [0]}
-    assert deepcopy(plain).value == [0]
 
 
 def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
