@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from world_api.build.recipe import Recipe
     from world_api.search.captions import Meanings
     from world_api.session.session import Session
-    from world_api.session.vision import Eyes, FrameLooker, Seeing
+    from world_api.session.vision import FrameLooker, Vision, VisionConfig
     from world_api.world.store import World
 
 
@@ -125,7 +125,7 @@ def open_session(
     as_of: float | None = None,
     name: str | None = "default",
     groups: Collection[str] = (),
-    seeing: Eyes | None = None,
+    seeing: VisionConfig | None = None,
 ) -> Session:
     """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
 
@@ -226,17 +226,17 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     )
 
 
-def _seeing(store: Path, world: World, eyes: Eyes) -> Seeing:
+def _seeing(store: Path, world: World, eyes: VisionConfig) -> Vision:
     """A model that looks, at the source video where this machine still has it; what was kept is told without."""
     from world_api.build.media.apart.worker import VideoFrames
-    from world_api.session.vision import FOLDER, Seeing, world_key
+    from world_api.session.vision import FOLDER, Vision, world_key
 
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
-    return Seeing(eyes, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
+    return Vision(eyes, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
 
 
-def _meanings(store: Path, eyes: Eyes) -> Meanings | None:
+def _meanings(store: Path, eyes: VisionConfig) -> Meanings | None:
     from world_api.search.captions import Meanings
     from world_api.session.vision import FOLDER
 

@@ -1,4 +1,4 @@
-"""How a world is to be built: what a caller may choose, whatever face it comes in by."""
+"""Options of a build: what a caller may choose, whatever interface it uses."""
 
 from __future__ import annotations
 

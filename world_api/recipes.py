@@ -1,8 +1,6 @@
 """Recipes: the stages, with their adapters, that each profile builds worlds with.
 
-Recipes: which stages, with which adapters, each profile builds worlds with.
-
-Where the words that are said in a video come from: its subtitles, or a recogniser that is there.
+The stage of spoken words takes subtitles, or a speech recogniser if there is one.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from eval.ladder.operations import operations_on
 
 if TYPE_CHECKING:
     from world_api.session.session import Session
-    from world_api.session.vision import Eyes
+    from world_api.session.vision import VisionConfig
 
 
 def open_ladder(
@@ -22,7 +22,7 @@ def open_ladder(
     as_of: float | None = None,
     name: str | None = None,
     groups: Collection[str] = (),
-    seeing: Eyes | None = None,
+    seeing: VisionConfig | None = None,
 ) -> Session:
     """A session on the world in ``store``, in which some operations are answered from the true world in ``oracle``.
 

@@ -1,16 +1,12 @@
-"""Prices of calls, and the ledger of what was spent.
+"""Costs of calls, estimated and spent, and the ledger that collects charges of model requests.
 
-Prices: what a call costs before it is made, and what was spent after it.
-
-What answering costs beside the controller's own tokens: requests to models that look, embed or judge.
-
-Whoever asks such a model charges the request; whoever wants to know opens a ledger around the work::
+Code that asks a model charges the request; code that wants to know the cost opens a ledger around the work::
 
     with ledger() as book:
         result = run(session, "describe_segment", arguments)
     book.items  # what that call spent
 
-Ledgers nest, and a charge goes to the innermost one. Work that is handed to threads takes its ledger along only where
+Ledgers nest, and a charge goes to the innermost one. Work that is handed to threads takes its ledger along only if
 the thread runs in a copy of the context (``contextvars.copy_context().run``).
 """
 

@@ -1,12 +1,7 @@
-"""The words that a world can judge, and how a caller's words are read with them.
+"""The words that a world can judge, and how a caller's words are read with them, negations included.
 
-Category data: what each profile judges when it builds a world, and the words that people use for categories.
-
-A profile that judges more adds its categories here; nothing else has to change. Words that search compares are in ``lexicon``.
-
-Which part of a description a negation turns around: ``not in black``, ``without a hat``, ``不穿黑色``.
-
-Reading a category or a description with the vocabulary of a world: what can be judged, and what cannot be.
+Data first: the categories that each profile judges and the words that people use for them; a profile that judges more adds its
+categories here, nothing else has to change. Words that search compares are in ``lexicon``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Entities and their trajectories.
+"""Entities, their trajectories, and questions about an entity at a moment.
 
-Answering questions about an entity at a moment from tracks, stored actions and what is said meanwhile.
-
-Entities and their trajectories.
+A question is answered from tracks, stored actions and what is said meanwhile; a vision model is asked only for the rest.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from world_api.operations.schema import (
 from world_api.operations.vision import asked_about, sight_evidence, sight_note
 from world_api.operations.wording import motions, path_in_words, position, size_class
 from world_api.session.session import Registration, Session
-from world_api.session.vision import Sight
+from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
 #: A moment is looked at with this much on either side (seconds).
@@ -326,7 +324,9 @@ def _inside(time: float, span: TimeSpan) -> float:
     return min(max(time, span.start), span.end)
 
 
-def _seen_state(session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: Sight) -> StateAnswer:
+def _seen_state(
+    session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: CachedLook
+) -> StateAnswer:
     """What a model sees of an entity, beside what was measured of it."""
     looked = TimeSpan(start=sight.frame_times[0], end=session.view.frame_at(sight.frame_times[-1]).end)
     facts = facts_in_words(session, entity, at, span)

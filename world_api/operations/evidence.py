@@ -1,9 +1,4 @@
-"""Reading times of a call, and citing evidence.
-
-Reading the arguments of a call against what the session can see: times, stretches, videos.
-
-From what was found to what is returned: evidence items, hits, rounded times.
-"""
+"""Checks the times of a call against what the session sees, and turns what was found into evidence and hits."""
 
 from __future__ import annotations
 

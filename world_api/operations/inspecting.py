@@ -1,10 +1,4 @@
-"""The optional group inspect.
-
-All that is said and all that stands on the screen in a stretch, line by line.
-
-Pages of a scan: every segment in time order, those listed that match, and a cursor to the rest.
-
-The optional group ``inspect``: looking with a question, reading all that was said, going through every segment.
+"""The optional group ``inspect``: looking with a question, reading all that was said, going through every segment.
 
 The sixteen find what is likely; these establish what is there and what is not, and cost more. An experiment switches them
 on by name, for all arms or none.

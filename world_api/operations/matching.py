@@ -1,9 +1,4 @@
-"""Matching descriptions and moments with tracks and entities.
-
-Who is who: from hints and moments to tracks, entities and registered names.
-
-Finding things in a moment or a stretch: detections, actions, and the thing that a hint names.
-"""
+"""Matches descriptions with tracks, detections and registered entities, and lists actions."""
 
 from __future__ import annotations
 

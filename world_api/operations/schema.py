@@ -1,14 +1,7 @@
-"""Argument and result types of the operations.
+"""Argument and result types of the operations: answer first, then evidence; times in seconds, boxes in pixels.
 
-The argument types the operations share, with their units and limits.
-
-``x-type`` names the tool language's type of a value; faces that do not know it leave it out.
-
-What the operations return. Answer first, then evidence; times in seconds, boxes in pixels.
-
-Whatever stands for a stretch of video carries ``start_time``, ``end_time`` and ``center_time``.
-
-What the operations of the group ``inspect`` return.
+``x-type`` names the tool language's type of a value; faces that do not know it leave it out. Every result about a time interval
+carries ``start_time``, ``end_time`` and ``center_time``.
 """
 
 from __future__ import annotations

@@ -11,11 +11,12 @@ from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import evidence, times
 from world_api.operations.schema import Action, EvidenceItem
 from world_api.session.session import Registration, Session
-from world_api.session.vision import MAX_SPOTS, Seeing, Sight, Spot
+from world_api.session.vision import MAX_SPOTS, Spot, Vision
+from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
 
-def seen_in(session: Session, span: TimeSpan) -> Sight | None:
+def seen_in(session: Session, span: TimeSpan) -> CachedLook | None:
     """What a model sees in a stretch; None where the session has none.
 
     Raises:
@@ -26,7 +27,7 @@ def seen_in(session: Session, span: TimeSpan) -> Sight | None:
     return None if seeing is None else seeing.caption(span, until=session.view.duration)
 
 
-def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], Sight] | None:
+def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], CachedLook] | None:
     """The actions that a model sees in a stretch, each with the whole of it; None where the session has no model.
 
     Raises:
@@ -45,8 +46,8 @@ def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], Sight] | No
 
 
 def asked_about(
-    session: Session, seeing: Seeing, entity: Track | Registration, at: float, query: str, span: TimeSpan
-) -> Sight | None:
+    session: Session, seeing: Vision, entity: Track | Registration, at: float, query: str, span: TimeSpan
+) -> CachedLook | None:
     """A question about an entity, answered from pictures of it around a moment; None where none shows it then.
 
     Raises:
@@ -79,13 +80,13 @@ def said_of(session: Session, example: TimeSpan) -> list[str]:
     return [] if seen is None else [seen.text]
 
 
-def sight_evidence(session: Session, sight: Sight, span: TimeSpan) -> EvidenceItem:
+def sight_evidence(session: Session, sight: CachedLook, span: TimeSpan) -> EvidenceItem:
     """Where a sight can be looked at again: its stretch, and the middle one of its frames."""
     shown = sight.frame_times[len(sight.frame_times) // 2]
     return evidence(session, span, "caption", sight.confidence, shown)
 
 
-def sight_note(sight: Sight) -> str:
+def sight_note(sight: CachedLook) -> str:
     """Who looked at what, and what it says it cannot tell."""
     first, last = sight.frame_times[0], sight.frame_times[-1]
     count = len(sight.frame_times)

@@ -19,7 +19,7 @@ from world_api.core.ports import EmbeddingModel, Vectors
 from world_api.core.spans import TimeSpan
 from world_api.search.lexical import index_terms
 from world_api.search.passages import Passage
-from world_api.world.files import alone, write_atomically
+from world_api.world.files import exclusive, write_atomically
 from world_api.world.items import Items, Positions
 from world_api.world.timeline import MAX_SECONDS
 
@@ -177,7 +177,7 @@ class Meanings:
         """Have a vector of each text; whether any was asked for."""
         if not self.missing(texts):
             return False
-        with alone(self._folder, "meanings", owner=self):
+        with exclusive(self._folder, "meanings", owner=self):
             missing = self.missing(texts)
             for first in range(0, len(missing), _BATCH):
                 self._ask(missing[first : first + _BATCH])

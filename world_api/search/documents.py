@@ -1,8 +1,6 @@
-"""Documents: what each segment says, indexed.
+"""The text of each segment as one document, with its postings and vectors, indexed once for the uncut world.
 
-What each segment says, as one document: of the whole world as stored arrays, of a view as far as they hold and a rest.
-
-Making everything that follows from a world's rows ahead of time, so that its readers find it on disk.
+``prepare`` makes everything that follows from a world's rows ahead of time, so that readers find it on disk.
 """
 
 from __future__ import annotations

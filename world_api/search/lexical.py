@@ -1,13 +1,7 @@
-"""Lexical search.
-
-Lexical search: BM25 over the visible texts, in English, Chinese or both.
+"""Lexical search: BM25 over the visible texts, in English, Chinese or both; exact quotes; rankings from scores.
 
 Statistics are those of the texts that are visible, so an index behind a causal cut knows nothing of what comes after it.
 Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
-
-Whether a text holds some words as they are given.
-
-From scores to rankings.
 """
 
 from __future__ import annotations

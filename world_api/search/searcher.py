@@ -1,11 +1,8 @@
-"""Searches and scans over the segments of a view.
+"""Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Search over the visible segments: words (BM25), meaning (dense), looks (descriptors).
-
-Vectors are searched exactly, by inner product, in FAISS indexes in memory; a causal cut searches the first rows of the
-whole world's index, as far as the cut leaves them as they are, and a small one of the rest.
-
-Every segment against some words: which hold all of them. Nothing is ranked, so nothing is left out.
+Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the first rows of the
+uncut world's index, as far as the cut leaves them as they are, and a small one of the rest. A scan ranks nothing, so it
+leaves nothing out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Vector search.
-
-Exact vector search in memory, by inner product (FAISS).
-
-How the picture looks, moment by moment: the descriptors that a view lets through.
-"""
+"""Exact vector search in memory, by inner product (FAISS), and the visual descriptors that a view lets through."""
 
 from __future__ import annotations
 

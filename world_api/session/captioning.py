@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from world_api.core.faults import BackendFault, VideoWorldError
 from world_api.core.spans import TimeSpan
-from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Eyes, Seeing
+from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Vision, VisionConfig
 from world_api.world.view import View
 
 #: Faults about one stretch alone (a moderated picture is a refused request); after any other the rest would fail as well.
@@ -53,7 +53,7 @@ class Estimate:
     cached: int = 0  #: tokens that a server may charge less for; none are counted on
 
 
-def estimate_captions(view: View, seeing: Seeing, eyes: Eyes) -> Estimate:
+def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimate:
     """What captioning every segment of the visible part sends, beside what is kept.
 
     Tokens are those that earlier captions of this video took, where a server counted enough of them; else assumed.
@@ -87,7 +87,7 @@ def estimate_captions(view: View, seeing: Seeing, eyes: Eyes) -> Estimate:
     )
 
 
-def estimate_question(eyes: Eyes, width: int, height: int) -> Estimate:
+def estimate_question(eyes: VisionConfig, width: int, height: int) -> Estimate:
     """The most that looking for one question sends: every look it may take, each with as many frames as there may be.
 
     Tokens are those of the dearer kind of look with the longest question; a part of a frame may be as tall as wide.
@@ -116,7 +116,9 @@ class Captioned:
     failed: tuple[tuple[TimeSpan, VideoWorldError], ...]
 
 
-def caption_segments(view: View, seeing: Seeing, eyes: Eyes, *, progress: Callable[[float, float], None]) -> Captioned:
+def caption_segments(
+    view: View, seeing: Vision, eyes: VisionConfig, *, progress: Callable[[float, float], None]
+) -> Captioned:
     """Caption every segment of the visible part that has none; ``progress`` is told how many seconds of how many are done.
 
     What a run that comes to its end has made and found is searched from then on (``name_captions``).
@@ -133,7 +135,7 @@ def caption_segments(view: View, seeing: Seeing, eyes: Eyes, *, progress: Callab
     return Captioned(made=run.made, kept=len(view.segments) - len(missing), failed=tuple(run.failed))
 
 
-def name_captions(view: View, seeing: Seeing) -> None:
+def name_captions(view: View, seeing: Vision) -> None:
     """Have the captions that are kept of all segments searched by sessions that are opened from now on.
 
     Behind a cut nothing is changed: the last segment is not whole there.
@@ -142,12 +144,12 @@ def name_captions(view: View, seeing: Seeing) -> None:
         seeing.search_from_now([span for span in view.segments if span.duration > 0], until=view.duration)
 
 
-def _missing(view: View, seeing: Seeing) -> list[TimeSpan]:
+def _missing(view: View, seeing: Vision) -> list[TimeSpan]:
     until = view.duration
     return [span for span in view.segments if span.duration > 0 and not seeing.knows_caption(span, until=until)]
 
 
-def _caption(seeing: Seeing, span: TimeSpan, until: float) -> None:
+def _caption(seeing: Vision, span: TimeSpan, until: float) -> None:
     seeing.caption(span, until=until)
 
 

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from world_api.core.faults import StoreFault
+from world_api.core.spans import TimeSpan
 from world_api.world.files import append_line, not_writable
 from world_api.world.manifest import MOST_SECONDS
 
@@ -50,6 +51,11 @@ class MemoryWritten(_Event):
         if self.end < self.start:
             raise ValueError("a memory ends after it starts")
         return self
+
+    @property
+    def span(self) -> TimeSpan:
+        """What the memory is about."""
+        return TimeSpan(start=self.start, end=self.end)
 
 
 class EntityRegistered(_Event):

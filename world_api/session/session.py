@@ -1,11 +1,7 @@
-"""Sessions.
+"""A session: a world behind a causal cut, with an overlay for what the caller writes.
 
-Answering an operation in a session's place: what a measurement of single operations needs.
-
-A session has none but where somebody gives it some. A stand-in gets the call as it was made, checked; its answer is that
-of the operation, and whoever records the session says who stood in.
-
-A session: a world behind a causal cut, with an overlay for what the caller writes.
+Measurements of single operations give a session stand-ins: objects that answer an operation in its place. A stand-in gets
+the checked call; whoever records the session says which operations it answered.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from world_api.core.vocabulary import Vocabulary
 from world_api.search.captions import Captions, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.overlay import EntityRegistered, Level, MemoryWritten, Overlay
-from world_api.session.vision import FrameLooker, Seeing
+from world_api.session.vision import FrameLooker, Vision
 from world_api.world.tracks import hint_in_words
 from world_api.world.view import View
 
@@ -60,19 +56,8 @@ class Backends:
 
     text_embedder: TextEmbedder
     looker: FrameLooker | None
-    seeing: Seeing | None = None
+    seeing: Vision | None = None
     meanings: Meanings | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredMemory:
-    """A memory, from the overlay or from the committed rows."""
-
-    memory_id: str
-    level: Level
-    span: TimeSpan
-    content: str
-    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,26 +194,14 @@ class Session:
                 hint=f'use "{self.video_id}"',
             )
 
-    def memories(self, level: Level | None = None) -> list[StoredMemory]:
+    def memories(self, level: Level | None = None) -> list[MemoryWritten]:
         """The visible memories of a level (or all), committed ones first, then in the order of writing."""
-        found: dict[str, StoredMemory] = {}
-        for row in self.view.rows("memories").to_pylist():
-            found[row["memory_id"]] = StoredMemory(
-                memory_id=row["memory_id"],
-                level=row["level"],
-                span=TimeSpan(start=row["start"], end=row["end"]),
-                content=row["content"],
-                parts=tuple(row["parts"]),
-            )
+        found: dict[str, MemoryWritten] = {}
+        for row in self.view.rows("memories").drop_columns(["number", "producer"]).to_pylist():
+            found[row["memory_id"]] = MemoryWritten.model_construct(**{**row, "parts": tuple(row["parts"])})
         for event in self._visible_events():
             if isinstance(event, MemoryWritten):
-                found[event.memory_id] = StoredMemory(
-                    memory_id=event.memory_id,
-                    level=event.level,
-                    span=TimeSpan(start=event.start, end=event.end),
-                    content=event.content,
-                    parts=event.parts,
-                )
+                found[event.memory_id] = event
         return [memory for memory in found.values() if level is None or memory.level == level]
 
     def registrations(self) -> list[Registration]:

@@ -1,17 +1,8 @@
-"""Looking at frames on demand.
+"""Looking at frames on demand: a vision model or a detector is asked once, and its answer is kept outside the world.
 
-What somebody chose for looking at videos: which model, which frames, how many requests at once and in all.
-
-Cutting out of a frame what is around a box.
-
-Looking at a frame that was not sampled when the world was built, once; the answer is kept outside the world.
-
-Kept under (world and source, detector, arguments): the world itself never changes by being looked at.
-
-Having a model look at stretches of one video, once each; what it says is kept outside the world.
-
-A look is known by what it depends on: the world and its source, who looks (model, prompts, size and choice of frames) and
-what is asked. No frame after ``until``, the end of what a session sees, is ever taken.
+A look is known by what it depends on: the world and its source, the model (with its prompts, picture size and choice of frames)
+and what is asked. No frame after ``until``, the end of what a session sees, is ever taken. Detections are kept under the world,
+the detector and the arguments. The world itself never changes by being looked at.
 """
 
 from __future__ import annotations
@@ -41,11 +32,10 @@ from world_api.core.ports import (
     ObjectDetector,
     Picture,
     PictureSource,
-    SeenAction,
     VisionModel,
 )
 from world_api.core.spans import TimeSpan, round_time
-from world_api.session.vision_cache import CaptionSet, CaptionSetFile, KeptAction, KeptCost, KeptSight, SightFolder
+from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
 from world_api.world.files import write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
@@ -80,7 +70,7 @@ class FrameChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Eyes:
+class VisionConfig:
     """A model that looks, and how it is used.
 
     ``embedder`` makes captions comparable in meaning, where there is one. ``at_once``: requests under way together.
@@ -102,7 +92,7 @@ class Eyes:
         return f"{self.vision.producer}/{self.choice.most}x{self.choice.spacing:g}s"
 
 
-class Allowance:
+class LookBudget:
     """Counts the looks of one session. Threads may share it."""
 
     def __init__(self, most: int | None) -> None:
@@ -256,22 +246,6 @@ def _load(place: Path) -> list[DetectedObject] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
-    """What a model says it saw. ``confidence`` (0 to 1) only where it gave one; ``uncertain``: what it cannot tell.
-
-    ``request`` names the look: charges and the kept answer have the same name.
-    """
-
-    text: str
-    confidence: float | None
-    frame_times: tuple[float, ...]
-    producer: str
-    uncertain: str = ""
-    actions: tuple[SeenAction, ...] = ()
-    request: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Spot:
     """A moment (seconds) and what part of its frame to show (pixels of the displayed frame); None: all of it."""
 
@@ -279,26 +253,26 @@ class Spot:
     box: Box | None
 
 
-class Seeing:
+class Vision:
     """Looks at one world's video, for one session. Threads may share it.
 
     ``frames`` None: the video is not there (any more); what was seen before is told all the same. ``world_key`` says whose
     frames they are.
     """
 
-    def __init__(self, eyes: Eyes, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
+    def __init__(self, eyes: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
         self._eyes = eyes
         self._frames = frames
         self._world_key = world_key
         self._places = BoundedSemaphore(eyes.at_once)
-        self._allowance = Allowance(eyes.most_looks)
+        self._allowance = LookBudget(eyes.most_looks)
         self.producer = eyes.producer
         self.most_looks = eyes.most_looks
         folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
-        self.kept = SightFolder(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
+        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
         self._searched = CaptionSetFile(folder)
 
-    def caption(self, span: TimeSpan, *, until: float) -> Sight:
+    def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
         """What is seen in a stretch, in words.
 
         Raises:
@@ -308,7 +282,7 @@ class Seeing:
         """
         return self._look("caption", self._visible(span, until), until)
 
-    def answer(self, span: TimeSpan, question: str, *, until: float) -> Sight:
+    def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
         """A question about a stretch, answered from its frames.
 
         Raises:
@@ -318,7 +292,7 @@ class Seeing:
         """
         return self._look("answer", self._visible(span, until), until, question=question)
 
-    def actions(self, span: TimeSpan, *, until: float) -> Sight:
+    def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
         """What is done in a stretch, as short labels.
 
         Raises:
@@ -328,7 +302,7 @@ class Seeing:
         """
         return self._look("actions", self._visible(span, until), until)
 
-    def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> Sight:
+    def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
         """A question about one thing, answered from what is around it at some moments, the first ``MAX_SPOTS`` visible ones.
 
         Raises:
@@ -409,16 +383,16 @@ class Seeing:
         question: str = "",
         subject: str = "",
         spots: Sequence[Spot] | None = None,
-    ) -> Sight:
+    ) -> CachedLook:
         asked = self._asked(span, until, question, subject, spots)
         request = self._name(task, asked)
         kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
         if not is_new:
             self._allowance.tell(request)
             charge(kept.cost.again(request))
-        return _sight(kept)
+        return kept
 
-    def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> KeptSight:
+    def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> CachedLook:
         """Have the model look. Every request that is sent counts, whatever comes of it."""
         self._allowance.check()
         with self._places:
@@ -445,8 +419,8 @@ class Seeing:
         self._allowance.made(request)
         return made
 
-    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> KeptSight:
-        return KeptSight(
+    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> CachedLook:
+        return CachedLook(
             request=look.request,
             producer=self.producer,
             task=look.task,
@@ -457,8 +431,8 @@ class Seeing:
             text=reply.text,
             confidence=reply.confidence,
             uncertain=reply.uncertain,
-            actions=tuple(KeptAction(label=a.label, confidence=a.confidence) for a in reply.actions),
-            cost=KeptCost.of(reply.spent),
+            actions=tuple(CachedAction(label=a.label, confidence=a.confidence) for a in reply.actions),
+            cost=CachedCost.of(reply.spent),
         ).sealed()
 
     def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
@@ -477,18 +451,6 @@ class Seeing:
             Picture(time=time, image=image if box is None else part_of(image, box), is_part=box is not None)
             for time, image, box in zip(times, images, boxes, strict=True)
         )
-
-
-def _sight(kept: KeptSight) -> Sight:
-    return Sight(
-        text=kept.text,
-        confidence=kept.confidence,
-        frame_times=kept.frame_times,
-        producer=kept.producer,
-        uncertain=kept.uncertain,
-        actions=tuple(SeenAction(label=a.label, confidence=a.confidence) for a in kept.actions),
-        request=kept.request,
-    )
 
 
 def _not_yet(until: float) -> OperationFault:

@@ -1,22 +1,15 @@
-"""The vision cache.
-
-What was seen, kept outside the world: one file a look, under the world, its source and who looked.
+"""The vision cache, one file a look, and the list of captions that sessions search.
 
 ::
 
     STORE/.on-demand/<world>/<producer>/<request>.json
-
-Equal requests are asked once: threads wait for each other, processes too where the folder can be written to. A file that
-cannot be read, does not hold what its name stands for or is not as it was written counts as absent, and is written anew.
-
-Which captions are searched: those a captioning run made of whole stretches, listed in one file beside the looks.
-
-::
-
     STORE/.on-demand/<world>/<producer>/captions/set.json
 
-A look that was made because somebody asked is an answer that is kept, and never enters the list by itself. So what is searched
-changes only when a captioning run comes to its end.
+Equal requests are asked once: threads wait for each other, processes too if the folder can be written to. A file that
+cannot be read, does not hold what its name stands for or is not as it was written counts as absent, and is written again.
+
+The captions that are searched are those a captioning run made of whole segments. An answer to a single question is kept, and
+never enters the list by itself, so what is searched changes only when a captioning run comes to its end.
 """
 
 from __future__ import annotations
@@ -32,7 +25,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent
 from world_api.core.faults import StoreFault
 from world_api.core.ports import LookTask
-from world_api.world.files import alone, write_atomically
+from world_api.world.files import exclusive, write_atomically
 
 MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
 _MAX_LABEL = 1_000
@@ -40,7 +33,7 @@ _MAX_ITEMS = 1_000
 _MAX_BYTES = 1_000_000  #: of a file; a larger one holds no look
 
 
-class KeptAction(BaseModel):
+class CachedAction(BaseModel):
     """An action that a model named."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,7 +42,7 @@ class KeptAction(BaseModel):
     confidence: float | None = Field(ge=0, le=1)
 
 
-class KeptCost(BaseModel):
+class CachedCost(BaseModel):
     """What a look cost when it was made."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,7 +55,7 @@ class KeptCost(BaseModel):
     estimated: bool
 
     @classmethod
-    def of(cls, spent: Spent) -> KeptCost:
+    def of(cls, spent: Spent) -> CachedCost:
         """What is kept of a charge."""
         return cls(
             model=spent.model,
@@ -78,7 +71,7 @@ class KeptCost(BaseModel):
         return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
 
 
-class KeptSight(BaseModel):
+class CachedLook(BaseModel):
     """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``.
 
     ``digest`` is the hash of all the rest.
@@ -98,16 +91,16 @@ class KeptSight(BaseModel):
     text: str = Field(max_length=MAX_TEXT)
     confidence: float | None = Field(ge=0, le=1)
     uncertain: str = Field(max_length=MAX_TEXT)
-    actions: tuple[KeptAction, ...] = Field(max_length=_MAX_ITEMS)
-    cost: KeptCost
+    actions: tuple[CachedAction, ...] = Field(max_length=_MAX_ITEMS)
+    cost: CachedCost
 
     @model_validator(mode="after")
-    def _runs_forwards(self) -> KeptSight:
+    def _runs_forwards(self) -> CachedLook:
         if self.end < self.start:
             raise ValueError("a look at a stretch that runs backwards")
         return self
 
-    def sealed(self) -> KeptSight:
+    def sealed(self) -> CachedLook:
         """The same with its digest.
 
         Raises:
@@ -124,24 +117,24 @@ class KeptSight(BaseModel):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}))
 
 
-class SightFolder:
+class VisionCache:
     """The kept looks of one producer at one world. ``folder`` None keeps them in memory only.
 
     ``name`` tells the request that a look was, so that a file is believed only under the name of what it holds.
     """
 
-    def __init__(self, folder: Path | None, name: Callable[[KeptSight], str]) -> None:
+    def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
         self._folder = folder
         self._name = name
-        self._memory: dict[str, KeptSight] = {}
+        self._memory: dict[str, CachedLook] = {}
 
-    def get(self, request: str) -> KeptSight | None:
+    def get(self, request: str) -> CachedLook | None:
         """A kept look; None where there is none that can be read."""
         if (kept := self._memory.get(request)) is not None:
             return kept
         return None if self._folder is None else self._read(self._folder / f"{request}.json")
 
-    def once(self, request: str, make: Callable[[], KeptSight]) -> tuple[KeptSight, bool]:
+    def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
         """A look, made where it is not there yet, and whether it was made by this call; equal requests wait for each other.
 
         Raises:
@@ -149,14 +142,14 @@ class SightFolder:
         """
         if (kept := self.get(request)) is not None:
             return kept, False
-        with alone(self._folder, request, owner=self):
+        with exclusive(self._folder, request, owner=self):
             if (kept := self.get(request)) is not None:
                 return kept, False
             made = make()
             self._keep(made)
             return made, True
 
-    def all(self) -> list[KeptSight]:
+    def all(self) -> list[CachedLook]:
         """All looks that can be read, in order of their names."""
         found = dict(self._memory)
         if self._folder is not None:
@@ -166,17 +159,17 @@ class SightFolder:
                         found[path.stem] = kept
         return [found[request] for request in sorted(found)]
 
-    def _read(self, path: Path) -> KeptSight | None:
+    def _read(self, path: Path) -> CachedLook | None:
         try:
             if path.stat().st_size > _MAX_BYTES:
                 return None
-            kept = KeptSight.model_validate_json(path.read_bytes())
+            kept = CachedLook.model_validate_json(path.read_bytes())
             is_sound = kept.is_whole and kept.request == path.stem == self._name(kept)
         except (OSError, ValueError):  # ValueError: not such a record, or a text that cannot be hashed
             return None
         return kept if is_sound else None
 
-    def _keep(self, made: KeptSight) -> None:
+    def _keep(self, made: CachedLook) -> None:
         if self._folder is not None:
             # A store that cannot be written to can still be asked.
             with suppress(StoreFault):
@@ -196,7 +189,7 @@ class ListedCaption(BaseModel):
     digest: str
 
     @classmethod
-    def of(cls, kept: KeptSight) -> ListedCaption:
+    def of(cls, kept: CachedLook) -> ListedCaption:
         """A look as it is listed."""
         return cls(request=kept.request, start=kept.start, end=kept.end, digest=kept.digest)
 
@@ -211,7 +204,7 @@ class CaptionSet(BaseModel):
     captions: tuple[ListedCaption, ...] = ()
 
     @classmethod
-    def of(cls, looks: Sequence[KeptSight]) -> CaptionSet:
+    def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
         """The set of some captions."""
         captions = sorted(
             (ListedCaption.of(kept) for kept in looks), key=lambda item: (item.start, item.end, item.request)

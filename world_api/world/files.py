@@ -1,14 +1,6 @@
 """Files of a store: written whole or not at all, appended to line by line, hashed, and locked.
 
-Writing files so that nothing is ever half written, and reading files that anybody may have named.
-
-Hashes of bytes and files.
-
-Appending lines to files that several threads and processes write: a line is there whole or not at all.
-
-One writer at a time: a lock beside each world, held while it is built or committed to.
-
-Doing something once for everybody who wants it at the same time: threads wait for each other, and processes too.
+Files that anybody may have named are opened only if they are regular ones.
 """
 
 from __future__ import annotations
@@ -24,7 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
-from weakref import WeakValueDictionary
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id
@@ -278,41 +269,24 @@ _BUCKET = 3
 LOCKS = "locks"  #: the folder they lie in; they stay, since somebody may be waiting on one
 
 
-class _Lock:
-    """A lock that can be referred to weakly."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
-_LOCKS: WeakValueDictionary[tuple[object, str], _Lock] = WeakValueDictionary()
-_GUARD = threading.Lock()
+#: Locks for threads of this process, shared by what is asked for by the hash of its name.
+_THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
 
 
 @contextmanager
-def alone(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
-    """Hold the right to make what is called ``name`` (hexadecimal) in a folder.
+def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
+    """Hold the right to make what is called ``name`` (hexadecimal) in a folder, among threads and processes.
 
     Without a folder only threads that share ``owner`` wait for each other. Where nobody can write to the folder, nobody
-    would find there what another process made, so processes do not wait.
+    would find there what another process made, so processes do not wait. Not to be nested.
     """
     key = (folder if folder is not None else id(owner), name)
-    with _GUARD:
-        lock = _LOCKS.get(key)
-        if lock is None:
-            lock = _LOCKS[key] = _Lock()
-    with lock, _alone_among_processes(folder, name):
+    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], _exclusive_among_processes(folder, name):
         yield
 
 
 @contextmanager
-def _alone_among_processes(folder: Path | None, name: str) -> Iterator[None]:
+def _exclusive_among_processes(folder: Path | None, name: str) -> Iterator[None]:
     if folder is None:
         yield
         return

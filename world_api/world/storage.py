@@ -1,6 +1,4 @@
-"""Files of rows and images.
-
-Files of a world: immutable Arrow files per table and clip, and images named by their content.
+"""Files of a world: immutable Arrow files per table and clip, and images named by their content.
 
 ::
 
@@ -16,10 +14,8 @@ under its key is all that resuming needs, and its name tells whether it is still
 Two worlds are equal when their canonical rows are: the hash covers values in key order, column by column, so
 neither the clip a row was stored in, nor Arrow's chunks, nor its file format change it.
 
-Reading Arrow files of unknown origin: mapped into memory, and checked before anything looks at a value.
-
-Arrow believes what a file says of itself; offsets that do not fit end the process when a value is read. The checks here are
-linear in the file's size and cost a fraction of its hash (decision 037).
+Arrow believes what a file says of itself; offsets that do not fit end the process when a value is read. So files are mapped into
+memory and checked before anything looks at a value: linear in the file's size, a fraction of its hash (decision 037).
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""The tables of a world and their schemas.
-
-The tables of a world: the rows every operation stands on.
+"""The tables of a world: the rows every operation stands on.
 
 Each row says when it became known (``known_at``, seconds of video that had to be seen) and what made it
 (``producer``, ``name/version``). Rows are facts about moments; whatever lasts (shots, scenes, tracks, captions)
 is put together by the reader from the rows that its causal cut lets through. So a cut never has to
 take something half known apart again.
-
-Columns of Arrow tables as single arrays.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from world_api.backends.chat.prices import Prices
     from world_api.session.session import Session
-    from world_api.session.vision import Eyes
+    from world_api.session.vision import VisionConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Workshop:
         return judge_of(True, part.model, record, clock=self._clock, environment=self._environment)
 
     @functools.cached_property
-    def eyes(self) -> Eyes | None:
+    def eyes(self) -> VisionConfig | None:
         """A model that looks, where the configuration has one."""
         from world_api.exposure.perceiving.options import EyeChoices, eyes_of
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from world_api.build.builder import Progress
     from world_api.core.ports import Clock
     from world_api.session.session import Session
-    from world_api.session.vision import Eyes
+    from world_api.session.vision import VisionConfig
 
 TRUE, PERCEIVED = "oracle", "classical"
 PROFILES = (TRUE, PERCEIVED)
@@ -54,7 +54,7 @@ def store_for(store: Path, profile: str) -> Path:
 
 
 def open_for(
-    store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: Eyes | None = None
+    store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: VisionConfig | None = None
 ) -> Session:
     """A session on the world of a question's video, as of the question's moment; what it writes is kept in memory.
 

@@ -11,7 +11,7 @@ from eval.datasets.items import Item
 from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.datasets.records import SCHEMA_VERSION, item_record
 from eval.sandbox.asking.protocol import PROTOCOL
-from world_api.world.files import alone, hash_bytes, write_atomically
+from world_api.world.files import exclusive, hash_bytes, write_atomically
 
 NAME = "sandbox"
 
@@ -29,7 +29,7 @@ def add_questions(
         StoreFault: ``store_not_writable``.
     """
     folder, video, work = Path(folder), Path(video), Path(work)
-    with alone(work, hash_bytes(DATASET_FILE.encode())):
+    with exclusive(work, hash_bytes(DATASET_FILE.encode())):
         name, protocol = NAME, dict(PROTOCOL)
         videos: dict[str, Any] = {}
         kept: list[Item] = []

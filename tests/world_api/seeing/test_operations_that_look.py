@@ -13,7 +13,7 @@ from tests.world_api.seeing.conftest import numbers_sent
 from world_api.core.faults import BackendFault
 from world_api.operations import OPERATIONS, run
 from world_api.session.session import Session
-from world_api.session.vision import Eyes
+from world_api.session.vision import VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -74,7 +74,7 @@ def test_a_fault_of_the_endpoint_is_the_calls_own(open_film: Open, vision_server
 
 
 def test_no_call_looks_more_often_than_it_declares(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(embeds=True)
     ask(open_film(eyes=eyes), "describe_segment", start_time=20.0, end_time=25.0)

@@ -22,7 +22,7 @@ from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.session.session import Session
-from world_api.session.vision import Eyes, FrameChoice, Spot
+from world_api.session.vision import FrameChoice, Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -125,7 +125,7 @@ def test_after_a_failure_the_next_one_waiting_asks_again(open_film: Open, vision
 
 
 def test_no_more_requests_are_under_way_than_allowed(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     under_way, most, guard, three = [0], [0], threading.Lock(), threading.Semaphore(0)
 
@@ -160,7 +160,7 @@ print(session.backends.seeing.caption(TimeSpan(start=1.0, end=5.0), until=60.0).
 
 
 def test_processes_that_ask_the_same_make_one_request(
-    film_store: Path, vision_server: VisionServer, make_eyes: Callable[..., Eyes]
+    film_store: Path, vision_server: VisionServer, make_eyes: Callable[..., VisionConfig]
 ) -> None:
     command = [sys.executable, "-c", _OTHER_PROCESS, str(film_store)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}

@@ -12,7 +12,8 @@ import typer
 
 from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.core.faults import VideoWorldError
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, fail, note, show
 from world_api.exposure.perceiving.options import (
     DEFAULT_FRAMES,
     DEFAULT_LANGUAGE,

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import StoreFault
-from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, clock_text, command_app, show
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, command_app, show
 
 app = command_app()
 inspect_app = command_app()

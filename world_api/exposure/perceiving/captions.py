@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from world_api.core.cost import ledger
-from world_api.exposure.cli import clock_text, note
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import note
 from world_api.exposure.perceiving.consent import agree, estimate_text
 
 if TYPE_CHECKING:
     from world_api.backends.chat.prices import Prices
     from world_api.session.session import Session
-    from world_api.session.vision import Eyes
+    from world_api.session.vision import VisionConfig
 
 _SHOWN = 3  #: stretches without a caption that are told one by one
 
@@ -22,7 +23,7 @@ _SHOWN = 3  #: stretches without a caption that are told one by one
 class CaptionJob:
     """Who captions, what that is known to cost, and whether it was agreed to on the command line."""
 
-    eyes: Eyes
+    eyes: VisionConfig
     prices: Prices
     yes: bool
 
