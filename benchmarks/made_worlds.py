@@ -21,18 +21,11 @@ from numpy.typing import NDArray
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import round_time
-from world_api.world.disk.hashing import hash_bytes, hash_file
-from world_api.world.disk.manifest import (
-    FileEntry,
-    ImageEntry,
-    Manifest,
-    SourceFacts,
-    VideoFacts,
-    write_manifest,
-)
-from world_api.world.disk.storage import write_image, write_rows
-from world_api.world.disk.stored import World, open_world, world_folder, world_hash
-from world_api.world.disk.tables import DESCRIPTOR_DIMENSION, SCHEMA_VERSION, TABLES
+from world_api.world.files import hash_bytes, hash_file
+from world_api.world.manifest import FileEntry, ImageEntry, Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.storage import write_image, write_rows
+from world_api.world.store import World, open_world, world_folder, world_hash
+from world_api.world.tables import DESCRIPTOR_DIMENSION, SCHEMA_VERSION, TABLES
 
 _ENGLISH_WORDS, _CHINESE_WORDS, _CHARACTERS = 8000, 6000, 1200
 #: Where the unified ideographs begin.

@@ -11,7 +11,7 @@ from benchmarks.made_worlds import KINDS, vocabulary
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.operations import run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 from world_api.world.tracks import Track
 
 Arguments = dict[str, Any]

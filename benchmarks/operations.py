@@ -79,9 +79,9 @@ def _parser() -> argparse.ArgumentParser:
 def _measured(store: Path, segments: int, chosen: argparse.Namespace) -> dict[str, Any]:
     """Make a world of that size where it is not there, and measure it in a fresh process."""
     from benchmarks.made_worlds import Plan, write_world
-    from world_api.profiles import text_embedder
-    from world_api.world.disk.stored import list_worlds, open_world
-    from world_api.world.search.prepare import prepare
+    from world_api.api import text_embedder
+    from world_api.search.documents import prepare
+    from world_api.world.store import list_worlds, open_world
 
     name = f"made-{segments}"
     if name not in list_worlds(store):
@@ -102,7 +102,7 @@ def _measured(store: Path, segments: int, chosen: argparse.Namespace) -> dict[st
 
 def measure(store: Path, name: str, calls: int, cuts: int, seed: int) -> dict[str, Any]:
     """All figures of one world: seconds to open and to answer first, milliseconds of every case, bytes of memory."""
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     opened = _seconds(lambda: open_session(store, name, name=None))
     session = open_session(store, name, name=None)
@@ -141,7 +141,7 @@ def _first_answer(session: Any, operation: str) -> float:
 
 def _at_a_cut(store: Path, name: str, case: Case, share: float, seed: int) -> float:
     """Milliseconds to open a session at a cut of its own and make the first call."""
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     whole = open_session(store, name, name=None)
     as_of = round(whole.view.duration * share, 2)

@@ -14,7 +14,7 @@ from controller.records.recording import answer_recorded
 from controller.records.running import place_of_error, run_system
 from controller.systems.context import SystemBuilder, SystemContext
 from world_api.core.faults import EpisodeFault, VideoWorldError
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 #: Opens the session that a question is answered in.
 Opener = Callable[[Question], Session]

@@ -19,8 +19,8 @@ from typing import Any
 
 from controller.conversation.replies import ToolCall
 from controller.toolsets import Toolset
-from world_api.core.ambient.patience import patience
-from world_api.core.ambient.spending import Ledger, Spent, ledger
+from world_api.core.cost import Ledger, Spent, ledger
+from world_api.core.deadline import deadline
 from world_api.core.last_resort import as_stored, observed
 from world_api.core.ports import Clock
 
@@ -145,7 +145,7 @@ class Calling:
         left = until - monotonic()
         if left <= 0 and not self._goes_alone(call):
             return self._overtime  # nobody waits for it any more
-        with ledger(book), patience(left, now=monotonic):
+        with ledger(book), deadline(left, clock=monotonic):
             return observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
 
 

@@ -19,12 +19,12 @@ from controller.conversation.replies import Problem
 from controller.questions import Question
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.usage import Usage
-from world_api.core.ambient.spending import Spent
+from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT
 
 if TYPE_CHECKING:
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 SCHEMA_VERSION = 3
 

@@ -12,7 +12,7 @@ from controller.episode import CallRecord, Episode
 from controller.showing.lines import plural
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.exposure.cli import clock_text
+from world_api.core.printable import clock_text
 
 #: What stands beside everything the rule-based model answers.
 WATERMARK = "plumbing, not a result: the rule-based model answered"

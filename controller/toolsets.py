@@ -19,7 +19,7 @@ from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import observed
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import operations_for, run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 TRACE = "trace"
 

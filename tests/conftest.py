@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from world_api.world.disk.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.disk.storage import rows_from_records, write_rows
-from world_api.world.disk.stored import World, open_world, world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.world.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.storage import rows_from_records, write_rows
+from world_api.world.store import World, open_world, world_hash
+from world_api.world.tables import SCHEMA_VERSION
 
 pytest_plugins = (
     "tests.support.browser",
@@ -168,7 +168,7 @@ def minute_rows() -> Rows:
 @pytest.fixture
 def open_made(make_world: WorldMaker) -> Callable[..., Session]:
     """Opens sessions on the made minute."""
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     make_world()
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.support.building import Silent
+from world_api.api import open_session
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
-from world_api.profiles import open_session
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
@@ -24,9 +24,9 @@ TOLERANCE = 1.0
 @pytest.fixture(scope="module")
 def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Worlds of both films, without the texts on screen, which take a second a frame."""
+    from world_api.api import build_world
     from world_api.backends.clocks import SystemClock
     from world_api.options import BuildOptions
-    from world_api.profiles import build_world
 
     store = tmp_path_factory.mktemp("people") / "worlds"
     options = BuildOptions(without=("screen_texts",))

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.support.building import Silent
+from world_api.api import open_session
 from world_api.core.spans import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
-from world_api.profiles import open_session
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 from world_api.world.tracks import Track
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
@@ -38,8 +38,8 @@ def truth(shared_data: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from world_api.api import build_world
     from world_api.backends.clocks import SystemClock
-    from world_api.profiles import build_world
 
     store = tmp_path_factory.mktemp("real") / "worlds"
     build_world(shared_data / "video" / f"{NAME}.mp4", store, progress=Silent(), clock=SystemClock())

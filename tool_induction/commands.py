@@ -172,11 +172,11 @@ def run(
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
+    from world_api.api import open_session
     from world_api.backends.clocks import SystemClock
-    from world_api.core.ambient.spending import ledger
+    from world_api.core.cost import ledger
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in, spent_text
     from world_api.operations import run as run_operation
-    from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")

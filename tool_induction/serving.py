@@ -29,7 +29,7 @@ from world_api.exposure.perceiving import options as looking
 if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 app = command_app()
 
@@ -61,11 +61,11 @@ def serve(
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
+    from world_api.api import open_session
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.mcp_server import serve_stdio
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.operations import run
-    from world_api.profiles import open_session
 
     clock = SystemClock()
     library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())

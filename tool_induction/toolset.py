@@ -18,7 +18,7 @@ from world_api.core.last_resort import observed
 if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 #: what a model gets to read of one result: fewer pieces of evidence than a person
 FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)

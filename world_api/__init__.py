@@ -9,29 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from world_api.api import build_world, ensure_world, open_session
     from world_api.build.growing.following import Following
     from world_api.build.media.limits import Limits
-    from world_api.listening import Listening
     from world_api.operations import OPERATIONS, Operation, run
-    from world_api.options import BuildOptions
-    from world_api.profiles import build_world, ensure_world, open_session
-    from world_api.world.disk.stored import World, list_worlds, open_world
-    from world_api.world.sessions.session import Session
+    from world_api.options import BuildOptions, Listening
+    from world_api.session.session import Session
+    from world_api.world.store import World, list_worlds, open_world
 
 _HOMES = {
     "BuildOptions": "world_api.options",
     "Following": "world_api.build.growing.following",
     "Limits": "world_api.build.media.limits",
-    "Listening": "world_api.listening",
+    "Listening": "world_api.recipes",
     "OPERATIONS": "world_api.operations",
     "Operation": "world_api.operations",
-    "Session": "world_api.world.sessions.session",
-    "World": "world_api.world.disk.stored",
-    "build_world": "world_api.profiles",
-    "ensure_world": "world_api.profiles",
-    "list_worlds": "world_api.world.disk.stored",
-    "open_session": "world_api.profiles",
-    "open_world": "world_api.world.disk.stored",
+    "Session": "world_api.session.session",
+    "World": "world_api.world.store",
+    "build_world": "world_api.api",
+    "ensure_world": "world_api.api",
+    "list_worlds": "world_api.world.store",
+    "open_session": "world_api.api",
+    "open_world": "world_api.world.store",
     "run": "world_api.operations",
 }
 

@@ -1,4 +1,4 @@
-"""How a world is to be built: what a caller may choose, whatever face it comes in by."""
+"""Options of a build: what a caller may choose, whatever interface it uses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.listening import Listening
 
 if TYPE_CHECKING:
     from world_api.build.growing.following import Following
+
+
+AUTO, OFF, NONE = "auto", "off", "none"
+WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """What a caller wants.
+
+    ``subtitles``: ``auto``, ``none``, a language's code or a file's path. ``speech``: ``auto`` (recognise what has no
+    subtitles, with faster-whisper where it and a model are on this machine), ``off``, or the name of a recogniser,
+    which is then used instead of subtitles. ``model`` and ``language`` are the recogniser's; empty: the usual one, and
+    whatever is spoken. ``compute``: the numbers a Whisper model computes with, ``int8``, ``float16`` or ``float32``; ``auto``
+    is ``int8`` on a CPU and ``float16`` on a GPU.
+    """
+
+    subtitles: str = AUTO
+    speech: str = AUTO
+    model: str = ""
+    language: str = ""
+    compute: str = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

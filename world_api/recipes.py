@@ -1,8 +1,12 @@
-"""Recipes: which stages, with which adapters, each profile builds worlds with."""
+"""Recipes: the stages, with their adapters, that each profile builds worlds with.
+
+The stage of spoken words takes subtitles, or a speech recogniser if there is one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +15,15 @@ from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.build.recipe import Recipe, leave_out
 from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault
-from world_api.listening import Listening, speech_stage
+from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
 
 if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
     from world_api.build.media.apart.worker import MediaWorker
+    from world_api.build.media.losses import LossNote
+    from world_api.build.stage import Stage
+    from world_api.core.ports import SpeechRecogniser, VoiceDetector
 
 
 #: Stages that take as long as all others together, and who makes them in a process of their own.
@@ -116,3 +123,80 @@ def _reader() -> RapidOcrReader:
     from world_api.backends.classical.ocr import RapidOcrReader
 
     return RapidOcrReader()
+
+
+def speech_stage(
+    video: Path, listening: Listening, *, limits: Limits = DEFAULT_LIMITS, worker: MediaWorker | None = None
+) -> Stage:
+    """The stage that writes what is said; the video is looked into by ``worker``, or within ``limits`` by another process.
+
+    Raises:
+        BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
+        MediaFault: ``no_such_subtitles``; as opening the video.
+    """
+    from world_api.build.media.subtitles.choice import choose_subtitles
+    from world_api.build.stages.words.subtitle_lines import SubtitleLines
+
+    if listening.speech not in (AUTO, OFF):
+        if listening.subtitles not in (AUTO, NONE):
+            raise BackendFault(
+                "subtitles_or_speech",
+                "subtitles and a recogniser were both named, and only one of them can give the words",
+                hint="leave out one of the two",
+            )
+        return _recognised(listening)
+    subtitles = choose_subtitles(video, listening.subtitles, limits=limits, worker=worker)
+    if subtitles.source is not None or listening.speech == OFF:
+        return SubtitleLines(subtitles)
+    try:
+        return _recognised(listening)
+    except BackendFault as fault:
+        if listening.model:
+            raise
+        return SubtitleLines(subtitles, losses=_unheard(video, fault, limits, worker))
+
+
+def _recognised(listening: Listening) -> Stage:
+    from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+
+    recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
+    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
+
+
+def _whisper(listening: Listening) -> SpeechRecogniser:
+    from world_api.backends.speech.whisper import WhisperRecogniser
+
+    if listening.speech not in (AUTO, WHISPER):
+        raise BackendFault(
+            "no_such_recogniser",
+            f"there is no recogniser {listening.speech!r}",
+            hint=f"the recognisers are {WHISPER} and {SPHINX}",
+        )
+    return WhisperRecogniser(listening.model or None, listening.compute)
+
+
+@cache
+def _sphinx() -> SpeechRecogniser:
+    from world_api.backends.speech.sphinx import SphinxRecogniser
+
+    return SphinxRecogniser()
+
+
+def _voice_detector() -> Callable[[], VoiceDetector]:
+    """The Silero detector where faster-whisper brings it, else our own."""
+    from world_api.backends.speech import whisper
+    from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+
+    return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
+
+
+def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:
+    """A video with sound and without words is worth a note."""
+    from world_api.build.media.losses import LossNote
+    from world_api.build.media.subtitles.apart import SubtitleReader
+
+    with closing(SubtitleReader(limits, worker=worker)) as reader:
+        if not reader.look_into(video).has_sound:
+            return []
+    message = f"what is said was not written down: there are no subtitles, and {fault.message}"
+    return [LossNote(code="speech_unheard", message=message)]

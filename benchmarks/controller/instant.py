@@ -14,7 +14,7 @@ from controller.toolsets import Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.operations import run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 ROUNDS = 12
 OPERATIONS = ("search_segments_by_text", "describe_segment", "detect_objects")  #: called in each round, side by side

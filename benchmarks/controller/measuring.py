@@ -35,9 +35,9 @@ from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library
 from tool_induction.toolset import LibraryTools, ToolDeclaration
+from world_api.api import open_session
 from world_api.backends.clocks import SystemClock
-from world_api.profiles import open_session
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "performance.md"

@@ -84,12 +84,12 @@ def ask(
     from tool_induction.domains.loading import load_domain
     from tool_induction.judging.options import judge_of
     from tool_induction.library import load_library
+    from world_api.api import ensure_world, open_session
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.models import chat_model, takes_images, window_of
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import ensure_world, open_session
-    from world_api.world.sessions.commits import forget_reserved, reserve_session
+    from world_api.session.commits import forget_reserved, reserve_session
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
@@ -174,7 +174,7 @@ def _tell(answered: Answered, committed: dict[str, Any] | None, *, as_json: bool
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
     """What the session wrote is the world's from now on; how much that was."""
     from world_api.core.faults import StoreFault
-    from world_api.world.sessions.commits import commit_session
+    from world_api.session.commits import commit_session
 
     try:
         return commit_session(store, video_id, session).record()

@@ -14,7 +14,7 @@ from world_api.backends.chat.usage import estimate_tokens
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import round_time
 from world_api.operations import run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 #: Of what is left after the section before; the sections that need less leave more to the next.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35

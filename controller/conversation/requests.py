@@ -12,7 +12,7 @@ from controller.conversation.transcript import Transcript, is_too_long
 from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.completions import checked_reply, first_choice
 from world_api.backends.chat.usage import Usage, usage_of
-from world_api.core.ambient.patience import patience
+from world_api.core.deadline import deadline
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
@@ -132,7 +132,7 @@ class Requests:
         if with_tools:
             request["tools"] = self._offer
         began = self._clock.monotonic()
-        with patience(max(seconds, 0.0)):
+        with deadline(max(seconds, 0.0)):
             reply = checked_reply(self._model.complete(request))
         took = round(self._clock.monotonic() - began, 6)
         usage = usage_of({}, reply)

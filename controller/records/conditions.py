@@ -34,7 +34,7 @@ _BESIDE = (
     "world_api.backends.chat.prices",
     "world_api.backends.chat.prompts",
     "world_api.backends.chat.usage",
-    "world_api.core.ambient.spending",
+    "world_api.core.cost",
     "world_api.core.canonical",
     "world_api.core.last_resort",
     "world_api.core.printable",

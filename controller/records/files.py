@@ -12,7 +12,7 @@ from typing import Any
 from world_api.backends.chat.recording import check_schema
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EpisodeFault
-from world_api.world.disk.files import open_regular
+from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 3
 EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"

@@ -22,12 +22,12 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prompts import noting_prompts
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.clocks import RecordingClock
-from world_api.core.ambient.spending import Spent, ledger_beside
 from world_api.core.canonical import json_line, parse_json
+from world_api.core.cost import Spent, ledger_beside
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import as_stored, observed
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 
 def answer_recorded(

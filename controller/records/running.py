@@ -15,7 +15,7 @@ from controller.toolsets import Toolset
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 
 def run_system(

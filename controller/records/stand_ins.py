@@ -12,10 +12,10 @@ from controller.episode import CallRecord, Episode, Task
 from controller.toolsets import TRACE, Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.recording import Exchange, ReplayChatModel
-from world_api.core.ambient.spending import charge
 from world_api.core.canonical import canonical
+from world_api.core.cost import charge
 from world_api.core.faults import BackendFault, EpisodeFault
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 
 class RecordedGround:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from controller.showing.lines import cut, one_line, span_text, value_text
-from world_api.core.ambient.spending import Spent
+from world_api.core.cost import Spent
 
 #: Book-keeping of results, and times that a span says already.
 _ASIDE = frozenset(

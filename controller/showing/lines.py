@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from world_api.core.canonical import canonical
-from world_api.core.printable import columns, pictured
-from world_api.exposure.cli import clock_text
+from world_api.core.printable import clock_text, columns, pictured
 
 WIDTH = 80
 _MORE = "…"

@@ -11,7 +11,7 @@ from controller.systems.transcript import SPOKEN_LINES, transcript, transcript_t
 
 if TYPE_CHECKING:
     from controller.questions import Question
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 
 class BlindOptions(Options):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from controller.questions import Question
     from tool_induction.compiler.compiling import Compilation, CompiledTool
     from tool_induction.judging.port import Judge
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 COMPOSE = "compose_tool"
 MAX_FAULTS = 12  #: told of one document

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tool_induction.domains import Domain
     from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 
 class System(Protocol):

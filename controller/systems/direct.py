@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from controller.questions import Question
     from world_api.core.ports import PictureSource
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 SAMPLE_FRAMES = "sample_frames"
 #: So many frames are held as pixels at a time.
@@ -94,8 +94,8 @@ class SampledFrames:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
             BackendFault: ``picture_unusable``.
         """
+        from world_api.api import source_path
         from world_api.build.media.apart.worker import VideoFrames
-        from world_api.profiles import source_path
 
         source = source_path(self._session.view.world)
         if source is None:

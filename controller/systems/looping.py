@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from controller.questions import Question
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 Chosen = TypeVar("Chosen", bound=Options)
 Own = Callable[..., dict[str, Any]]

@@ -14,7 +14,7 @@ from world_api.core.faults import EpisodeFault, ToolFault
 if TYPE_CHECKING:
     from controller.questions import Question
     from controller.systems.context import SystemContext
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 
 class Options(BaseModel):

@@ -18,13 +18,13 @@ from controller.toolsets import AtomicTools
 from world_api.core.faults import EpisodeFault, OperationFault
 from world_api.core.last_resort import INTERNAL_FAULT
 from world_api.core.spans import round_time
-from world_api.world.sessions.captioning import OF_ONE_STRETCH
+from world_api.session.captioning import OF_ONE_STRETCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from controller.questions import Question
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 DESCRIBE = "describe_segment"
 SEARCH_CAPTIONS = "search_captions"
@@ -159,8 +159,7 @@ class Captions:
 
     def _ranked(self, texts: list[str], query: str) -> list[int]:
         """Words and meaning, fused by reciprocal rank, as the search of segments does it."""
-        from world_api.world.search.lexical import LexicalIndex
-        from world_api.world.search.ranking import best_first, fuse
+        from world_api.search.lexical import LexicalIndex, best_first, fuse
 
         lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)
         alike = (self._embedder.embed(texts) @ self._embedder.embed([query])[0]).astype("float64")

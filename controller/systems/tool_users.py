@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.core.ports import ChatModel, Clock
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 
 def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:

@@ -9,7 +9,7 @@ from world_api.core.spans import round_time
 
 if TYPE_CHECKING:
     from controller.budgets import Budget
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
 
 #: A system's own call, not the operation ``read_transcript``: it begins at the start and takes a number of tokens.
 SPOKEN_LINES = "spoken_lines"

@@ -14,7 +14,7 @@ from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault, StoreFault, ToolFault
 
 if TYPE_CHECKING:
-    from world_api.world.disk.manifest import Manifest
+    from world_api.world.manifest import Manifest
 
 
 #: other: a world of that id was made from another file; unfinished: the video is still being written.
@@ -172,8 +172,8 @@ def _has_truth(video: VideoFile) -> bool:
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
     """How a video's world stands in one store, and its manifest where there is one that can be read."""
-    from world_api.world.disk.manifest import read_manifest
-    from world_api.world.disk.stored import world_folder
+    from world_api.world.manifest import read_manifest
+    from world_api.world.store import world_folder
 
     try:
         manifest = read_manifest(world_folder(store, video.video_id))

@@ -18,7 +18,7 @@ from world_api.version import project_version
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from world_api.world.disk.manifest import FileEntry, Manifest
+    from world_api.world.manifest import FileEntry, Manifest
 
 
 PROFILE = "text"
@@ -59,8 +59,8 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
         EvalFault: ``world_in_the_way``: it holds another world under the id, which is not a text's.
         StoreFault: ``bad_video_id``.
     """
-    from world_api.world.disk.manifest import read_manifest
-    from world_api.world.disk.stored import world_folder
+    from world_api.world.manifest import read_manifest
+    from world_api.world.store import world_folder
 
     folder = world_folder(store, video_id)
     try:
@@ -78,7 +78,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def _is_whole(path: Path, sha256: str) -> bool:
-    from world_api.world.disk.hashing import hash_file
+    from world_api.world.files import hash_file
 
     try:
         return hash_file(path) == sha256
@@ -93,11 +93,11 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
         EvalFault: ``world_in_the_way``.
         StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
-    from world_api.profiles import text_embedder
-    from world_api.world.disk.locking import world_lock
-    from world_api.world.disk.manifest import write_manifest
-    from world_api.world.disk.stored import world_folder
-    from world_api.world.search.prepare import prepare
+    from world_api.api import text_embedder
+    from world_api.search.documents import prepare
+    from world_api.world.files import world_lock
+    from world_api.world.manifest import write_manifest
+    from world_api.world.store import world_folder
 
     folder = world_folder(store, video_id)
     with world_lock(store, video_id, waiting=lambda _: None):  # another process may be writing the same
@@ -108,9 +108,9 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
 
 
 def _manifest(folder: Path, video_id: str, dialogue: Dialogue, files: list[FileEntry]) -> Manifest:
-    from world_api.world.disk.manifest import Manifest, SourceFacts, StageFacts, VideoFacts
-    from world_api.world.disk.stored import world_hash
-    from world_api.world.disk.tables import SCHEMA_VERSION
+    from world_api.world.manifest import Manifest, SourceFacts, StageFacts, VideoFacts
+    from world_api.world.store import world_hash
+    from world_api.world.tables import SCHEMA_VERSION
 
     video = VideoFacts(
         duration=dialogue.duration, frame_rate=0.0, width=WIDTH, height=HEIGHT, rotation=0, frames=0, codec="none",
@@ -129,7 +129,7 @@ def _manifest(folder: Path, video_id: str, dialogue: Dialogue, files: list[FileE
 
 def _write(folder: Path, dialogue: Dialogue) -> Iterator[FileEntry]:
     """The rows of every table, parted into files by when they begin."""
-    from world_api.world.disk.storage import rows_from_records, write_rows
+    from world_api.world.storage import rows_from_records, write_rows
 
     last = int(max(0.0, dialogue.duration - 1e-3) // FILE_SECONDS)
     for table, rows in _tables(dialogue).items():

@@ -17,12 +17,12 @@ from world_api.core.boxes import Box
 from world_api.core.faults import EvalFault, OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION, OPERATIONS, Operation, run
-from world_api.world.sessions.session import Registration, Session
+from world_api.session.session import Registration, Session
 from world_api.world.tracks import Track
 
 if TYPE_CHECKING:
-    from world_api.world.sessions.eyes import Eyes
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
+    from world_api.session.vision import VisionConfig
 
 
 EVERYTHING = "all"
@@ -268,7 +268,7 @@ def open_ladder(
     as_of: float | None = None,
     name: str | None = None,
     groups: Collection[str] = (),
-    seeing: Eyes | None = None,
+    seeing: VisionConfig | None = None,
 ) -> Session:
     """A session on the world in ``store``, in which some operations are answered from the true world in ``oracle``.
 
@@ -280,7 +280,7 @@ def open_ladder(
         EvalFault: ``unknown_rung``.
         StoreFault, OperationFault: as ``open_session`` names them.
     """
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     wanted = operations_on(operation)
     session = open_session(store, video_id, as_of=as_of, name=name, groups=groups, seeing=seeing)

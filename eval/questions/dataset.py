@@ -10,9 +10,7 @@ from typing import Any
 from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions.generator import PROTOCOL
-from world_api.world.disk.alone import alone
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.hashing import hash_bytes
+from world_api.world.files import exclusive, hash_bytes, write_atomically
 
 NAME = "sandbox"
 
@@ -30,7 +28,7 @@ def add_questions(
         StoreFault: ``store_not_writable``.
     """
     folder, video, work = Path(folder), Path(video), Path(work)
-    with alone(work, hash_bytes(DATASET_FILE.encode())):
+    with exclusive(work, hash_bytes(DATASET_FILE.encode())):
         name, protocol = NAME, dict(PROTOCOL)
         videos: dict[str, Any] = {}
         kept: list[Item] = []

@@ -25,19 +25,18 @@ from eval.runs.experiment import Outcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
 from eval.runs.worlds import store_for
 from eval.scoring.judge import judge_of
+from world_api.api import text_embedder, world_of_file
 from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
-from world_api.profiles import text_embedder, world_of_file
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.locking import world_lock
-from world_api.world.disk.manifest import Manifest, read_manifest, write_manifest
-from world_api.world.disk.stored import World, world_hash
-from world_api.world.disk.tables import SESSION_TABLES
-from world_api.world.search.prepare import prepare
-from world_api.world.sessions.commits import SESSIONS
+from world_api.search.documents import prepare
+from world_api.session.commits import SESSIONS
+from world_api.world.files import world_lock, write_atomically
+from world_api.world.manifest import Manifest, read_manifest, write_manifest
+from world_api.world.store import World, world_hash
+from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay

@@ -23,11 +23,11 @@ from eval.runs.reading import Run
 from eval.runs.worlds import store_for
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import is_name
-from world_api.world.disk.files import open_regular, write_atomically
+from world_api.world.files import open_regular, write_atomically
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image
-    from world_api.world.disk.stored import World
+    from world_api.world.store import World
 
 #: A frame of a video, by the moment at which it plays.
 FrameKey = tuple[str, float]
@@ -308,7 +308,7 @@ def _from_world(
     """Frames of the video, else key frames for those that have no picture; and why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
-    from world_api.profiles import source_path
+    from world_api.api import source_path
 
     source, why = source_path(world), "its video is not on this machine"
     if source is not None:
@@ -343,7 +343,7 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
     import cv2
     import numpy as np
 
-    from world_api.world.disk.storage import read_image
+    from world_api.world.storage import read_image
 
     rows, video = world.rows("key_frames"), world.manifest.video
     times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
@@ -381,7 +381,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
             place = configuration_of(run.folder).store
 
     def find(video_id: str) -> World | None:
-        from world_api.profiles import source_path
+        from world_api.api import source_path
 
         known = run.manifest.worlds.get(video_id, {})
         found = [] if place is None else [_world(place, profile, video_id, known[profile]) for profile in sorted(known)]
@@ -392,7 +392,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
 
 
 def _world(store: Path, profile: str, video_id: str, known: str) -> World | None:
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     for place in (store_for(store, profile), store):
         with suppress(VideoWorldError):

@@ -45,7 +45,7 @@ from world_api.core.ports import ChatModel, Clock
 if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
     from world_api.backends.chat.prices import Prices
-    from world_api.world.sessions.eyes import Eyes
+    from world_api.session.vision import VisionConfig
 
 #: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -136,7 +136,7 @@ class SampleRunner:
         return judge_of(True, part.model, record, clock=self._clock, environment=self._environment)
 
     @functools.cached_property
-    def vision(self) -> Eyes | None:
+    def vision(self) -> VisionConfig | None:
         """The vision model of the configuration, if it has one."""
         from world_api.exposure.perceiving.options import EyeChoices, eyes_of
 

@@ -19,8 +19,8 @@ from world_api.core.identifiers import is_name
 if TYPE_CHECKING:
     from world_api.build.builder import Progress
     from world_api.core.ports import Clock
-    from world_api.world.sessions.eyes import Eyes
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
+    from world_api.session.vision import VisionConfig
 
 
 TRUE, PERCEIVED = "oracle", "classical"
@@ -55,7 +55,7 @@ def store_for(store: Path, profile: str) -> Path:
 
 
 def open_for(
-    store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: Eyes | None = None
+    store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: VisionConfig | None = None
 ) -> Session:
     """A session on the world of a question's video, as of the question's moment; what it writes is kept in memory.
 
@@ -64,7 +64,7 @@ def open_for(
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from eval.ladder.oracle import open_ladder
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     if world.startswith(LADDER):
         return open_ladder(
@@ -83,7 +83,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
         EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else.
         StoreFault: ``other_schema_version``, ``world_damaged``.
     """
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     there = store_for(store, profile)
     if video.text is not None and not text_world_is_there(there, video.video_id, video.text):
@@ -123,9 +123,8 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
         MediaFault, StoreFault, BackendFault: as building names them.
         EvalFault: subtitles of the dataset that cannot be read.
     """
-    from world_api.listening import Listening
-    from world_api.options import BuildOptions
-    from world_api.profiles import build_world
+    from world_api.api import build_world
+    from world_api.options import BuildOptions, Listening
 
     if video.text is not None:
         write_text_world(store_for(store, profile), video.video_id, video.text)

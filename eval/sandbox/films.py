@@ -19,9 +19,7 @@ from eval.sandbox.voices import SpokenLines
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
 from world_api.core.ports import Image
-from world_api.world.disk.alone import alone
-from world_api.world.disk.files import not_writable
-from world_api.world.disk.hashing import hash_bytes
+from world_api.world.files import exclusive, hash_bytes, not_writable
 
 _KEYFRAME = 5  #: seconds; people walk, the camera does not
 _LONG = 3600.0  #: seconds from which on fewer sightings are kept
@@ -85,7 +83,7 @@ def make_film(
     files = FilmFiles.of(folder, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with alone(work_folder(folder), hash_bytes(name.encode())):
+        with exclusive(work_folder(folder), hash_bytes(name.encode())):
             found = _finished(files, minutes)
             if found is not None:
                 return found, False

@@ -410,8 +410,8 @@ def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> li
 
 
 def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
+    from world_api.api import build_world, open_session
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import build_world, open_session
 
     truth = read_truth(truth_path(video))
     tell(f"{video.name}: building where there is no world yet ...")

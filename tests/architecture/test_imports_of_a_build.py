@@ -114,7 +114,7 @@ def test_the_processes_beside_a_build_start_before_it_loads_what_it_needs(buildi
         "scenedetect",
         "pyarrow",
         "world_api.build.builder",
-        "world_api.world.search.prepare",
+        "world_api.search.documents",
         "world_api.build.stages.cuts",
     }
     assert [sorted(modules & late) for modules in loaded] == [[] for _ in loaded]

@@ -24,7 +24,7 @@ from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import RecordingClock
 from world_api.core.canonical import json_line, parse_json
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
 _ids = st.sampled_from(["c1", "c2", "call_r1_0", "call_r1_1", "call_r2_0", "call_r2_0_2"])

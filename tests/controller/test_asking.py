@@ -17,12 +17,12 @@ from controller.records.journal import Journal
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import load_library
+from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import json_line
 from world_api.core.faults import StoreFault
-from world_api.profiles import open_session
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 THINGS = ("the person in the red coat", "the green folder", "tea", "the person in the yellow coat")
 
@@ -46,7 +46,7 @@ def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the world of the sample film, built from its pixels."""
     from eval.sandbox import make_sample
     from tests.support.building import Silent
-    from world_api.profiles import BuildOptions, build_world
+    from world_api.api import BuildOptions, build_world
 
     folder = tmp_path_factory.mktemp("asked")
     video = make_sample(folder / "sample").video

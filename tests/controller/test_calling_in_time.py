@@ -14,8 +14,8 @@ from controller.calling import Calling
 from controller.conversation.replies import ToolCall
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.clocks import SystemClock
-from world_api.core.ambient.patience import at_most
-from world_api.core.ambient.spending import Spent, charge
+from world_api.core.cost import Spent, charge
+from world_api.core.deadline import remaining
 
 _GIVE_UP = 20.0
 OVERTIME = {"error": {"code": "tool_overtime", "message": "", "hint": ""}}
@@ -79,10 +79,10 @@ def test_a_call_that_was_given_up_asks_no_more(let_go: threading.Event) -> None:
 
     def work(arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            at_most(300.0)
+            remaining(300.0)
             asked.append("in time")
             let_go.wait(_GIVE_UP)
-            at_most(300.0)
+            remaining(300.0)
             asked.append("too late")
         finally:
             ended.set()
@@ -99,7 +99,7 @@ def test_a_call_that_writes_is_waited_for_and_asks_no_more_than_there_is_time_fo
 
     def work(arguments: dict[str, Any]) -> dict[str, Any]:
         for _ in range(1_000):
-            allowed.append(at_most(300.0))
+            allowed.append(remaining(300.0))
             time.sleep(0.01)
         return {}
 

@@ -16,10 +16,10 @@ from controller.conversation.prompting import Prompts
 from controller.conversation.replies import ToolCall
 from controller.conversation.transcript import MAX_RESULT_CHARACTERS
 from controller.summary import tell
+from world_api.api import open_session
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
-from world_api.profiles import open_session
 
 
 def given_by(result: Any, start: float, end: float) -> bool:

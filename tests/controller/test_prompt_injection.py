@@ -23,11 +23,11 @@ from tests.support.systems import DOCUMENT
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.library import ToolLibrary, load_library
+from world_api.api import open_session
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
-from world_api.profiles import open_session
 
 pytestmark = pytest.mark.media
 

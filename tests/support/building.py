@@ -14,8 +14,8 @@ from world_api.build.media.probe import Probe
 from world_api.build.media.wants import is_sampled
 from world_api.build.stage import Clip, Stage, clip_span
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.hashing import hash_bytes
-from world_api.world.disk.storage import rows_from_records
+from world_api.world.files import hash_bytes
+from world_api.world.storage import rows_from_records
 
 
 class Silent:

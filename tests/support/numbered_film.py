@@ -53,8 +53,8 @@ def encode(path: Path) -> Path:
 def built_film(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The film, and a store with its world; not to be written into."""
     from tests.support.building import Silent, StandingClock
+    from world_api.api import build_world
     from world_api.options import BuildOptions
-    from world_api.profiles import build_world
 
     folder = tmp_path_factory.mktemp("numbered")
     film, store = encode(folder / "film.mp4"), folder / "worlds"

@@ -22,7 +22,7 @@ from eval.sandbox import (
     write_srt,
 )
 from tests.support.building import Silent, StandingClock
-from world_api.profiles import build_world
+from world_api.api import build_world
 
 _LINE_SECONDS = 2.0
 _FLOOR = 300.0

@@ -7,7 +7,7 @@ from controller.episode import Task
 from controller.systems import SystemContext
 from world_api.backends.chat.usage import usage_of
 from world_api.core.canonical import content_hash
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 
 class AskedOnce:

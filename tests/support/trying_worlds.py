@@ -20,15 +20,16 @@ import numpy as np
 from tests.conftest import WorldMaker, made_rows
 from tests.support.damaged_rows import manifest, write_manifest
 from tests.support.damaged_worlds import KINDS
+from world_api.api import open_session, source_path, text_embedder
 from world_api.core.faults import VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT, internal_fault
 from world_api.operations import run
-from world_api.profiles import open_session, source_path, text_embedder
-from world_api.world.disk.hashing import hash_bytes
-from world_api.world.disk.storage import write_image
-from world_api.world.disk.stored import check_world, open_world
-from world_api.world.search.prepare import prepare
-from world_api.world.sessions.commits import commit_session, list_sessions
+from world_api.search.documents import prepare
+from world_api.session.commits import commit_session, list_sessions
+from world_api.world.checking import check_world
+from world_api.world.files import hash_bytes
+from world_api.world.storage import write_image
+from world_api.world.store import open_world
 
 #: An outcome that is no fault.
 FINE = "fine"

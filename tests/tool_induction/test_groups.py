@@ -20,7 +20,7 @@ from tool_induction.serving import ServedTools
 from tool_induction.toolset import LibraryTools
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, operations_of
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 INSPECT = frozenset({"inspect"})
 Opened = Callable[..., Session]

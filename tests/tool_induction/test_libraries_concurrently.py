@@ -15,8 +15,8 @@ from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
+from world_api.api import open_session
 from world_api.operations import run
-from world_api.profiles import open_session
 
 TOOLLIBS = Path(__file__).resolve().parents[2] / "toollibs"
 LIBRARIES = sorted(path.parent.name for path in TOOLLIBS.glob("*/library.json"))

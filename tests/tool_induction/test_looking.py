@@ -15,9 +15,9 @@ from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
 from tool_induction.library import load_library
 from tool_induction.serving import ServedTools
+from world_api.api import open_session
 from world_api.exposure.mcp_server import mcp_server
 from world_api.operations import OPERATIONS, operations_of
-from world_api.profiles import open_session
 
 CHOSEN = ("--with", "inspect", "--profile", "endpoint", "--vision-model", "eye")
 LOOK = ("call", "inspect_segment", "start_time=20", "end_time=26", "--video", "film")

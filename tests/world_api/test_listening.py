@@ -9,13 +9,14 @@ import av
 import numpy as np
 import pytest
 
-from world_api import listening
+from world_api import recipes
 from world_api.backends.speech import whisper
 from world_api.build.stages.words.recognised_speech import RecognisedSpeech
 from world_api.build.stages.words.subtitle_lines import SubtitleLines
 from world_api.core.faults import BackendFault, MediaFault
 from world_api.core.ports import Samples, SpokenLine
-from world_api.listening import Listening, speech_stage
+from world_api.options import Listening
+from world_api.recipes import speech_stage
 
 
 class Recogniser:
@@ -121,7 +122,7 @@ def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
 
 def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
-    assert listening._detector()().producer == "voice-energy/1"
+    assert recipes._voice_detector()().producer == "voice-energy/1"
 
 
 @pytest.mark.usefixtures("model")

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
+from world_api.api import build_world, open_session
 from world_api.backends.clocks import SystemClock
 from world_api.exposure.inspection import inspection, inspection_text
-from world_api.listening import Listening
 from world_api.operations import run
-from world_api.options import BuildOptions
-from world_api.profiles import build_world, open_session
+from world_api.options import BuildOptions, Listening
 
 SAID = "我们明天在花园里见面"
 

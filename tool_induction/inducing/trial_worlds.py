@@ -11,7 +11,7 @@ from tool_induction.admission import ExampleWorld
 from tool_induction.domains import Domain
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.core.faults import StoreFault, ToolFault, VideoWorldError
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 #: the world that is taken where none is named: the film that the project draws itself
 SAMPLE = "sample"
@@ -66,7 +66,7 @@ def trial_worlds(
 
 
 def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     return open_session(store, name, name=None, groups=groups)
 

@@ -12,8 +12,8 @@ from world_api.backends.chat.completions import first_message
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.backends.chat.usage import Usage, usage_of
 from world_api.backends.chat.wishes import Wishes
-from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import content_hash
+from world_api.core.cost import Spent, charge
 from world_api.core.faults import ToolFault
 from world_api.core.ports import ChatModel
 
@@ -24,7 +24,7 @@ _REPLY_TOKENS = 40
 class ChatJudge:
     """Judges with a chat model. ``name`` says which, and with which prompt.
 
-    Each request is charged (see ``world_api.core.ambient.spending``), with the tokens the server counted where it counts.
+    Each request is charged (see ``world_api.core.cost``), with the tokens the server counted where it counts.
     """
 
     def __init__(self, model: ChatModel) -> None:

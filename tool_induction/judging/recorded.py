@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from tool_induction.judging.answers import chosen
 from tool_induction.judging.port import Judge
 from world_api.backends.chat.recording import append_line, check_schema, read_lines
-from world_api.core.ambient.spending import Spent, charge, ledger
 from world_api.core.canonical import canonical
+from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault
 
 SCHEMA_VERSION = 1

@@ -109,8 +109,8 @@ class ExampleRuns:
         groups: Collection[str] = (),
     ) -> ExampleRuns:
         """Examples on a stored world, in a session that is not kept. ``groups``: optional operations that are on."""
+        from world_api.api import open_session
         from world_api.operations import run
-        from world_api.profiles import open_session
 
         session = open_session(store, video_id, name=None, groups=groups)
         call = partial(run, session)

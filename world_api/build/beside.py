@@ -18,9 +18,8 @@ from world_api.build.media.child.growing import ABANDONED, being_written, is_bei
 from world_api.build.source import remembered_source
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import is_name
-from world_api.world.disk.files import not_writable
-from world_api.world.disk.locking import world_lock
-from world_api.world.sessions.on_demand import FOLDER as ON_DEMAND
+from world_api.session.vision import FOLDER as ON_DEMAND
+from world_api.world.files import not_writable, world_lock
 
 RECORDINGS = ".recordings"
 

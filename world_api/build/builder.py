@@ -33,9 +33,9 @@ from world_api.build.stage import Stage, clip_count, losses_told_by
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.ports import Clock
-from world_api.world.disk.locking import world_lock
-from world_api.world.disk.manifest import Loss, Manifest, read_manifest, write_manifest
-from world_api.world.disk.stored import world_folder
+from world_api.world.files import world_lock
+from world_api.world.manifest import Loss, Manifest, read_manifest, write_manifest
+from world_api.world.store import world_folder
 
 __all__ = ["BuildReport", "Job", "Progress", "build_world"]
 

@@ -18,7 +18,7 @@ from world_api.build.media.limits import Limits
 from world_api.build.media.losses import LossNote
 from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES
 from world_api.core.canonical import content_hash
-from world_api.world.disk.files import not_writable
+from world_api.world.files import not_writable
 
 NAME = "decoding.jsonl"
 #: So many digits of a record's hash stand in its line.

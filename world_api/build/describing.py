@@ -10,11 +10,11 @@ from world_api.build.media.losses import LossNote
 from world_api.build.stage import CLIP_SECONDS, Stage, losses_told_at_end
 from world_api.core.printable import printable
 from world_api.version import project_version
-from world_api.world.disk.hashing import hash_file
-from world_api.world.disk.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
-from world_api.world.disk.storage import read_table
-from world_api.world.disk.stored import world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION
+from world_api.world.files import hash_file
+from world_api.world.manifest import FileEntry, ImageEntry, Loss, Manifest, SourceFacts, StageFacts, VideoFacts
+from world_api.world.storage import read_table
+from world_api.world.store import world_hash
+from world_api.world.tables import SCHEMA_VERSION
 
 
 def describe(

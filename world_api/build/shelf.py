@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from world_api.build.media.probe import Probe
 from world_api.build.stage import CLIP_SECONDS, Clip, Hear, Records, Stage, clip_span
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.manifest import FileEntry
-from world_api.world.disk.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
-from world_api.world.disk.tables import TABLES, empty_table
+from world_api.world.manifest import FileEntry
+from world_api.world.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
+from world_api.world.tables import TABLES, empty_table
 
 #: So many tables of clips are kept in memory: stages that work on rows read the last clips as soon as they are stored.
 _FRESH = 64

@@ -18,9 +18,8 @@ from typing import Any
 from world_api.build.media.opening import check_file
 from world_api.build.media.stamp import Stamp
 from world_api.core.faults import MediaFault, StoreFault
-from world_api.world.disk.files import open_regular, write_atomically
-from world_api.world.disk.hashing import hash_file
-from world_api.world.disk.manifest import Manifest
+from world_api.world.files import hash_file, open_regular, write_atomically
+from world_api.world.manifest import Manifest
 
 LOCAL = "local.json"
 _MOST_BYTES = 1 << 16  #: of ``local.json``

@@ -1,8 +1,23 @@
-"""Prices: what a call costs before it is made, and what was spent after it."""
+"""Costs of calls, estimated and spent, and the ledger that collects charges of model requests.
+
+Code that asks a model charges the request; code that wants to know the cost opens a ledger around the work::
+
+    with ledger() as book:
+        result = run(session, "describe_segment", arguments)
+    book.items  # what that call spent
+
+Ledgers nest, and a charge goes to the innermost one. Work that is handed to threads takes its ledger along only if
+the thread runs in a copy of the context (``contextvars.copy_context().run``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +54,78 @@ class Cost:
             "tokens": self.tokens,
             "seconds": round(self.seconds, 6),
         }
+
+
+Purpose = Literal["perception", "judge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """One request to a model, in tokens.
+
+    ``request`` is the hash of what was asked: within one episode a request is paid for once, however often it is made.
+    ``physical`` is False where the answer was kept from an earlier run; the tokens are then those of that run, so that
+    what an episode costs with empty caches (logical) can be told beside what was really paid (physical).
+    """
+
+    purpose: Purpose
+    model: str
+    request: str
+    prompt: int
+    completion: int
+    cached: int = 0
+    images: int = 0
+    estimated: bool = False
+    physical: bool = True
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return asdict(self)
+
+
+class Ledger:
+    """What was charged while it was open; safe to charge from several threads. ``onward`` is charged at once as well."""
+
+    def __init__(self, *, onward: Ledger | None = None) -> None:
+        self._onward = onward
+        self._items: list[Spent] = []
+        self._lock = threading.Lock()
+
+    @property
+    def items(self) -> tuple[Spent, ...]:
+        """The charges, ordered by what they are and not by when they came, so that threads make no difference."""
+        with self._lock:
+            return tuple(sorted(self._items, key=lambda item: (item.purpose, item.model, item.request, item.physical)))
+
+    def add(self, item: Spent) -> None:
+        """Add a charge."""
+        with self._lock:
+            self._items.append(item)
+        if self._onward is not None:
+            self._onward.add(item)
+
+
+_open: ContextVar[Ledger | None] = ContextVar("open_ledger", default=None)
+
+
+@contextmanager
+def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
+    """Charges made inside the block, in this thread or in copies of its context, go to this ledger; a new one, if none is given."""
+    book = book or Ledger()
+    token = _open.set(book)
+    try:
+        yield book
+    finally:
+        _open.reset(token)
+
+
+def ledger_beside() -> AbstractContextManager[Ledger]:
+    """A ledger whose charges go to the one that is open already, too, at once."""
+    return ledger(Ledger(onward=_open.get()))
+
+
+def charge(item: Spent) -> None:
+    """Charge a request to the open ledger; without one nobody wants to know."""
+    book = _open.get()
+    if book is not None:
+        book.add(item)

@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.ambient.spending import Spent
 from world_api.core.boxes import Box
+from world_api.core.cost import Spent
 from world_api.core.spans import TimeSpan
 
 Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
@@ -21,6 +21,9 @@ Vector = NDArray[np.float32]  #: one of unit length
 Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
 Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
 SAMPLE_RATE = 16_000
+
+#: What a claim rests on: where it can be looked at again.
+Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +272,7 @@ class ChatModel(Protocol):
     ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
     Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
     A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. How long a
-    request may take is said by ``world_api.core.ambient.patience`` where it is less than usual.
+    request may take is said by ``world_api.core.deadline`` where it is less than usual.
     """
 
     name: str

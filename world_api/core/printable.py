@@ -44,6 +44,13 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
+def clock_text(seconds: float) -> str:
+    """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
+    minutes, rest = divmod(round(seconds, 1), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours}:{minutes:02d}:{rest:04.1f}" if hours else f"{minutes}:{rest:04.1f}"
+
+
 def _seen(letter: str) -> str:
     if letter == "\t" or unicodedata.category(letter) not in _STEERING:
         return letter

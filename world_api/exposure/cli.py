@@ -186,10 +186,3 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
     for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         found |= _types(branch)
     return found
-
-
-def clock_text(seconds: float) -> str:
-    """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
-    minutes, rest = divmod(round(seconds, 1), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours}:{minutes:02d}:{rest:04.1f}" if hours else f"{minutes}:{rest:04.1f}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from world_api.core.printable import clock_text
 from world_api.core.spans import TimeSpan, round_time
-from world_api.exposure.cli import clock_text
-from world_api.operations.answering.wording import brief
-from world_api.world.disk.manifest import StageFacts
-from world_api.world.disk.stored import World
-from world_api.world.disk.tables import TABLES
+from world_api.operations.wording import brief
+from world_api.world.manifest import StageFacts
+from world_api.world.store import World
+from world_api.world.tables import TABLES
 from world_api.world.view import View
 
 SHOWN = 12

@@ -8,15 +8,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
 from world_api.operations import entities, inspecting, memory, meta, navigation, perception, retrieval
-from world_api.operations.declaring.registry import (
-    ALWAYS,
-    CATEGORIES,
-    Operation,
-    check_groups,
-    declared,
-    group_names,
-    run,
-)
+from world_api.operations.registry import ALWAYS, CATEGORIES, Operation, check_groups, declared, group_names, run
 
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
 OPERATIONS: dict[str, Operation] = {

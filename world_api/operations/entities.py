@@ -1,27 +1,221 @@
-"""Entities and their trajectories."""
+"""Entities, their trajectories, and questions about an entity at a moment.
+
+A question is answered from tracks, stored actions and what is said meanwhile; a vision model is asked only for the rest.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.evidence import Source
+from world_api.core.lexicon import fold
+from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
-from world_api.operations.answering.asking import moment, optional_stretch
-from world_api.operations.answering.citing import evidence, times
-from world_api.operations.answering.finding import identify
-from world_api.operations.answering.identity import find_entity, look_alikes, side_left
-from world_api.operations.answering.looking import asked_about, sight_evidence, sight_note
-from world_api.operations.answering.states import facts_in_words, read_question, seen_around, state_in_words
-from world_api.operations.answering.wording import path_in_words
-from world_api.operations.declaring.arguments import EntityId, OptionalTimeRange, Query, Timestamp, VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import RegisteredEntity, StateAnswer, Trajectory, TrajectoryPart
-from world_api.world.sessions.seeing import Sight
-from world_api.world.sessions.session import Registration, Session
+from world_api.core.vocabulary import is_narrower
+from world_api.operations.evidence import evidence, moment, optional_stretch, shorten, times
+from world_api.operations.matching import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    EntityId,
+    OptionalTimeRange,
+    Query,
+    RegisteredEntity,
+    StateAnswer,
+    Timestamp,
+    Trajectory,
+    TrajectoryPart,
+    VideoId,
+)
+from world_api.operations.vision import asked_about, sight_evidence, sight_note
+from world_api.operations.wording import motions, path_in_words, position, size_class
+from world_api.session.session import Registration, Session
+from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
+
+#: A moment is looked at with this much on either side (seconds).
+AROUND = 2.0
+#: Sureness of an answer that speaks to the question, and of one that only tells what is known.
+SPOKEN_TO, ONLY_KNOWN = 0.6, 0.2
+
+Teller = Callable[[Session, Track, float, TimeSpan], str]
+
+
+def state_in_words(
+    session: Session, entity: Track | Registration, at: float, asked: Asked, within: TimeSpan | None
+) -> tuple[str, TimeSpan, float]:
+    """The answer, the stretch it rests on, and how sure (0 to 1)."""
+    span = seen_around(session, entity, at, within)
+    if span is None:
+        return _absent(entity, at, within), within or _moments_around(session, at), SPOKEN_TO
+    if isinstance(entity, Registration):
+        where = [round(value) for value in entity.box]
+        text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
+        return text, span, ONLY_KNOWN
+    facts = [fact for tell in (asked.tellers or _ALL) if (fact := tell(session, entity, at, span))]
+    text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
+    if asked.unmatched:
+        profile = session.view.world.manifest.profile
+        text += f" Profile {profile} measured nothing about: {', '.join(asked.unmatched[:6])}."
+    return text, span, SPOKEN_TO if asked.matched else ONLY_KNOWN
+
+
+def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
+    """The stretch for which an entity's state at a moment is told: inside ``within`` and the appearance that holds the moment.
+
+    None if the entity is not seen at the moment, or the moment lies outside ``within``. A registration is seen in one frame.
+    """
+    if within is not None and not within.contains(at):
+        return None
+    if isinstance(entity, Registration):
+        frame = session.view.frame_at(entity.time)
+        return frame if abs(entity.time - at) <= NEAR and (within is None or within.overlaps(frame)) else None
+    appearance = entity.appearance_at(at)
+    if appearance is None:
+        return None
+    return appearance.clip(within or _moments_around(session, at)) or session.view.frame_at(at)
+
+
+def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
+    """What was measured of an entity at a moment, to stand beside what somebody sees."""
+    if isinstance(entity, Registration):
+        return f"registered as {entity.label!r} at {entity.time:g} s"
+    return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
+
+
+def _moments_around(session: Session, at: float) -> TimeSpan:
+    """The stretch that a question about a moment looks at where it names none."""
+    return TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
+
+
+def _absent(entity: Track | Registration, at: float, within: TimeSpan | None) -> str:
+    where = ""
+    if within is not None and not within.contains(at):
+        where = f" inside {within.start:g} to {within.end:g} s, where that moment does not lie"
+    if isinstance(entity, Registration):
+        seen = f"it was registered at {entity.time:g} s and not tracked"
+    else:
+        seen = "it is seen " + ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances[:6])
+    return f"{entity.entity_id} ({entity.hint}) is not seen at {at:g} s{where}; {seen}."
+
+
+def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
+    box = entity.box(entity.nearest(at))
+    return f"{position(box, session.view)} of the picture, {size_class(box, session.view)}, box {box.rounded()}"
+
+
+def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
+    # An appearance ends with its last sighting, at which it is said to leave.
+    closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
+    told = [
+        (action.label, TimeSpan(start=action.start_time, end=action.end_time))
+        for action, _ in actions_in(session, closed)
+        if action.entity_id == entity.entity_id
+    ]
+    told = told or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
+    shown = [_timed(label, part) for label, stretch in told if (part := stretch.clip(span)) is not None]
+    return ", ".join(dict.fromkeys(shown)) or "is seen"
+
+
+def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
+    return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
+
+
+def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
+    others = [track for track in tracks_at(session, at, near=0.0) if track.track_id != entity.track_id]
+    named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
+    return f"with {named}" if others else "nobody else is tracked then"
+
+
+def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
+    lines = session.view.speech.during(span)
+    # A quote inside the quoted words would end them for whoever reads only what stands around them.
+    words = [shorten(line.text, 120).replace('"', "'") for line in lines[:4]]
+    quoted = " ".join(_timed(f'"{said}"', line.span) for said, line in zip(words, lines, strict=False))
+    return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
+
+
+def _timed(what: str, span: TimeSpan) -> str:
+    """What is told of a stretch around the moment, with the times it holds for."""
+    return f"{what} ({span.start:.1f}-{span.end:.1f} s)"
+
+
+_ALL: Sequence[Teller] = (_where, _doing, _company)
+_MEASURED: Sequence[Teller] = (_where, _company, _heard)
+#: Words of a question, and who tells of what they ask for. ``do`` asks for something at the end of a question or before where
+#: and when ("what does he do at the table"); elsewhere it is an auxiliary.
+_TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
+    (re.compile(r"\b(?:where|position|location)\w*|哪里|哪儿|位置|在哪"), _where),
+    (
+        re.compile(
+            r"\b(?:doing|done|action|happen|activit|mov(?:e|ing)|walk|stand)\w*|做什么|干什么|动作|干嘛"
+            r"|\bdo(?=\s*$|\s+(?:at|in|on|with|now|then|next|here|there|while|during|after|before|around|currently|meanwhile)\b)"
+        ),
+        _doing,
+    ),
+    (re.compile(r"\b(?:wear|colou?r|cloth|dress)\w*|\blooks? like|穿|颜色|长什么样"), _looks),
+    (re.compile(r"\bwith whom|\bwho else|\b(?:alone|together|company)\b|谁在|一起|独自"), _company),
+    (re.compile(r"\b(?:say|said|talk|speak|speech)\w*|说|讲"), _heard),
+)
+#: Where one question ends and the next begins.
+_NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
+#: Words of a question that ask for nothing, beside those that ask for nothing in a description.
+_ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
+_NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
+#: Words that ask for what no row tells of an entity at a moment, though they ask for nothing in a description.
+_UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """How a question about an entity was read: who tells of it, and its words.
+
+    ``matched`` are the words that rows answer, none where its content was not measured; ``unmatched`` those that nothing answers.
+    """
+
+    tellers: list[Teller]
+    matched: list[str]
+    unmatched: list[str]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether rows answer all that is asked for: where, with whom, what is said; nobody has to look for that."""
+        return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
+
+
+def read_question(session: Session, query: str) -> Asked:
+    """Read a question part by part.
+
+    A part is answered where nothing it asks for is beyond what was measured, or where it asks for a colour of clothes. A word for a
+    narrower kind (``man``) only says who is meant, so it leaves its part answered.
+    """
+    tellers: list[Teller] = []
+    matched: list[str] = []
+    unmatched: list[str] = []
+    for part in filter(str.strip, _NEXT_QUESTION.split(fold(query))):
+        cues = [(match.group().strip(), tell) for words, tell in _TOPICS for match in words.finditer(part)]
+        own = [tell for _, tell in cues]
+        rest = part
+        for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
+            rest = words.sub(" ", rest)
+        asked = session.vocabulary.read(rest)
+        colours = bool(asked.wanted or asked.negated_colours)
+        beyond = [word for word in (*_UNANSWERED.findall(part), *asked.unmatched) if word not in _ASIDE]
+        is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
+        if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
+            matched += [*(word for word, _ in cues), *asked.matched]
+        tellers += [*own, *([_looks] if colours else [])]
+        unmatched += beyond
+    return Asked(
+        tellers=list(dict.fromkeys(tellers)),
+        matched=list(dict.fromkeys(matched)),
+        unmatched=list(dict.fromkeys(unmatched)) or ([] if matched else [query[:60]]),
+    )
+
 
 #: A trajectory lists at most this many appearances.
 MAX_PARTS = 40
@@ -130,7 +324,9 @@ def _inside(time: float, span: TimeSpan) -> float:
     return min(max(time, span.start), span.end)
 
 
-def _seen_state(session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: Sight) -> StateAnswer:
+def _seen_state(
+    session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: CachedLook
+) -> StateAnswer:
     """What a model sees of an entity, beside what was measured of it."""
     looked = TimeSpan(start=sight.frame_times[0], end=session.view.frame_at(sight.frame_times[-1]).end)
     facts = facts_in_words(session, entity, at, span)

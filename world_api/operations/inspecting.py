@@ -6,28 +6,323 @@ on by name, for all arms or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
 from pydantic import AfterValidator, Field
 
+from world_api.core.canonical import content_hash
 from world_api.core.cost import Cost
-from world_api.core.faults import BackendFault
-from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import evidence, shorten, times
-from world_api.operations.answering.scanning import scanned
-from world_api.operations.answering.transcribing import transcript
-from world_api.operations.declaring.arguments import (
+from world_api.core.faults import BackendFault, OperationFault
+from world_api.core.identifiers import segment_id
+from world_api.core.lexicon import unrequired_words
+from world_api.core.ports import Source
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.evidence import (
+    cite_passage,
+    cite_passages,
+    evidence,
+    matching_line,
+    optional_stretch,
+    shorten,
+    stretch,
+    times,
+)
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    MAX_LINES,
+    MAX_MATCHES,
     MAX_QUERY_CHARACTERS,
     EndTime,
+    EvidenceItem,
+    Hit,
+    Inspection,
     OptionalTimeRange,
+    ScannedSegments,
     StartTime,
+    TimeRange,
+    Transcript,
+    TranscriptLine,
     VideoId,
     not_blank,
 )
-from world_api.operations.declaring.inspected import Inspection, ScannedSegments, Transcript
-from world_api.operations.declaring.registry import operation
-from world_api.world.sessions.session import Session
+from world_api.operations.wording import brief
+from world_api.search.lexical import holds_words
+from world_api.search.passages import ORDER, Passage, Passages, passages_of
+from world_api.search.searcher import MatchingPassage, Scan, scanner_of
+from world_api.session.session import Session
+from world_api.world.items import Positions
+
+#: A page tells about this many characters, of one line at most so many.
+MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
+_SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
+
+
+def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
+    """The lines of a stretch in time order, as many as one reads at once.
+
+    With ``begins_inside`` only those that begin in it: what the page before told is not told again.
+    """
+    passages = passages_of(session.view)
+    lines = _lines(passages, span)
+    if begins_inside:
+        lines = lines[passages.starts[lines] >= span.start]
+    told, goes_on = _page(passages, lines, span)
+    page = [passages[position] for position in lines[:told].tolist()]
+    left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
+    cut = [passage for passage in page if len(passage.text) > LONGEST_LINE]
+    before = len(lines) if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on))
+    return Transcript(
+        lines=[_line(passage) for passage in page],
+        spoken=spoken,
+        shown=len(lines) - spoken,
+        told_until=round_time(span.end) if goes_on is None else goes_on,
+        next_start_time=goes_on,
+        evidence=cite_passages(session, page),
+        truncated=left > 0 or bool(cut),
+        hint="; ".join([*_left(left, before - told, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
+    )
+
+
+def _lines(passages: Passages, span: TimeSpan) -> Positions:
+    """What is said and shown in a stretch, by its start; what begins at once is told as it is said before it is shown."""
+    near = passages.touching(span)
+    said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
+    found = np.concatenate([said, _once(passages, shown)])
+    ordered: Positions = found[np.lexsort((found, passages.sources[found], passages.starts[found]))]
+    return ordered
+
+
+def _once(passages: Passages, shown: Positions) -> Positions:
+    """Of texts on the screen those that are not the same text, read twice while it stands there."""
+    if len(shown) == 0:
+        return shown
+    shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
+    _, group = np.unique(passages.texts[shown], return_inverse=True)
+    ends = passages.ends[shown] + group * (float(passages.ends[shown].max()) + 1.0)
+    reach = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
+    kept: Positions = shown[ends > reach]
+    return kept
+
+
+def _as_many_as_fit(passages: Passages, lines: Positions) -> int:
+    sizes = [len(passages.quoted(position)) for position in lines[:MAX_LINES].tolist()]
+    return max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
+
+
+def _line(passage: Passage) -> TranscriptLine:
+    return TranscriptLine(
+        **times(passage.span),
+        text=shorten(passage.text, LONGEST_LINE),
+        source="speech" if passage.source == "speech" else "screen_text",
+        speaker=passage.speaker or None,
+        confidence=passage.confidence,
+    )
+
+
+def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
+    """How many lines are told, and where the next page begins, later than this one; None where nothing is left.
+
+    What begins together is told together, by the next page, unless it fills this one: so many lines at one moment that no page
+    holds them are left out beyond the first ones. All other lines that begin before the next page are told by this one.
+    """
+    told = _as_many_as_fit(passages, lines)
+    for start in map(float, passages.starts[lines[told:]].tolist()):
+        at = math.floor(start * 1000) / 1000.0
+        before = int(np.searchsorted(passages.starts[lines], at))
+        if at > span.start and before > 0:
+            return min(told, before), at
+    return told, None
+
+
+def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
+    """What is not told here: ``left`` lines, of which ``skipped`` begin before the next page."""
+    if goes_on is not None:
+        yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
+    if skipped > 0:
+        yield f"{skipped} more lines that begin at once are left out"
+
+
+def _cut(passages: Sequence[Passage]) -> Iterator[str]:
+    """Which lines are not told word for word to their end."""
+    if passages:
+        first = passages[0]
+        others = f" (and {len(passages) - 1} more)" if len(passages) > 1 else ""
+        yield (
+            f"the line at {round_time(first.span.start):g} s{others} is cut at {LONGEST_LINE} characters; "
+            f"it has {len(first.text)}"
+        )
+
+
+def _silence(session: Session) -> str:
+    view = session.view
+    if not view.world.manifest.video.has_audio and not view.has_rows("speech"):
+        return "the video has no sound"
+    return "nothing is said here" if view.has_rows("speech") else "no speech of this video was transcribed so far"
+
+
+#: So many of its lines are told of each match.
+LINES = 3
+_LINES_CUT = f"of a segment the first {LINES} matching lines are told"
+_CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a scan was asked for; a cursor belongs to one of these."""
+
+    query: str | None
+    within: TimeSpan | None
+    least: float | None
+
+    def seal(self, session: Session, place: int) -> str:
+        """What only a cursor of this scan of this world says of a place."""
+        bounds = None if self.within is None else [self.within.start, self.within.end]
+        return content_hash([session.memo_key, self.query, bounds, self.least, place])[:16]
+
+
+def scanned(
+    session: Session, query: str | None, within: TimeSpan | None, least: float | None, cursor: str | None
+) -> ScannedSegments:
+    """The page that a cursor opens, or the first.
+
+    Raises:
+        OperationFault: ``bad_cursor``.
+    """
+    asked = _Asked(query=query, within=within, least=least)
+    scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
+    begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
+    before = int(np.searchsorted(scan.matching, begin))
+    listed = scan.matching[before : before + MAX_MATCHES]
+    more = len(scan.matching) - before - len(listed)
+    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
+    hits, cited, cut = _hits(session, query, scan, listed.tolist())
+    return ScannedSegments(
+        matches=hits,
+        matched_in_all=len(scan.matching),
+        segments_in_all=scan.end - scan.first,
+        matched=before + len(listed),
+        looked_at=end - scan.first,
+        scanned_from=_edge(session, scan, begin),
+        scanned_until=_edge(session, scan, end),
+        next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
+        unused_words=[] if query is None else unrequired_words(query),
+        not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
+        evidence=cited,
+        truncated=more > 0 or cut,
+        hint="; ".join(filter(None, [_hint(session, scan, within, more), _LINES_CUT if cut else ""])),
+    )
+
+
+def _opened(session: Session, asked: _Asked, scan: Scan, cursor: str) -> int:
+    """The position of the first segment of the page that a cursor opens."""
+    read = _CURSOR.fullmatch(cursor)
+    place = int(read[1], 16) if read else -1
+    if read is None or asked.seal(session, place) != read[2] or not scan.first <= place < scan.end:
+        raise OperationFault(
+            "bad_cursor",
+            "the cursor is none of this scan",
+            hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
+            "or leave it out to begin anew",
+        )
+    return place
+
+
+def _edge(session: Session, scan: Scan, segment: int) -> float:
+    """Where a segment begins (seconds), or the last one ends."""
+    segments = session.view.segments
+    if segment < scan.end:
+        return round_time(float(segments.starts[segment]))
+    return round_time(float(segments.ends[segment - 1])) if segment else 0.0
+
+
+def _whole(session: Session, scan: Scan) -> TimeRange:
+    """The stretch that a whole scan looks at."""
+    return TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
+
+
+def _hits(
+    session: Session, query: str | None, scan: Scan, listed: Sequence[int]
+) -> tuple[list[Hit], list[EvidenceItem], bool]:
+    """The hits, one piece of evidence for each, and whether any has more lines than are told."""
+    if query is None:
+        spans = [session.view.segments[segment] for segment in listed]
+        return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans], False
+    scores = session.searcher.word_scores(query)
+    hits: list[Hit] = []
+    cited: list[EvidenceItem] = []
+    cut = False
+    for segment in listed:
+        found = scan.found_in(segment, passages_of(session.view))
+        best = min(found, key=lambda passage: len(passage.text))
+        span = session.view.segments[segment]
+        lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
+        hits.append(_hit(session, query, span, float(scores[segment]), found, best, lines))
+        cited.append(cite_passage(session, best, span))
+        cut = cut or len(lines) > LINES
+    return hits, cited, cut
+
+
+def _any(session: Session, span: TimeSpan) -> Hit:
+    """A segment that nothing was asked of."""
+    return Hit(
+        **times(span),
+        segment_id=segment_id(span),
+        score=0.0,
+        snippet=brief(session.view, span),
+        source="look",
+        confidence=None,
+    )
+
+
+def _hit(
+    session: Session,
+    query: str,
+    span: TimeSpan,
+    score: float,
+    found: Sequence[Passage],
+    best: Passage,
+    lines: Sequence[Passage],
+) -> Hit:
+    told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
+    return Hit(
+        **times(span),
+        segment_id=segment_id(span),
+        score=round(score, 4),
+        snippet=shorten(best.text),
+        source=best.source,
+        confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
+        matching_lines=[
+            matching_line(session, MatchingPassage(passage=passage, as_given=holds_words(passage.text, query)), span)
+            for passage in told
+        ],
+    )
+
+
+def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
+    """The kinds of content that there are in a stretch."""
+    passages = passages_of(session.view)
+    sources = passages.sources[passages.touching(within)] if within else passages.sources
+    found = {ORDER[int(number)] for number in np.unique(sources)}
+    if (within is None and session.captions.passages) or (within is not None and session.captions.inside(within)):
+        found.add("caption")
+    return [source for source in ORDER if source in found]
+
+
+def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> str:
+    if more:
+        return f"{more} more segments match; next_cursor opens the next page"
+    if len(scan.matching):
+        return ""
+    return (
+        f"nothing has all of these words; looked in {', '.join(_sources(session, within)) or 'nothing: nothing is known'}. "
+        "That what they mean is not there does not follow: try other words"
+    )
+
 
 GROUP = "inspect"
 #: What a look is expected to cost: six frames 512 pixels wide, the instruction, and an answer of the greatest length.

@@ -9,14 +9,22 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations.answering.asking import stretch
-from world_api.operations.answering.citing import evidence, shorten, times
-from world_api.operations.declaring.arguments import Level, Query, TimeRange, TopK, VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Memories, Memory, MergedEvent, WrittenMemory
-from world_api.world.search.lexical import LexicalIndex
-from world_api.world.search.ranking import best_first
-from world_api.world.sessions.session import Session, StoredMemory
+from world_api.operations.evidence import evidence, shorten, stretch, times
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    Level,
+    Memories,
+    Memory,
+    MergedEvent,
+    Query,
+    TimeRange,
+    TopK,
+    VideoId,
+    WrittenMemory,
+)
+from world_api.search.lexical import LexicalIndex, best_first
+from world_api.session.overlay import MemoryWritten
+from world_api.session.session import Session
 
 #: Characters of content that one result shows at most, and of each memory at least.
 SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200
@@ -70,9 +78,8 @@ def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) ->
     about = TimeSpan(start=min(p.span.start for p in parts), end=max(p.span.end for p in parts))
     content = "\n".join(dict.fromkeys(line for part in parts for line in part.content.splitlines() if line.strip()))
     written = session.write_memory(level="event", span=about, content=content, parts=[p.memory_id for p in parts])
-    merged = StoredMemory(memory_id=written.memory_id, level="event", span=about, content=content, parts=written.parts)
     return MergedEvent(
-        merged_event=_entry(merged, content, 0.0),
+        merged_event=_entry(written, content, 0.0),
         evidence=[evidence(session, part.span, "memory", None) for part in parts],
     )
 
@@ -82,7 +89,7 @@ def _share(count: int) -> int:
     return max(SHORTEST_CONTENT, SHOWN_CHARACTERS // max(1, count))
 
 
-def _entry(memory: StoredMemory, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
+def _entry(memory: MemoryWritten, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
     scores = LexicalIndex.of_texts(lines).scores(query)
     return Memory(

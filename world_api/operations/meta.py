@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.answering.citing import evidence
-from world_api.operations.answering.identity import listed_entities
-from world_api.operations.declaring.arguments import VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Entities, JudgedWords, Metadata, Resolution
-from world_api.world.sessions.session import Session
+from world_api.operations.evidence import evidence
+from world_api.operations.matching import listed_entities
+from world_api.operations.registry import operation
+from world_api.operations.schema import Entities, JudgedWords, Metadata, Resolution, VideoId
+from world_api.session.session import Session
 
 #: A list of entities is never longer than this.
 MAX_ENTITIES = 60

@@ -10,16 +10,24 @@ import numpy as np
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import candidates, evidence, times
-from world_api.operations.answering.wording import brief
-from world_api.operations.declaring.arguments import EndTime, OptionalTimeRange, Query, StartTime, TopK, VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Candidates, SceneList, SegmentInfo
-from world_api.operations.declaring.results import Scene as SceneEntry
-from world_api.world.arrays.items import Positions, Times
-from world_api.world.facts import Scenes
-from world_api.world.sessions.session import Session
+from world_api.operations.evidence import candidates, evidence, optional_stretch, stretch, times
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    Candidates,
+    EndTime,
+    OptionalTimeRange,
+    Query,
+    SceneList,
+    SegmentInfo,
+    StartTime,
+    TopK,
+    VideoId,
+)
+from world_api.operations.schema import Scene as SceneEntry
+from world_api.operations.wording import brief
+from world_api.session.session import Session
+from world_api.world.items import Positions, Times
+from world_api.world.timeline import Scenes
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60

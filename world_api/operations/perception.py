@@ -8,12 +8,21 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.answering.asking import moment, optional_stretch, stretch
-from world_api.operations.answering.citing import MAX_EVIDENCE, cite_passages, evidence, times
-from world_api.operations.answering.finding import actions_in, find_objects
-from world_api.operations.answering.looking import done_in, seen_in, sight_evidence, sight_note
-from world_api.operations.answering.wording import caption, more_than
-from world_api.operations.declaring.arguments import (
+from world_api.operations.evidence import (
+    MAX_EVIDENCE,
+    cite_passages,
+    evidence,
+    moment,
+    optional_stretch,
+    stretch,
+    times,
+)
+from world_api.operations.matching import actions_in, find_objects
+from world_api.operations.registry import operation
+from world_api.operations.schema import (
+    Actions,
+    Caption,
+    Detections,
     EndTime,
     OptionalTimeRange,
     StartTime,
@@ -21,9 +30,9 @@ from world_api.operations.declaring.arguments import (
     Timestamp,
     VideoId,
 )
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Actions, Caption, Detections
-from world_api.world.sessions.session import Session
+from world_api.operations.vision import done_in, seen_in, sight_evidence, sight_note
+from world_api.operations.wording import caption, more_than
+from world_api.session.session import Session
 
 #: A list of actions is never longer than this.
 MAX_ACTIONS = 40

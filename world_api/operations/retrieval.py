@@ -7,13 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.operations.answering.asking import optional_stretch, stretch
-from world_api.operations.answering.citing import candidates, cite_hits, hits, nothing_found
-from world_api.operations.answering.looking import said_of
-from world_api.operations.declaring.arguments import OptionalTimeRange, Query, TimeRange, TopK, VideoId
-from world_api.operations.declaring.registry import operation
-from world_api.operations.declaring.results import Candidates, SimilarSegments
-from world_api.world.sessions.session import Session
+from world_api.operations.evidence import candidates, cite_hits, hits, nothing_found, optional_stretch, stretch
+from world_api.operations.registry import operation
+from world_api.operations.schema import Candidates, OptionalTimeRange, Query, SimilarSegments, TimeRange, TopK, VideoId
+from world_api.operations.vision import said_of
+from world_api.session.session import Session
 
 Example = Annotated[TimeRange, Field(description="The example: a stretch of this video, in seconds.")]
 

@@ -1,1 +1,1 @@
-"""The stored world: tables and files, the manifest, the causal cut, sessions with their overlay."""
+"""The stored world: tables, files, the manifest, and views of it behind a causal cut."""

@@ -14,13 +14,17 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from world_api.core.ambient.environment import restricted_environment
+import pyarrow as pa
+
+from world_api.core.environment import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.last_resort import internal_fault
-from world_api.world.disk.files import check_plain
-from world_api.world.disk.hashing import bytes_on_disk
-from world_api.world.disk.manifest import read_manifest
-from world_api.world.disk.stored import World, check_world, world_folder
+from world_api.world.derived import FOLDER, Derived, derived_folder
+from world_api.world.files import bytes_on_disk, check_plain, hash_stored
+from world_api.world.manifest import MANIFEST, read_manifest
+from world_api.world.storage import hash_rows, read_table
+from world_api.world.store import World, world_folder, world_hash
+from world_api.world.tables import TABLES
 
 #: Seconds and bytes of memory that checking takes at most, and how many bytes of the world on the disk allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
@@ -59,6 +63,65 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     if fault is not None:
         raise StoreFault(fault["code"], fault["message"], hint=fault["hint"])
     return [str(line) for line in wrong]
+
+
+def check_world(world: World) -> list[str]:
+    """Compare every file of a world with the hash its manifest lists, read all rows, and compare those kept beside it with them.
+
+    Returns what is wrong, empty where all is right.
+    """
+    listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
+    listed += [(image.path, image.sha256) for image in world.manifest.images]
+    wrong = []
+    for path, sha256 in listed:
+        try:
+            found = hash_stored(world.folder / path)
+        except OSError as error:
+            wrong.append(f"{path}: {error.strerror}")
+            continue
+        if found != sha256:
+            wrong.append(f"{path}: its content has changed")
+    wrong = wrong or _rows_wrong(world)
+    if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
+        wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+    return wrong or _kept_wrong(world)
+
+
+def _rows_wrong(world: World) -> list[str]:
+    """Which tables cannot be read, or name key frames that are none of the world's images."""
+    wrong = []
+    images = {image.path for image in world.manifest.images}
+    for name in TABLES:
+        try:
+            rows = read_table(world.folder, name, world.manifest.files_of(name))
+        except StoreFault as fault:
+            wrong.append(fault.message)
+            continue
+        named = set(rows.column("image").to_pylist()) if "image" in rows.column_names else set()
+        wrong += [
+            f"{path}, a key frame, is none of the images that {MANIFEST} lists" for path in sorted(named - images)
+        ]
+    return wrong
+
+
+def _kept_wrong(world: World) -> list[str]:
+    """What of the rows kept beside a sound world is not what its files hold; read from disk, whatever is open."""
+    kept = Derived(derived_folder(world.folder.parent, world.manifest))
+    wrong = []
+    for name in TABLES:
+        there = kept.read(f"rows.{name}")
+        path = f"{FOLDER}/{world.manifest.video_id}: rows.{name}"
+        if there is None and kept.damaged(f"rows.{name}"):
+            wrong.append(f"{path}: its content has changed")
+        elif there is not None and not _same_rows(
+            name, there, read_table(world.folder, name, world.manifest.files_of(name))
+        ):
+            wrong.append(f"{path}: these are not the world's rows")
+    return wrong
+
+
+def _same_rows(name: str, kept: pa.Table, rows: pa.Table) -> bool:
+    return kept.schema.equals(TABLES[name].schema) and hash_rows([(name, kept)]) == hash_rows([(name, rows)])
 
 
 def _size(folder: Path) -> int:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.items import Items
+from world_api.world.items import Items, Positions
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is noted again within this time.
@@ -197,20 +197,13 @@ def followed_by(whole: Items[ScreenText], kept: int, anew: Sequence[ScreenText])
     )
 
 
-class Quiet:
-    """The starts of stretches that none of the earlier ones could go on into."""
-
-    def __init__(self, table: pa.Table) -> None:
-        starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
-        figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
-        reach = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
-        self._places = np.flatnonzero(starts[1:] > reach[:-1]) + 1
-        self._starts = starts[self._places]
-
-    def before(self, time: float) -> tuple[float, int]:
-        """The last of them before a time, and how many stretches are earlier; minus infinity and 0 where there is none."""
-        found = int(np.searchsorted(self._starts, time))
-        return (float(self._starts[found - 1]), int(self._places[found - 1])) if found else (-math.inf, 0)
+def independent_starts(table: pa.Table) -> Positions:
+    """The positions of stretches that none of the earlier ones could go on into, rising."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
+    latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
+    found: Positions = np.flatnonzero(starts[1:] > latest[:-1]) + 1
+    return found
 
 
 def same_line(one: str, other: str) -> bool:

@@ -1,25 +1,32 @@
 """Tracks and entities, as the sightings and links make them that a causal cut lets through.
 
 A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
-alike stay apart (their links say how alike), since a wrong merge cannot be seen afterwards.
+alike stay apart, since a wrong merge cannot be seen afterwards: a likeness says which other entity a thing may be, and how
+alike the two look.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from world_api.core.boxes import Box
 from world_api.core.colours import COLOURS
 from world_api.core.lexicon import CATEGORIES
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.joining import BREAK
-from world_api.world.once import made_once
+from world_api.world.items import Items, Positions, Times, ranges
+from world_api.world.store import World
+from world_api.world.tables import one
+from world_api.world.track_joining import BREAK, Joined, coded, join_tracks
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]
@@ -72,12 +79,12 @@ class Track:
         """The same for Chinese search: ``黑色 蓝色 人``."""
         return hint_in_chinese(self.category, self.colours)
 
-    @made_once
+    @cached_property
     def confidence(self) -> float:
         """Mean confidence of the sightings, 0 to 1."""
         return round(float(self.confidences.mean()), 2)
 
-    @made_once
+    @cached_property
     def size(self) -> Size:
         """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
@@ -172,3 +179,316 @@ def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
 
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
+
+
+#: So many tracks are kept put together.
+_KEPT = 8192
+
+
+class JoinedTracks:
+    """All tracks that some rows make, as arrays.
+
+    Args:
+        joined: The tracks and their sightings.
+        sightings: The rows they were joined from.
+        picture: Width and height in pixels.
+        frame: How long a frame is shown, in seconds: an appearance of a single sighting lasts that long.
+        until: Where the visible part of the video ends, in seconds; no appearance ends later.
+    """
+
+    def __init__(
+        self, joined: Joined, sightings: pa.Table, *, picture: tuple[int, int], frame: float, until: float
+    ) -> None:
+        tracks, rows = joined.tracks, joined.sightings
+        self.picture, self.frame, self._until = picture, frame, until
+        self.count = tracks.num_rows
+        self.names = one(tracks.column("track"))
+        self.categories = one(tracks.column("category"))
+        self.colours = one(tracks.column("colours"))
+        self.firsts: Positions
+        self.ends: Positions
+        self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
+        self.start_times, self.end_times = tracks.column("start_time").to_numpy(), tracks.column("end_time").to_numpy()
+        self.known_from = tracks.column("known_from").to_numpy()
+        self.times = rows.column("time").to_numpy()
+        self.slivers, self.clear = rows.column("sliver").to_numpy(), rows.column("clear").to_numpy()
+        self.rows = rows.column("row").to_numpy()
+        self._boxes = [rows.column(name).to_numpy() for name in ("x1", "y1", "x2", "y2")]
+        self._confidences = rows.column("confidence").to_numpy()
+        self._joined_at = tracks.column("known_at").to_numpy()
+        self._sightings = sightings
+        self._made: dict[int, Track] = {}
+
+    @cached_property
+    def known_at(self) -> Times:
+        """When everything that makes each track was known and its last appearance was over."""
+        owners, _, ends = self.all_appearances
+        known: Times = self._joined_at.copy()
+        np.maximum.at(known, owners, ends)
+        return known
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Where each track stands, by its name."""
+        return {name: place for place, name in enumerate(self.names.to_pylist())}
+
+    @cached_property
+    def kinds(self) -> tuple[pa.Array, Positions]:
+        """The different categories, sorted, and which of them each track has."""
+        return coded(self.categories)
+
+    @cached_property
+    def mean_confidences(self) -> Times:
+        """How sure the sightings of each track are, 0 to 1."""
+        total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
+        count = np.concatenate([[0], np.cumsum(self.clear)])
+        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, count[self.ends] - count[self.firsts])
+        return means
+
+    @cached_property
+    def all_appearances(self) -> tuple[Positions, Times, Times]:
+        """Of all tracks all appearances."""
+        return self.appearances(np.arange(self.count))
+
+    def track(self, place: int) -> Track:
+        """One track, put together; the last of them are kept for all who ask."""
+        made = self._made.get(place)
+        if made is None:
+            made = self._put_together(place)
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[place] = made
+        return made
+
+    def _put_together(self, place: int) -> Track:
+        first, end = int(self.firsts[place]), int(self.ends[place])
+        clear, times = self.clear[first:end], self.times[first:end]
+        boxes = np.stack([column[first:end] for column in self._boxes], axis=1)
+        _, starts, ends = self.appearances(np.array([place]))
+        return Track(
+            track_id=self.names[place].as_py(),
+            category=self.categories[place].as_py(),
+            colours=tuple(self.colours[place].as_py()),
+            appearances=tuple(
+                TimeSpan(start=start, end=end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ),
+            times=times[clear],
+            boxes=boxes[clear],
+            confidences=self._confidences[first:end][clear],
+            slivers=self.slivers[first:end][clear],
+            followed_times=times,
+            followed_boxes=boxes,
+            producer=self._sightings.column("producer")[int(self.rows[first])].as_py(),
+            picture=self.picture,
+        )
+
+    def parts(self, place: int) -> list[str]:
+        """The tracks, named as they were followed clip by clip, that a track is joined from."""
+        rows = self.rows[int(self.firsts[place]) : int(self.ends[place])]
+        found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
+        return found
+
+    @cached_property
+    def place_of_part(self) -> dict[str, int]:
+        """Which track each of those belongs to."""
+        names = one(self._sightings.column("track")).dictionary_encode()
+        place = np.empty(len(self.rows), dtype=np.int64)
+        place[self.rows[ranges(self.firsts, self.ends)]] = np.repeat(np.arange(self.count), self.ends - self.firsts)
+        _, first = np.unique(names.indices.to_numpy(), return_index=True)
+        return dict(zip(names.dictionary.to_pylist(), place[first].tolist(), strict=True))
+
+    def described(self, place: int) -> str:
+        """The words a track is found by, in both languages."""
+        category, colours = self.categories[place].as_py(), self.colours[place].as_py()
+        return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
+
+    def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
+        """Of some tracks all unbroken stretches in which they are seen: whose (index into ``places``), from, to.
+
+        An appearance runs from its first to its last sighting; a single one lasts as long as its frame is shown.
+        """
+        firsts, ends = self.firsts[places], self.ends[places]
+        rows = ranges(firsts, ends)
+        owner = np.repeat(np.arange(len(places)), ends - firsts)
+        clear = self.clear[rows]
+        times, owner = self.times[rows[clear]], owner[clear]
+        if len(times) == 0:
+            return owner, np.zeros(0), np.zeros(0)
+        begins = np.concatenate([[True], (owner[1:] != owner[:-1]) | (np.diff(times) > BREAK)])
+        edges = np.flatnonzero(begins)
+        starts, last = times[edges], times[np.append(edges[1:], len(times)) - 1]
+        single = np.maximum(starts, np.minimum(starts + self.frame, self._until))
+        return owner[edges], starts, np.where(last > starts, last, single)
+
+
+class Tracks(Items[Track]):
+    """The tracks that a cut lets through, in order of first sighting; one becomes an object when it is asked for.
+
+    Args:
+        whole: The tracks without a cut.
+        settled: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
+        reopened: The tracks that the cut shortens, joined anew from what it shows.
+    """
+
+    def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks | None = None) -> None:
+        self.whole, self._settled, self.reopened = whole, settled, reopened
+        starts, ends = whole.start_times[settled], whole.end_times[settled]
+        #: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
+        self.origins = settled
+        if reopened is not None and reopened.count:
+            at = self._places_of(reopened, starts)
+            self.origins = np.insert(settled, at, -1 - np.arange(reopened.count))
+            starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
+        super().__init__(starts, ends, self._track)
+
+    @classmethod
+    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float) -> Tracks:
+        """The tracks that a cut shows, of a world with these rows of ``sightings`` and ``track_links``."""
+        settled = np.flatnonzero(whole.known_at <= as_of)
+        cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
+        if len(cut) == 0:
+            return cls(whole, settled)
+        rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
+        seen = sightings.take(pa.array(rows[sightings.column("known_at").to_numpy()[rows] <= as_of]))
+        width, height = whole.picture
+        known = links.filter(pc.less_equal(links.column("known_at"), as_of))
+        joined = join_tracks(seen, known, width=width, height=height)
+        return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=as_of))
+
+    def find(self, track_id: str) -> Track | None:
+        """The track of that name."""
+        if self.reopened is not None and (place := self.reopened.place_of.get(track_id)) is not None:
+            return self.reopened.track(place)
+        return self._settled_track(self.whole.place_of.get(track_id))
+
+    def parts(self, track: Track) -> list[str]:
+        """The names of the tracks, as they were followed clip by clip, that one of these is joined from."""
+        if self.reopened is not None and (place := self.reopened.place_of.get(track.track_id)) is not None:
+            return self.reopened.parts(place)
+        return self.whole.parts(self.whole.place_of[track.track_id])
+
+    def of_part(self, name: str) -> Track | None:
+        """The track that such a part belongs to."""
+        if self.reopened is not None and (place := self.reopened.place_of_part.get(name)) is not None:
+            return self.reopened.track(place)
+        return self._settled_track(self.whole.place_of_part.get(name))
+
+    def _settled_track(self, place: int | None) -> Track | None:
+        if place is None:
+            return None
+        at = int(np.searchsorted(self._settled, place))
+        return self.whole.track(place) if at < len(self._settled) and self._settled[at] == place else None
+
+    def around(self, time: float, near: float) -> list[Track]:
+        """The tracks with a time between their first and last sighting, give or take ``near`` seconds."""
+        found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
+        return [self[int(i)] for i in found]
+
+    @cached_property
+    def appearances(self) -> tuple[Positions, Times, Times]:
+        """All unbroken stretches in which tracks are seen, track after track: positions of the tracks, starts, ends."""
+        position = np.full(self.whole.count, -1)
+        is_settled = self.origins >= 0
+        position[self.origins[is_settled]] = np.flatnonzero(is_settled)
+        owners, starts, ends = self.whole.all_appearances
+        tracks = position[owners]
+        kept = tracks >= 0
+        tracks, starts, ends = tracks[kept], starts[kept], ends[kept]
+        if self.reopened is not None and self.reopened.count:
+            more, more_starts, more_ends = self.reopened.all_appearances
+            # From -1 down the origins of reopened tracks rise with their position, which is in order of start, too.
+            tracks = np.concatenate([tracks, np.flatnonzero(~is_settled)[more]])
+            starts, ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
+            order = np.argsort(tracks, kind="stable")
+            tracks, starts, ends = tracks[order], starts[order], ends[order]
+        return tracks, starts, ends
+
+    @cached_property
+    def mean_confidences(self) -> Times:
+        """How sure the sightings of each track are, 0 to 1, shape (n,)."""
+        is_settled = self.origins >= 0
+        means: Times = np.zeros(len(self))
+        means[is_settled] = self.whole.mean_confidences[self.origins[is_settled]]
+        if self.reopened is not None:
+            means[~is_settled] = self.reopened.mean_confidences[-1 - self.origins[~is_settled]]
+        return means
+
+    @cached_property
+    def categories(self) -> frozenset[str]:
+        """The categories of all of them."""
+        words, numbers = self.whole.kinds
+        found = {words[int(i)].as_py() for i in np.flatnonzero(np.bincount(numbers[self._settled]))}
+        return frozenset(found | set(self.reopened.categories.to_pylist() if self.reopened else ()))
+
+    def _track(self, position: int) -> Track:
+        origin = int(self.origins[position])
+        if origin >= 0:
+            return self.whole.track(origin)
+        assert self.reopened is not None  # noqa: S101 - negative origins come from it
+        return self.reopened.track(-1 - origin)
+
+    def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
+        """Where each added track goes: by its start, then by its name."""
+        places = np.searchsorted(starts, added.start_times)
+        ends = np.searchsorted(starts, added.start_times, side="right")
+        for i in np.flatnonzero(ends > places).tolist():
+            tied = self.whole.names.take(pa.array(self._settled[places[i] : ends[i]])).to_pylist()
+            places[i] += bisect_left(tied, added.names[i].as_py())
+        found: Positions = places.astype(np.int64)
+        return found
+
+
+#: A thing is said to be alike so many others at most.
+MOST = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Likeness:
+    """Another entity that a thing may be. ``score`` in 0..1 orders likenesses and is not calibrated."""
+
+    entity_id: str
+    score: float
+
+
+class Likenesses:
+    """The links of a whole world between things that look alike, found by the track they name."""
+
+    def __init__(self, world: World) -> None:
+        rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
+        self._earlier, self._later = one(rows.column("earlier")), one(rows.column("later"))
+        self._scores, self._known_at = rows.column("score").to_numpy(), rows.column("known_at").to_numpy()
+        # Both ends of every link, in order of the track they name: a track's links lie one beside the other.
+        ends = pa.concat_arrays([self._earlier, self._later])
+        order = pc.sort_indices(ends)
+        self._names = ends.take(order)
+        self._links: Positions = order.to_numpy().astype(np.int64) % max(1, rows.num_rows)
+
+    def of(self, track: Track, tracks: Tracks, as_of: float | None) -> tuple[Likeness, ...]:
+        """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
+
+        Of two links between the same things the one that became known later holds, since more was seen by then.
+        """
+        latest: dict[str, float] = {}
+        for number in sorted({number for part in tracks.parts(track) for number in self._links_of(part)}):
+            if as_of is not None and self._known_at[number] > as_of:
+                continue
+            for name in (self._earlier[number].as_py(), self._later[number].as_py()):
+                other = tracks.of_part(name)
+                if other is not None and other.track_id != track.track_id and other.category == track.category:
+                    latest[other.entity_id] = round(float(self._scores[number]), 2)
+        found = [Likeness(entity_id=entity_id, score=alike) for entity_id, alike in latest.items()]
+        return tuple(sorted(found, key=lambda item: (-item.score, item.entity_id))[:MOST])
+
+    def _links_of(self, name: str) -> list[int]:
+        """The links that name a track."""
+        first = bisect_left(self._names, name, key=_text)
+        end = first
+        while end < len(self._names) and _text(self._names[end]) == name:
+            end += 1
+        numbers: list[int] = self._links[first:end].tolist()
+        return numbers
+
+
+def _text(value: pa.StringScalar) -> str:
+    text: str = value.as_py()
+    return text

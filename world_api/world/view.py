@@ -1,13 +1,15 @@
 """A world behind a causal cut: the only way the operations read stored rows.
 
-``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from
-those rows, so that nothing can look past it.
+``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from those
+rows, so that nothing can look past it. What is slow to make from all rows (tracks, texts on screen, segments) is made once in
+``UncutWorld``, which all sessions on a world share; a view takes over what its cut leaves as it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
@@ -18,24 +20,134 @@ from numpy.typing import NDArray
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.arrays.followed import Tracks
-from world_api.world.arrays.horizon import settled_until
-from world_api.world.arrays.items import Items, extended, spans, tile
-from world_api.world.arrays.whole import Whole
-from world_api.world.camera import CameraMovement
-from world_api.world.disk.stored import World
-from world_api.world.facts import Said, Scene, Scenes, Spoken, SpokenWord
-from world_api.world.likeness import Likeness, Likenesses
-from world_api.world.once import OnceEach, made_once
-from world_api.world.screen_texts import ScreenText, followed_by, join_readings
-from world_api.world.segments import segment
-from world_api.world.tracks import Track
+from world_api.world.items import Items, Positions, Times, shared_prefix, spans, tile
+from world_api.world.once import OnceEach
+from world_api.world.screen_texts import (
+    STRETCHES,
+    ScreenText,
+    followed_by,
+    independent_starts,
+    join_readings,
+    stretch_table,
+    stretches,
+)
+from world_api.world.store import World
+from world_api.world.timeline import (
+    CameraMovement,
+    Said,
+    Scene,
+    Scenes,
+    Spoken,
+    SpokenWord,
+    camera_movements,
+    segment,
+)
+from world_api.world.track_joining import JOINED, TRACKS, Joined, join_tracks
+from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Track, Tracks
 
 Item = TypeVar("Item")
 Kept = TypeVar("Kept")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
+_SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
+
+
+class UncutWorld:
+    """What follows from all rows of a world, before any causal cut. Only views and search read it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
+
+    def read_all(self) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self.tracks, self.readings, self.segments)
+
+    @cached_property
+    def shots(self) -> Items[TimeSpan]:
+        """The shots."""
+        return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
+
+    @cached_property
+    def words(self) -> tuple[Positions, Times]:
+        """The rows of recognised words in order of the lines they belong to, and the starts of those lines."""
+        starts = self._world.rows("words").column("line_start").to_numpy()
+        order = np.argsort(starts, kind="stable")
+        return order, starts[order]
+
+    @cached_property
+    def tracks(self) -> JoinedTracks:
+        """What was followed."""
+        video, derived = self._world.manifest.video, self._world.derived
+        sightings = self._world.rows("sightings")
+        made: list[Joined] = []
+
+        def part(name: str) -> pa.Table:
+            if not made:
+                links = self._world.rows("track_links")
+                made.append(join_tracks(sightings, links, width=video.width, height=video.height))
+            return getattr(made[0], name)
+
+        return JoinedTracks(
+            Joined(
+                tracks=derived.table("tracks", lambda: part("tracks"), schema=TRACKS),
+                sightings=derived.table(
+                    "tracks.sightings", lambda: part("sightings"), schema=JOINED, rows=sightings.num_rows
+                ),
+            ),
+            sightings,
+            picture=(video.width, video.height),
+            frame=video.frame_seconds,
+            until=video.duration,
+        )
+
+    @cached_property
+    def readings(self) -> pa.Table:
+        """The stretches in which texts stay on screen, as a table."""
+        return self._world.derived.table(
+            "screen_texts",
+            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+            schema=STRETCHES,
+        )
+
+    @cached_property
+    def screen_texts(self) -> Items[ScreenText]:
+        """The same, one by one."""
+        return stretches(self.readings)
+
+    @cached_property
+    def text_restarts(self) -> Positions:
+        """The texts on screen from which reading can begin anew."""
+        return independent_starts(self.readings)
+
+    @cached_property
+    def lines(self) -> Items[TimeSpan]:
+        """When lines are spoken."""
+        _, starts, ends = visible_stretches(self._world.rows("speech"), self.span.end, as_of=None)
+        return spans(starts, ends)
+
+    @cached_property
+    def segments(self) -> Items[TimeSpan]:
+        """The segments."""
+
+        def make() -> pa.Table:
+            found = segment(self.shots, list(self.lines))
+            return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
+
+        table = self._world.derived.table("segments", make, schema=_SEGMENTS)
+        return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
+
+
+def visible_stretches(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
+    """The rows with ``start`` and ``end`` that a cut shows, clipped to the first ``duration`` seconds: rows, starts, ends."""
+    starts = rows.column("start").to_numpy()
+    ends = np.maximum(starts, rows.column("end").to_numpy())
+    shown = (starts < duration) & (ends > 0.0)
+    if as_of is not None:
+        shown &= rows.column("known_at").to_numpy() <= as_of
+    places: Positions = np.flatnonzero(shown)
+    return places, np.maximum(starts[places], 0.0), np.minimum(ends[places], duration)
 
 
 class View:
@@ -52,7 +164,7 @@ class View:
         self.as_of = as_of
         # Where all of the video has been seen, all that follows from it is known.
         self.complete = as_of is None or as_of >= world.manifest.video.duration
-        self._whole = world.once(Whole)
+        self._uncut = world.once(UncutWorld)
         self._once: OnceEach[object, object] = OnceEach()
 
     def once(self, kind: Callable[[View], Kept]) -> Kept:
@@ -64,7 +176,7 @@ class View:
         """The video's id."""
         return self.world.manifest.video_id
 
-    @made_once
+    @cached_property
     def duration(self) -> float:
         """Seconds that are visible."""
         whole = self.world.manifest.video.duration
@@ -79,7 +191,7 @@ class View:
         """How long the frame of a visible moment is shown, for what was seen in that frame alone."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
 
-    @made_once
+    @cached_property
     def vocabulary(self) -> Vocabulary:
         """The categories that the visible rows can judge: those of the profile, and those that are recorded."""
         manifest = self.world.manifest
@@ -93,25 +205,26 @@ class View:
 
     def has_rows(self, name: str) -> bool:
         """Whether any row of a table is visible."""
-        known = self.world.rows(name).column("known_at").to_numpy()
-        return bool(len(known)) and (self.complete or bool(known.min() <= self.duration))
+        return bool(self._known(name).any())
 
-    @made_once
+    def _known(self, table: str) -> NDArray[np.bool_]:
+        """Which rows of a table are visible."""
+        known = self.world.rows(table).column("known_at").to_numpy()
+        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
+
+    def first_hidden(self, table: str) -> float:
+        """The time of the earliest row that the cut hides of a table of moments; infinite if it hides none."""
+        times = self.world.rows(table).column("time").to_numpy()[~self._known(table)]
+        return float(times.min()) if len(times) else math.inf
+
+    @cached_property
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible stretch."""
-        whole = self._whole.shots
         if self.complete:
-            return whole
-        seen = self._whole.all_seen_until(self.duration, "cuts")
-        same = max(0, int(np.searchsorted(whole.starts, seen)) - 1)
-        times = self.world.rows("cuts").column("time").to_numpy()
-        first = int(np.searchsorted(times, seen))
-        later = times[first:][self._known("cuts", first)]
-        rest = tile(later, TimeSpan(start=float(whole.starts[same]), end=self.duration))
-        starts, ends = extended(whole.starts[:same], rest.starts), extended(whole.ends[:same], rest.ends)
-        return spans(starts, ends, like=(whole.reach, same))
+            return self._uncut.shots
+        return tile(self.world.rows("cuts").column("time").to_numpy()[self._known("cuts")], self.span)
 
-    @made_once
+    @cached_property
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible stretch."""
         rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
@@ -123,39 +236,32 @@ class View:
         if len(times):
             known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
             strong[known] = strengths[at[known]]
-
         return Scenes(tiles, strong)
 
     def scene_at(self, time: float) -> Scene:
         """The scene a visible time lies in (the last one for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
-    @made_once
+    @cached_property
     def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
-        whole = self._whole.segments
+        whole = self._uncut.segments
         if self.complete:
             return whole
-        same = self.unchanged_segments
-        start = float(whole.ends[same - 1]) if same else 0.0
-        rest = TimeSpan(start=start, end=self.duration)
-        shots = [TimeSpan(start=max(start, shot.start), end=shot.end) for shot in self.shots.during(rest)]
-        found = segment(shots, spans(self.speech.starts, self.speech.ends).during(rest))
+        # Segments are cut shot by shot, so those of shots before the first change are taken over.
+        lines = spans(self.speech.starts, self.speech.ends)
+        same_shots, _ = shared_prefix(self.shots, self._uncut.shots)
+        _, changed = shared_prefix(lines, self._uncut.lines)
+        first = min(int(np.searchsorted(self.shots.ends, changed, side="right")), same_shots, len(self.shots) - 1)
+        start = float(self.shots.starts[first])
+        same = int(np.searchsorted(whole.ends, start, side="right"))
+        found = segment(self.shots[first:], lines.during(TimeSpan(start=start, end=max(start, self.duration))))
         return spans(
             np.append(whole.starts[:same], [span.start for span in found]),
             np.append(whole.ends[:same], [span.end for span in found]),
-            like=(whole.reach, same),
         )
 
-    @made_once
-    def unchanged_segments(self) -> int:
-        """How many of the first segments are those of the whole world, with all that is said and seen in them."""
-        if self.complete:
-            return len(self._whole.segments)
-        restart = self._whole.restart_before(settled_until(self._whole, self.tracks, self.screen_texts, self.duration))
-        return int(np.searchsorted(self._whole.segments.ends, restart, side="right"))
-
-    @made_once
+    @cached_property
     def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible stretch."""
         rows = self.world.rows("speech")
@@ -176,7 +282,7 @@ class View:
 
     def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
         """The recognised words of the line that starts then."""
-        order, starts = self._whole.words
+        order, starts = self._uncut.words
         first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
         words = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
         rows = [row for row in words if self.complete or row["known_at"] <= self.duration]
@@ -189,70 +295,62 @@ class View:
             for row in rows
         )
 
-    @made_once
+    @cached_property
     def screen_texts(self) -> Items[ScreenText]:
         """Texts read off the screen, one entry for each stretch in which a text stood there.
 
-        Their ``rows`` count the stretches of the whole world; -1 is one that the cut made anew.
+        Their ``rows`` count the stretches of the uncut world; -1 is one that the cut made anew.
         """
-        whole = self._whole.screen_texts
+        whole = self._uncut.screen_texts
         if self.complete:
             return whole
-        since, kept = self._whole.quiet.before(self._whole.all_seen_until(self.duration, "screen_texts", "cuts"))
+        # Before the first hidden row, all that could not go on into a later text is as it is without the cut.
+        changed = min(self.duration, self.first_hidden("screen_texts"), self.first_hidden("cuts"))
+        restarts = self._uncut.text_restarts
+        found = int(np.searchsorted(whole.starts[restarts], changed))
+        kept = int(restarts[found - 1]) if found else 0
+        since = float(whole.starts[kept]) if found else -math.inf
         rows = self.world.rows("screen_texts")
-        rows = rows.slice(int(np.searchsorted(rows.column("time").to_numpy(), since)))
-        fresh = rows.take(pa.array(np.flatnonzero(rows.column("known_at").to_numpy() <= self.duration)))
+        wanted = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
         shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration))
-        return followed_by(whole, kept, join_readings(fresh, shots or [self.shots[-1]], self.span))
+        fresh = join_readings(rows.take(pa.array(np.flatnonzero(wanted))), shots or [self.shots[-1]], self.span)
+        return followed_by(whole, kept, fresh)
 
-    @made_once
+    @cached_property
     def captions(self) -> Items[Said]:
         """Stored captions."""
         return self._said("captions", "text")
 
-    @made_once
+    @cached_property
     def actions(self) -> Items[Said]:
         """Stored actions."""
         return self._said("actions", "label")
 
-    @made_once
+    @cached_property
     def tracks(self) -> Tracks:
         """What was followed, in order of first sighting."""
-        whole = self._whole.tracks
+        whole = self._uncut.tracks
         if self.complete:
             return Tracks(whole, np.arange(whole.count))
-        return Tracks.visible(
-            whole,
-            self.world.rows("sightings"),
-            self._whole.links,
-            self.duration,
-        )
+        return Tracks.visible(whole, self.world.rows("sightings"), self.world.rows("track_links"), self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
         """The entities that a build-time identity looks like, the most alike first. They are not merged."""
         track = self.track_of_entity(entity_id)
-        return (
-            self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
-            if track is not None
-            else ()
-        )
+        if track is None:
+            return ()
+        return self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
 
-    @made_once
+    @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
         """What the camera does beyond standing still, in time order."""
-        whole = self._whole.camera
-        if self.complete:
-            return whole.movements
-        seen = self._whole.all_seen_until(self.duration, "camera", "cuts")
-        return whole.until(self.world.rows("camera"), self.duration, self.shots, seen)
+        return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
         """The tracks with a sighting in a half-open stretch."""
-        near = (
-            self.tracks[int(i)]
-            for i in np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
-        )
-        return [track for track in near if (part := track.between(span)).stop > part.start]
+        near = np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
+        tracks = (self.tracks[int(i)] for i in near)
+        return [track for track in tracks if (part := track.between(span)).stop > part.start]
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """The build-time identity of that id."""
@@ -275,21 +373,14 @@ class View:
 
     def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of stretches, clipped to the visible part."""
-        rows = self._whole.lasting(table)
-        shown = rows.whole if self.complete else rows.until(self.duration)
-        starts, ends, places = shown.starts, shown.ends, shown.rows
-        return Items(
-            starts,
-            ends,
-            lambda i: make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i]))),
-            rows=places,
-            like=(rows.reach, shown.same),
+        rows, starts, ends = visible_stretches(
+            self.world.rows(table), self.duration, as_of=None if self.complete else self.as_of
         )
 
-    def _known(self, table: str, first: int = 0) -> NDArray[np.bool_]:
-        """Which rows of a table are visible, from one on."""
-        known = self.world.rows(table).column("known_at").to_numpy()[first:]
-        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
+        def item(i: int) -> Item:
+            return make(int(rows[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
+
+        return Items(starts, ends, item, rows=rows)
 
 
 def open_view(world: World, as_of: float | None) -> View:

@@ -24,7 +24,7 @@ from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, OperationFault
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 ASKED = Question(text="When does the person in red first appear?")
 

@@ -23,7 +23,7 @@ from controller.systems import flat, hier
 from tool_induction.library import load_library
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.core.ambient.spending import Spent
+from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
 from world_api.core.printable import columns
 

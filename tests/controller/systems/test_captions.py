@@ -11,12 +11,12 @@ import pytest
 from controller.questions import Question
 from controller.systems import build_system
 from tests.support.systems import data_in
-from world_api.core.ambient.spending import Spent
+from world_api.api import open_session
+from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Expected, LookReply, LookRequest
-from world_api.profiles import open_session
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import VisionConfig
 
 TENS = {"clip_seconds": 10.0, "top_k": 3}
 
@@ -56,7 +56,7 @@ def look(context: Any, film_store: Any) -> Callable[..., Any]:
     ) -> Any:
         store: Path = film_store()
         looking, given = looking or Looking(faults or {}), context(options=TENS)
-        session = open_session(store, "made", name=None, seeing=Eyes(vision=looking, most_looks=looks))
+        session = open_session(store, "made", name=None, seeing=VisionConfig(vision=looking, most_looks=looks))
         before(session)
         episode = build_system("socratic", given).answer(Question(text="Where is the folder?"), session)
         return episode, looking, given.model

@@ -12,9 +12,9 @@ from controller.questions import Question
 from controller.systems import build_system
 from controller.systems.socratic import clips
 from tests.support.systems import data_in, pictures_in, seconds_shown, text_of
+from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.faults import EpisodeFault
-from world_api.profiles import open_session
 
 # --- direct -------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from controller.questions import Question
 from controller.records.journal import Journal
 from controller.records.replay import replay_recorded
 from tests.controller.systems.test_contract import every_system
+from world_api.api import open_session
 from world_api.core.canonical import json_line
-from world_api.profiles import open_session
 
 pytestmark = pytest.mark.usefixtures("third_party")
 Record = Callable[..., Journal]

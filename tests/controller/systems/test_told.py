@@ -16,9 +16,9 @@ from tool_induction.domains import load_domain
 from tool_induction.inducing.asking.prompting import InducerPrompts
 from tool_induction.libraries.arms.making import make_arm
 from tool_induction.library import load_library
+from world_api.api import open_session
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.operations import OPERATIONS
-from world_api.profiles import open_session
 
 DOMAIN = "A_locate_count"
 

@@ -12,10 +12,10 @@ from controller.asking import Answered
 from controller.questions import Question
 from eval.datasets.loading import ensure_text_worlds, load_dataset
 from eval.scoring.scorers import score_value
+from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock
-from world_api.profiles import open_session
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 pytestmark = pytest.mark.shared_data
 

@@ -16,7 +16,7 @@ from eval.runs.worlds import build
 from tests.support.building import Silent, StandingClock
 from tests.support.numbered_film import HEIGHT, WIDTH, drawn
 from world_api.core.faults import EvalFault
-from world_api.world.disk.stored import open_world
+from world_api.world.store import open_world
 
 
 def video(folder: Path, lines: Any, *, begins: float = 0.0) -> VideoFile:

@@ -12,11 +12,12 @@ import pytest
 from eval.datasets.items import Dataset
 from eval.datasets.loading import ensure_text_worlds, load_dataset
 from tests.support import published_files
+from world_api.api import open_session
 from world_api.core.faults import EvalFault, OperationFault, VideoWorldError
 from world_api.operations import OPERATIONS, run
-from world_api.profiles import open_session
-from world_api.world.disk.stored import check_world, open_world
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.world.checking import check_world
+from world_api.world.store import open_world
 
 VIDEO = "locomo-7"
 

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tool_induction.admission import schema_worlds
 from world_api.core.cost import Cost
 from world_api.operations import OPERATIONS, Operation
-from world_api.operations.declaring.arguments import Time
-from world_api.operations.declaring.results import Confidence, Result, Stretch
+from world_api.operations.schema import Confidence, Result, Stretch, Time
 
 
 class Group(Stretch):

@@ -17,7 +17,7 @@ from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.core.ambient.spending import Ledger, ledger
+from world_api.core.cost import Ledger, ledger
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 
 YES_NO = ("yes", "no")

@@ -11,8 +11,8 @@ import pytest
 
 from tool_induction.library import load_library
 from tool_induction.runtime.runner import run_tool
+from world_api.api import open_session
 from world_api.operations import run
-from world_api.profiles import open_session
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 
@@ -42,8 +42,8 @@ class Film(NamedTuple):
 
 
 def _built(video: Path, store: Path, truth: Path) -> Film:
+    from world_api.api import BuildOptions, build_world
     from world_api.backends.clocks import SystemClock
-    from world_api.profiles import BuildOptions, build_world
 
     options = BuildOptions(without=("screen_texts",))
     build_world(video, store, progress=Silent(), clock=SystemClock(), options=options)

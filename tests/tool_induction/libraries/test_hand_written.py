@@ -15,9 +15,9 @@ from tool_induction.libraries.examples import ExampleRuns, example_arguments, ma
 from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
+from world_api.api import open_session
 from world_api.core.canonical import canonical
 from world_api.operations import run
-from world_api.profiles import open_session
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]

@@ -12,8 +12,8 @@ from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
-from world_api.core.ambient.patience import at_most, patience
-from world_api.core.ambient.spending import Spent, charge, ledger
+from world_api.core.cost import Spent, charge, ledger
+from world_api.core.deadline import deadline, remaining
 from world_api.core.faults import OperationFault
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
@@ -241,8 +241,8 @@ def test_calls_made_by_workers_have_no_more_time_than_the_tool(compiled: Any, do
     allowed: set[float] = set()
 
     def look(time: float) -> None:
-        allowed.add(at_most(300.0))
+        allowed.add(remaining(300.0))
 
-    with patience(7.0):
+    with deadline(7.0):
         ran(compiled(document(DETECT, outputs=SEEN)), GatedWorld(look), 4)
     assert allowed == {7.0}

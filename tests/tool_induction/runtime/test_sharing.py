@@ -8,8 +8,8 @@ import pytest
 from tests.support.plans import AnyWorld
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool
+from world_api.api import open_session
 from world_api.core.spans import TimeSpan
-from world_api.profiles import open_session
 
 SPAN = TimeSpan(start=0, end=1)
 ARGUMENTS = {"video_id": "film", "query": "somebody"}

@@ -19,8 +19,8 @@ from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageS
 from world_api.core.faults import BackendFault, MediaFault, StoreFault
 from world_api.core.ports import Image
 from world_api.recipes import recipe_for
-from world_api.world.disk.locking import world_lock
-from world_api.world.disk.stored import open_world
+from world_api.world.files import world_lock
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

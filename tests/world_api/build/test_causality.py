@@ -23,7 +23,7 @@ from world_api.build.stages.words.screen_texts import ScreenTexts
 from world_api.build.tracking.stage import MovingThings
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine
-from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
+from world_api.world.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
+from world_api.api import build_world, open_session
 from world_api.build.media.decoding import DecodePass
 from world_api.build.media.frames import Fitter
 from world_api.build.media.probe import probe
 from world_api.build.media.seek import FrameFinder
-from world_api.listening import Listening
 from world_api.operations import run
-from world_api.options import BuildOptions
-from world_api.profiles import build_world, open_session
-from world_api.world.disk.stored import open_world
+from world_api.options import BuildOptions, Listening
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.decoders import children, number_of
+from world_api.api import build_world
 from world_api.build.apart import stages as stages_apart
 from world_api.build.apart.process import StageProcess
 from world_api.build.media.apart.process import DecoderProcess
 from world_api.build.media.limits import Limits
-from world_api.profiles import build_world
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-not-for-children",

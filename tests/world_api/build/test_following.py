@@ -15,17 +15,17 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
+from world_api.api import build_world as build
+from world_api.api import open_session
 from world_api.build.builder import Job, build_world
 from world_api.build.growing.following import Following, follow_world
 from world_api.core.faults import MediaFault, StoreFault
-from world_api.listening import Listening
 from world_api.operations import run
-from world_api.options import BuildOptions
-from world_api.profiles import build_world as build
-from world_api.profiles import open_session
+from world_api.options import BuildOptions, Listening
 from world_api.recipes import recipe_for
-from world_api.world.disk.hashing import hash_bytes
-from world_api.world.disk.stored import World, check_world, list_worlds, open_world
+from world_api.world.checking import check_world
+from world_api.world.files import hash_bytes
+from world_api.world.store import World, list_worlds, open_world
 
 pytestmark = pytest.mark.media
 

@@ -10,7 +10,7 @@ from world_api.build import code
 from world_api.build.stage import StageSpec
 from world_api.build.stages.cuts import Cuts
 from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.listening import Listening
+from world_api.options import Listening
 from world_api.recipes import recipe_for
 
 

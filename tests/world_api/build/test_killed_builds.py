@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from world_api.world.disk.stored import check_world, open_world
+from world_api.world.checking import check_world
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

@@ -25,8 +25,9 @@ from world_api.build.stages.key_frames import KeyFrames
 from world_api.core.faults import MediaFault, StoreFault
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.locking import world_lock
-from world_api.world.disk.stored import check_world, open_world
+from world_api.world.checking import check_world
+from world_api.world.files import world_lock
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

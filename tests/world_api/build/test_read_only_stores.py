@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.support.building import Listener, StandingClock
+from world_api.api import build_world
 from world_api.build.source import remembered_source
 from world_api.options import BuildOptions
-from world_api.profiles import build_world
 
 pytestmark = pytest.mark.media
 ROOT = Path(__file__).resolve().parents[3]

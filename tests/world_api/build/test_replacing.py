@@ -15,8 +15,8 @@ from world_api.build.media.frames import Frame
 from world_api.build.recipe import Recipe
 from world_api.build.stage import Clip, Records, StageSpec
 from world_api.core.ports import Image
-from world_api.world.disk.stored import open_world
-from world_api.world.sessions.commits import commit_session, list_sessions, open_overlay
+from world_api.session.commits import commit_session, list_sessions, open_overlay
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.chat_server import SteppingClock
 from world_api.exposure.perceiving.options import EyeChoices, eyes_of
-from world_api.world.sessions.eyes import Eyes
+from world_api.session.vision import VisionConfig
 
 
-def eyes(url: str = "http://127.0.0.1:9/v1", **more: Any) -> Eyes:
+def eyes(url: str = "http://127.0.0.1:9/v1", **more: Any) -> VisionConfig:
     chosen = EyeChoices(profile="endpoint", model="eye-1", embedding_model="emb", **more)
     found = eyes_of(chosen, clock=SteppingClock(), environment={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k" * 20})
     assert found is not None

@@ -9,7 +9,7 @@ import pytest
 
 from world_api.core.faults import OperationFault
 from world_api.operations import OPERATIONS, run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 Opened = Callable[..., Session]
 CUT = 30.0
@@ -97,7 +97,7 @@ def test_a_memory_from_after_the_cut_cannot_be_merged(open_made: Opened) -> None
 
 
 def test_rankings_do_not_change_with_what_comes_after_the_cut(make_world: Any) -> None:
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     line = {"speaker": "", "language": "en", "source": "sidecar", "confidence": 1.0, "producer": "made/1"}
     early = [

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.made_worlds import Plan, write_world
+from world_api.api import open_session
 from world_api.operations import run
 from world_api.operations.navigation import MAX_ENTRIES, group_into_chapters
-from world_api.profiles import open_session
 
 
 @given(st.lists(st.tuples(st.floats(0.5, 500.0), st.floats(0.0, 1.0)), min_size=1, max_size=300), st.integers(2, 60))

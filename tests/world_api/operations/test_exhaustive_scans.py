@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import hammered
+from world_api.api import open_session
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import required_terms
 from world_api.core.spans import TimeSpan
 from world_api.operations import run
-from world_api.operations.declaring.inspected import MAX_MATCHES
-from world_api.profiles import open_session
-from world_api.world.search.lexical import index_terms
-from world_api.world.sessions.session import Session
+from world_api.operations.schema import MAX_MATCHES
+from world_api.search.lexical import index_terms
+from world_api.session.session import Session
 from world_api.world.view import View
 
 INSPECT = frozenset({"inspect"})

@@ -16,7 +16,7 @@ from world_api.operations import (
     operations_of,
     run,
 )
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 Opened = Callable[..., Session]
 INSPECT = ["inspect_segment", "read_transcript", "scan_segments"]

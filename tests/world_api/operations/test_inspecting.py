@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from world_api.core.ambient.spending import Spent, charge, ledger
+from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Image, LookReply, LookRequest
 from world_api.core.spans import TimeSpan
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
-from world_api.world.search.captions import Captions
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.seeing import Seeing
-from world_api.world.sessions.session import Backends, Session
+from world_api.search.captions import Captions
+from world_api.session.session import Backends, Session
+from world_api.session.vision import Vision, VisionConfig
 
 Opened = Callable[..., Session]
 INSPECT = frozenset({"inspect"})
@@ -58,7 +57,7 @@ class Eye:
 
 
 def with_eye(session: Session, eye: Eye, cache: Path | None = None) -> Session:
-    seeing = Seeing(Eyes(vision=eye), frames=Frames(), world_key=session.world_hash, cache=cache)
+    seeing = Vision(VisionConfig(vision=eye), frames=Frames(), world_key=session.world_hash, cache=cache)
     backends = Backends(text_embedder=session.backends.text_embedder, looker=session.backends.looker, seeing=seeing)
     return Session(
         view=session.view, overlay=session.overlay, backends=backends, name=session.name, groups=session.groups

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from controller.conversation.digest import digest_of
+from world_api.api import open_session
 from world_api.operations import run
-from world_api.profiles import open_session
-from world_api.world.sessions.commits import commit_session
-from world_api.world.sessions.session import SEEN, Registration, Session
+from world_api.session.commits import commit_session
+from world_api.session.session import SEEN, Registration, Session
 
 Opened = Callable[..., Session]
 GUESS = "the murderer"

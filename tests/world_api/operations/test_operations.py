@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from world_api.core.faults import OperationFault
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
 
 Opened = Callable[..., Session]
 V = {"video_id": "made"}
@@ -263,7 +263,7 @@ def test_memories_of_one_level_are_not_read_at_another(open_made: Opened) -> Non
 
 
 def test_a_long_film_is_listed_as_chapters_and_drilled_into(make_world: Any) -> None:
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     made = {"producer": "made/1"}
     cuts = [float(t) for t in range(10, 3000, 10)]
@@ -299,7 +299,7 @@ def test_many_long_memories_are_shown_in_part_and_kept_whole(open_made: Opened) 
 
 def test_a_description_says_what_it_leaves_out(make_world: Any) -> None:
     from tests.conftest import made_rows
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     rows = made_rows()
     lines = [rows["speech"][0] | {"start": 20.0 + n, "end": 20.9 + n, "text": f"Line {n}."} for n in range(11)]

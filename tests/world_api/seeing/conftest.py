@@ -13,15 +13,14 @@ import pytest
 
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, nearest_name
+from world_api.api import open_session
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
 from world_api.backends.endpoint.vision import EndpointVision
-from world_api.profiles import open_session
-from world_api.world.sessions.eyes import Eyes, FrameChoice
-from world_api.world.sessions.seeing import Seeing
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import FrameChoice, Vision, VisionConfig
 
 Open = Callable[..., Session]
 
@@ -41,20 +40,20 @@ def numbers_sent(server: VisionServer) -> list[list[int]]:
 
 
 @pytest.fixture
-def make_eyes(vision_server: VisionServer) -> Callable[..., Eyes]:
+def make_eyes(vision_server: VisionServer) -> Callable[..., VisionConfig]:
     """Makes a choice of a model that looks."""
     vision_server.say = tells_numbers
 
     def make(
         *, model: str = "eye-1", frames: int = 6, embeds: bool = False, at_once: int = 8, looks: int | None = None
-    ) -> Eyes:
+    ) -> VisionConfig:
         clock = SystemClock()
         endpoint = Endpoint(base_url=vision_server.url, api_key="not-a-real-key", retries=0, timeout=30.0)
 
         def chat(name: str, wire: Any = None) -> OpenAIChatModel:
             return OpenAIChatModel(endpoint, name, clock=clock, sleep=lambda seconds: None, wire=wire)
 
-        return Eyes(
+        return VisionConfig(
             vision=EndpointVision(chat(model)),
             embedder=EndpointEmbedder(chat("emb", EmbeddingsWire())) if embeds else None,
             choice=FrameChoice(most=frames),
@@ -67,10 +66,10 @@ def make_eyes(vision_server: VisionServer) -> Callable[..., Eyes]:
 
 
 @pytest.fixture
-def open_film(film_store: Path, make_eyes: Callable[..., Eyes]) -> Open:
+def open_film(film_store: Path, make_eyes: Callable[..., VisionConfig]) -> Open:
     """Opens sessions on the numbered film whose model looks."""
 
-    def opened(*, as_of: float | None = None, eyes: Eyes | None = None, store: Path = film_store) -> Session:
+    def opened(*, as_of: float | None = None, eyes: VisionConfig | None = None, store: Path = film_store) -> Session:
         return open_session(store, "film", as_of=as_of, name=None, seeing=eyes or make_eyes())
 
     return opened
@@ -88,7 +87,7 @@ def _is_look(path: Path) -> bool:
         return False
 
 
-def seeing_of(session: Session) -> Seeing:
+def seeing_of(session: Session) -> Vision:
     assert session.backends.seeing is not None
     return session.backends.seeing
 

@@ -9,22 +9,21 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.ambient.spending import Spent, ledger
+from world_api.core.cost import Spent, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Expected, LookReply, LookRequest, LookTask
 from world_api.core.spans import TimeSpan
-from world_api.operations.declaring.arguments import MAX_QUERY_CHARACTERS
-from world_api.world.sessions.captioning import caption_segments, estimate_question
-from world_api.world.sessions.eyes import LONGEST_QUESTION, MAX_SPOTS, Eyes
-from world_api.world.sessions.seeing import Spot
-from world_api.world.sessions.session import Session
+from world_api.operations.schema import MAX_QUERY_CHARACTERS
+from world_api.session.captioning import caption_segments, estimate_question
+from world_api.session.session import Session
+from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
 
 
 def test_a_session_looks_no_more_often_than_allowed(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     seeing = seeing_of(open_film(eyes=make_eyes(looks=2)))
     for start in (1.0, 2.0, 1.0, 2.0):
@@ -35,7 +34,9 @@ def test_a_session_looks_no_more_often_than_allowed(
     assert len(vision_server.requests) == 2
 
 
-def test_looks_that_were_kept_count_like_those_that_are_made(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+def test_looks_that_were_kept_count_like_those_that_are_made(
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
+) -> None:
     for _ in range(2):
         seeing = seeing_of(open_film(eyes=make_eyes(looks=1)))
         seeing.caption(TimeSpan(start=1.0, end=9.0), until=60.0)
@@ -44,7 +45,7 @@ def test_looks_that_were_kept_count_like_those_that_are_made(open_film: Open, ma
 
 
 def test_failing_again_and_again_spends_the_allowance(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     vision_server.say = lambda body, pictures: ""
     seeing = seeing_of(open_film(eyes=make_eyes(looks=3)))
@@ -58,7 +59,7 @@ def test_failing_again_and_again_spends_the_allowance(
 
 
 def test_threads_that_wait_for_a_look_that_fails_send_no_more_than_allowed(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     vision_server.say = lambda body, pictures: "{"
     seeing = seeing_of(open_film(eyes=make_eyes(looks=1)))
@@ -72,7 +73,7 @@ def test_threads_that_wait_for_a_look_that_fails_send_no_more_than_allowed(
     assert len(vision_server.requests) == 1
 
 
-def test_threads_that_share_a_look_have_taken_one(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+def test_threads_that_share_a_look_have_taken_one(open_film: Open, make_eyes: Callable[..., VisionConfig]) -> None:
     seeing = seeing_of(open_film(eyes=make_eyes(looks=2)))
     together(lambda _: seeing.caption(TimeSpan(start=1.0, end=9.0), until=60.0), 8)
     seeing.caption(TimeSpan(start=2.0, end=9.0), until=60.0)
@@ -88,7 +89,7 @@ def refuses_settings(body: dict[str, Any]) -> tuple[int, str] | None:
 
 @pytest.mark.parametrize(("looks", "sent"), [(1, 1), (2, 2), (3, 3)])
 def test_a_request_that_is_made_again_without_a_setting_counts(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, looks: int, sent: int
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer, looks: int, sent: int
 ) -> None:
     vision_server.refuse = refuses_settings
     eyes = make_eyes(looks=looks, frames=1)
@@ -105,7 +106,7 @@ def test_a_request_that_is_made_again_without_a_setting_counts(
 
 
 def test_the_most_frames_are_those_of_the_look_that_takes_most(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(looks=1, frames=1)
     spots = [Spot(time=time, box=None) for time in (1.0, 2.0, 3.0, 4.0, 5.0)]
@@ -154,7 +155,7 @@ class Odd:
 @pytest.mark.parametrize("says", ["half \ud800 of a character", "x" * 20_001])
 def test_what_cannot_be_kept_is_a_named_fault_and_counts(open_film: Open, says: str) -> None:
     odd = Odd(says=says)
-    seeing = seeing_of(open_film(eyes=Eyes(vision=odd, most_looks=2)))
+    seeing = seeing_of(open_film(eyes=VisionConfig(vision=odd, most_looks=2)))
     span = TimeSpan(start=1.0, end=5.0)
     with pytest.raises(BackendFault) as caught:
         seeing.caption(span, until=60.0)
@@ -166,7 +167,7 @@ def test_what_cannot_be_kept_is_a_named_fault_and_counts(open_film: Open, says: 
 
 def test_a_model_whose_code_fails_spends_its_allowance(open_film: Open) -> None:
     odd = Odd(raises=KeyError("choices"))
-    seeing = seeing_of(open_film(eyes=Eyes(vision=odd, most_looks=2)))
+    seeing = seeing_of(open_film(eyes=VisionConfig(vision=odd, most_looks=2)))
     for _ in range(4):
         with pytest.raises((BackendFault, OperationFault)):
             seeing.caption(TimeSpan(start=1.0, end=5.0), until=60.0)
@@ -174,7 +175,7 @@ def test_a_model_whose_code_fails_spends_its_allowance(open_film: Open) -> None:
 
 
 def test_a_caption_that_cannot_be_kept_does_not_end_a_run(open_film: Open) -> None:
-    eyes = Eyes(vision=Odd(says="half \udfff"), at_once=1)
+    eyes = VisionConfig(vision=Odd(says="half \udfff"), at_once=1)
     session = open_film(eyes=eyes)
     done = caption_segments(session.view, seeing_of(session), eyes, progress=lambda done, total: None)
     assert [fault.code for _, fault in done.failed] == ["sight_unreadable"]

@@ -11,22 +11,22 @@ import pytest
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.seeing.conftest import numbers_sent
-from world_api.core.ambient.spending import ledger
+from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault, VideoWorldError
-from world_api.world.sessions.captioning import Captioned, Estimate, caption_segments, estimate_captions
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.session import Session
+from world_api.session.captioning import Captioned, Estimate, caption_segments, estimate_captions
+from world_api.session.session import Session
+from world_api.session.vision import VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
 
 
-def estimated(session: Session, eyes: Eyes) -> Estimate:
+def estimated(session: Session, eyes: VisionConfig) -> Estimate:
     assert session.backends.seeing is not None
     return estimate_captions(session.view, session.backends.seeing, eyes)
 
 
-def captioned(session: Session, eyes: Eyes, told: list[tuple[float, float]] | None = None) -> Captioned:
+def captioned(session: Session, eyes: VisionConfig, told: list[tuple[float, float]] | None = None) -> Captioned:
     assert session.backends.seeing is not None
     note = (told if told is not None else []).append
     return caption_segments(
@@ -35,7 +35,7 @@ def captioned(session: Session, eyes: Eyes, told: list[tuple[float, float]] | No
 
 
 def test_what_is_sent_is_what_was_estimated(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes()
     session = open_film(eyes=eyes)
@@ -56,7 +56,7 @@ def test_what_is_sent_is_what_was_estimated(
 
 
 def test_an_estimate_learns_from_the_captions_that_were_made(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     vision_server.refuse = lambda body: (401, "no more") if len(vision_server.requests) > 3 else None
@@ -74,7 +74,7 @@ def test_an_estimate_learns_from_the_captions_that_were_made(
 
 
 def test_a_second_run_sends_nothing(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes()
     captioned(open_film(eyes=eyes), eyes)
@@ -85,7 +85,7 @@ def test_a_second_run_sends_nothing(
 
 
 def test_a_server_that_dies_midway_leaves_what_it_said(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=2)
     vision_server.refuse = lambda body: (503, "gone") if len(vision_server.requests) > 3 else None
@@ -103,7 +103,7 @@ def test_a_server_that_dies_midway_leaves_what_it_said(
 
 
 def test_a_key_that_is_refused_ends_the_run_at_once(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     vision_server.refuse = lambda body: (401, "no")
@@ -114,7 +114,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once(
 
 
 def test_a_picture_that_a_server_objects_to_does_not_end_the_run(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     objected = [(400, "your input was flagged by our safety system")]
@@ -130,7 +130,7 @@ def numbers(body: dict[str, Any]) -> list[int]:
 
 
 def test_one_stretch_of_which_nothing_usable_is_said_does_not_end_the_run(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     usual = vision_server.say
@@ -144,7 +144,7 @@ def test_one_stretch_of_which_nothing_usable_is_said_does_not_end_the_run(
 
 
 def test_a_model_that_never_says_anything_usable_is_not_paid_to_the_end(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     vision_server.say = lambda body, pictures: ""
@@ -155,7 +155,7 @@ def test_a_model_that_never_says_anything_usable_is_not_paid_to_the_end(
 
 
 def test_captions_are_asked_for_side_by_side(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     both = threading.Barrier(2, timeout=10)
     broken = threading.Event()
@@ -171,7 +171,7 @@ def test_captions_are_asked_for_side_by_side(
 
 
 def test_behind_a_cut_only_the_visible_part_is_captioned(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes()
     captioned(open_film(eyes=eyes, as_of=25.0), eyes)

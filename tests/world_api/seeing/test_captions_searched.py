@@ -12,14 +12,14 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files
-from world_api.core.ambient.spending import ledger
+from world_api.api import open_session
+from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault
 from world_api.operations import run
-from world_api.profiles import open_session
-from world_api.world.sessions.captioning import caption_segments
-from world_api.world.sessions.commits import commit_session
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.session import Session
+from world_api.session.captioning import caption_segments
+from world_api.session.commits import commit_session
+from world_api.session.session import Session
+from world_api.session.vision import VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -29,12 +29,14 @@ def ask(session: Session, operation: str, **arguments: Any) -> dict[str, Any]:
     return run(session, operation, {"video_id": session.video_id, **arguments})
 
 
-def caption_all(session: Session, eyes: Eyes) -> None:
+def caption_all(session: Session, eyes: VisionConfig) -> None:
     assert session.backends.seeing is not None
     caption_segments(session.view, session.backends.seeing, eyes, progress=lambda done, total: None)
 
 
-def test_captions_are_found_by_their_words_once_they_exist(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+def test_captions_are_found_by_their_words_once_they_exist(
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
+) -> None:
     eyes = make_eyes()
     session = open_film(eyes=eyes)
     assert ask(session, "search_segments_by_text", query="yellow", top_k=5)["candidates"] == []
@@ -48,7 +50,7 @@ def test_captions_are_found_by_their_words_once_they_exist(open_film: Open, make
 
 
 def test_a_caption_is_searched_only_by_sessions_that_can_have_seen_all_of_it(
-    open_film: Open, make_eyes: Callable[..., Eyes]
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
 ) -> None:
     eyes = make_eyes()
     caption_all(open_film(eyes=eyes), eyes)
@@ -65,7 +67,7 @@ def test_a_caption_is_searched_only_by_sessions_that_can_have_seen_all_of_it(
 
 
 def test_what_one_session_looks_at_changes_no_search_of_another(
-    open_film: Open, make_eyes: Callable[..., Eyes]
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
 ) -> None:
     eyes = make_eyes(embeds=True)
 
@@ -92,7 +94,7 @@ def test_what_one_session_looks_at_changes_no_search_of_another(
 
 
 def test_a_commit_takes_no_caption_away(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer, film_store: Any
 ) -> None:
     eyes = make_eyes()
     caption_all(open_film(eyes=eyes), eyes)
@@ -111,7 +113,7 @@ SEARCHES = ("search_segments_by_text", "search_segments_by_semantics")
 
 
 def test_a_run_that_breaks_off_changes_no_search_and_its_end_does(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(at_once=1)
     vision_server.refuse = lambda body: (401, "no more") if len(vision_server.requests) > 3 else None
@@ -128,7 +130,7 @@ def test_a_run_that_breaks_off_changes_no_search_and_its_end_does(
 
 
 def test_a_caption_that_is_not_the_one_that_was_listed_is_not_searched(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer, film_store: Any
 ) -> None:
     eyes = make_eyes()
     caption_all(open_film(eyes=eyes), eyes)
@@ -148,7 +150,7 @@ def test_a_caption_that_is_not_the_one_that_was_listed_is_not_searched(
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b'{"schema_version":1,"hash":"x","captions":[]}'])
 def test_a_damaged_list_of_captions_is_none_and_is_made_again_without_asking(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer, film_store: Any, damage: bytes
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer, film_store: Any, damage: bytes
 ) -> None:
     eyes = make_eyes()
     caption_all(open_film(eyes=eyes), eyes)
@@ -161,7 +163,7 @@ def test_a_damaged_list_of_captions_is_none_and_is_made_again_without_asking(
     assert len(vision_server.requests) == sent
 
 
-def test_captions_of_another_model_are_not_searched(open_film: Open, make_eyes: Callable[..., Eyes]) -> None:
+def test_captions_of_another_model_are_not_searched(open_film: Open, make_eyes: Callable[..., VisionConfig]) -> None:
     eyes = make_eyes()
     caption_all(open_film(eyes=eyes), eyes)
     other = open_film(eyes=make_eyes(model="eye-2"))
@@ -169,7 +171,7 @@ def test_captions_of_another_model_are_not_searched(open_film: Open, make_eyes: 
 
 
 def test_what_is_remembered_is_known_by_the_captions_that_were_searched(
-    open_film: Open, make_eyes: Callable[..., Eyes]
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
 ) -> None:
     eyes = make_eyes()
     before, plain = open_film(eyes=eyes), before_key(open_film(eyes=make_eyes(model="eye-2")))
@@ -184,7 +186,7 @@ def before_key(session: Session) -> str:
 
 
 def test_meaning_is_searched_with_the_endpoints_vectors(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(embeds=True)
     caption_all(open_film(eyes=eyes), eyes)
@@ -200,7 +202,7 @@ def test_meaning_is_searched_with_the_endpoints_vectors(
 
 
 def test_vectors_are_made_once_and_a_query_is_charged_logically_each_time(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(embeds=True)
     caption_all(open_film(eyes=eyes), eyes)
@@ -232,7 +234,7 @@ VECTOR_DAMAGES: list[Callable[[bytes], bytes]] = [
 @pytest.mark.parametrize("damage", VECTOR_DAMAGES)
 def test_a_damaged_vector_is_asked_again(
     open_film: Open,
-    make_eyes: Callable[..., Eyes],
+    make_eyes: Callable[..., VisionConfig],
     vision_server: VisionServer,
     film_store: Any,
     damage: Callable[[bytes], bytes],
@@ -248,7 +250,7 @@ def test_a_damaged_vector_is_asked_again(
 
 
 def test_what_looks_alike_is_also_found_by_what_captions_say(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(embeds=True)
     caption_all(open_film(eyes=eyes), eyes)

@@ -12,14 +12,13 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files, seeing_of
-from world_api.core.ambient.spending import ledger
 from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
+from world_api.core.cost import ledger
 from world_api.core.faults import MediaFault
 from world_api.core.spans import TimeSpan
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.seeing import Spot
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -40,7 +39,7 @@ def test_a_second_session_sends_nothing_and_pays_only_logically(open_film: Open,
 
 
 def test_a_look_is_known_by_all_it_depends_on(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     span = TimeSpan(start=1.0, end=5.0)
     plain = seeing_of(open_film())

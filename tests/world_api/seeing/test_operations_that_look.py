@@ -12,8 +12,8 @@ from tests.support.vision_server import VisionServer, frame_times_of, words_of
 from tests.world_api.seeing.conftest import numbers_sent
 from world_api.core.faults import BackendFault
 from world_api.operations import OPERATIONS, run
-from world_api.world.sessions.eyes import Eyes
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -43,7 +43,7 @@ def test_what_the_model_cannot_tell_is_said(open_film: Open, vision_server: Visi
 def test_without_a_model_nothing_is_sent_whatever_the_environment_says(
     film_store: Any, vision_server: VisionServer
 ) -> None:
-    from world_api.profiles import open_session
+    from world_api.api import open_session
 
     session = open_session(film_store, "film", name=None)
     for operation, arguments in (
@@ -74,7 +74,7 @@ def test_a_fault_of_the_endpoint_is_the_calls_own(open_film: Open, vision_server
 
 
 def test_no_call_looks_more_often_than_it_declares(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(embeds=True)
     ask(open_film(eyes=eyes), "describe_segment", start_time=20.0, end_time=25.0)
@@ -101,7 +101,7 @@ def test_no_call_looks_more_often_than_it_declares(
 
 
 def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vision_server: VisionServer) -> None:
-    from world_api.world.sessions.session import SEEN, Registration
+    from world_api.session.session import SEEN, Registration
 
     session = open_film()
     box = (100.0, 80.0, 200.0, 140.0)

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.ambient.spending import ledger
 from world_api.core.boxes import Box
+from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.world.sessions.eyes import Eyes, FrameChoice
-from world_api.world.sessions.seeing import Spot
-from world_api.world.sessions.session import Session
+from world_api.session.session import Session
+from world_api.session.vision import FrameChoice, Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -126,7 +125,7 @@ def test_after_a_failure_the_next_one_waiting_asks_again(open_film: Open, vision
 
 
 def test_no_more_requests_are_under_way_than_allowed(
-    open_film: Open, make_eyes: Callable[..., Eyes], vision_server: VisionServer
+    open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     under_way, most, guard, three = [0], [0], threading.Lock(), threading.Semaphore(0)
 
@@ -152,7 +151,7 @@ from pathlib import Path
 from world_api.backends.clocks import SystemClock
 from world_api.core.spans import TimeSpan
 from world_api.exposure.perceiving.options import EyeChoices, eyes_of
-from world_api.profiles import open_session
+from world_api.api import open_session
 import os
 eyes = eyes_of(EyeChoices(profile="endpoint", model="eye-1"), clock=SystemClock(), environment=os.environ)
 session = open_session(Path(sys.argv[1]), "film", name=None, seeing=eyes)
@@ -161,7 +160,7 @@ print(session.backends.seeing.caption(TimeSpan(start=1.0, end=5.0), until=60.0).
 
 
 def test_processes_that_ask_the_same_make_one_request(
-    film_store: Path, vision_server: VisionServer, make_eyes: Callable[..., Eyes]
+    film_store: Path, vision_server: VisionServer, make_eyes: Callable[..., VisionConfig]
 ) -> None:
     command = [sys.executable, "-c", _OTHER_PROCESS, str(film_store)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from world_api.world.disk.tables import TABLES
+from world_api.world.tables import TABLES
 from world_api.world.view import View
 
 

@@ -16,15 +16,15 @@ import pytest
 
 from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
+from world_api.api import open_session
 from world_api.core.faults import OperationFault
 from world_api.operations import run
-from world_api.profiles import open_session
-from world_api.world.disk.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.disk.storage import rows_from_records, write_rows
-from world_api.world.disk.stored import World, open_world, world_hash
-from world_api.world.disk.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
-from world_api.world.search.passages import passages_of
-from world_api.world.sessions.session import Session
+from world_api.search.passages import passages_of, unchanged_segments
+from world_api.session.session import Session
+from world_api.world.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
+from world_api.world.storage import rows_from_records, write_rows
+from world_api.world.store import World, open_world, world_hash
+from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
 from world_api.world.view import View
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -247,4 +247,4 @@ def test_cuts_one_after_the_other_do_not_change_what_earlier_ones_see(whole: Pat
 def test_most_of_a_cut_is_taken_over_from_the_whole_world(film: Rows, tmp_path: Path) -> None:
     write(tmp_path, {name: rows_from_records(name, own) for name, own in film.items()}, LENGTH)
     view = open_session(tmp_path, "film", as_of=850.0, name=None).view
-    assert view.unchanged_segments > 0.8 * len(view.segments)
+    assert unchanged_segments(view) > 0.8 * len(view.segments)

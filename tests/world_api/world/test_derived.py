@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from world_api.api import open_session, text_embedder
 from world_api.operations import run
-from world_api.profiles import open_session, text_embedder
-from world_api.world.disk.derived import INDEX, derived_folder
-from world_api.world.disk.stored import World, open_world
-from world_api.world.search.prepare import prepare, prepare_all
-from world_api.world.sessions.commits import commit_session
+from world_api.search.documents import prepare, prepare_all
+from world_api.session.commits import commit_session
+from world_api.world.derived import INDEX, derived_folder
+from world_api.world.store import World, open_world
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_segments_by_text", {"query": "blue folder 花园", "top_k": 5}),

@@ -18,15 +18,15 @@ from typer.testing import CliRunner
 
 from tests.support.building import Listener
 from videoworld import app
+from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import StoreFault
 from world_api.operations import run
-from world_api.profiles import build_world, open_session, reindex, text_embedder
-from world_api.world.disk import derived as derived_module
-from world_api.world.disk.derived import FOLDER, INDEX, derived_folder, derived_key
-from world_api.world.disk.stored import World, check_world
-from world_api.world.search.documents import embedder_key
-from world_api.world.search.prepare import prepare
+from world_api.search.documents import embedder_key, prepare
+from world_api.world import derived as derived_module
+from world_api.world.checking import check_world
+from world_api.world.derived import FOLDER, INDEX, derived_folder, derived_key
+from world_api.world.store import World
 
 SPEECH = "rows.speech"
 ROOT = Path(__file__).resolve().parents[3]
@@ -141,8 +141,8 @@ def test_what_was_left_half_written_goes(make_world: Any) -> None:
 PREPARING = """
 import sys
 from pathlib import Path
-from world_api.profiles import text_embedder
-from world_api.world.search.prepare import prepare
+from world_api.api import text_embedder
+from world_api.search.documents import prepare
 print("ready", flush=True)
 for line in sys.stdin:
     prepare(Path(sys.argv[1]), "made", text_embedder(), anew=True)

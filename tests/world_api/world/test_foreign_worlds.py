@@ -17,19 +17,18 @@ from tests.support.command_line import Cli
 from tests.support.damaged_rows import manifest, replace_file, write_manifest
 from tests.support.damaged_worlds import KINDS, UNCHECKED
 from tests.support.trying_worlds import FINE, make_base
+from world_api.api import open_session, source_path, text_embedder
 from world_api.build.replacing import find_predecessor
 from world_api.build.source import remember_source
 from world_api.core.faults import StoreFault
 from world_api.operations import run
-from world_api.profiles import open_session, source_path, text_embedder
+from world_api.search.documents import prepare
 from world_api.world import checking
 from world_api.world.checking import check_apart
-from world_api.world.disk.arrow_files import read_arrow
-from world_api.world.disk.derived import FOLDER
-from world_api.world.disk.hashing import hash_bytes
-from world_api.world.disk.storage import has_image, read_image
-from world_api.world.disk.stored import World, open_world
-from world_api.world.search.prepare import prepare
+from world_api.world.derived import FOLDER
+from world_api.world.files import hash_bytes
+from world_api.world.storage import has_image, read_arrow, read_image
+from world_api.world.store import World, open_world
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Outcomes that are no fault, or one that says what is wrong.

@@ -1,38 +1,33 @@
-"""What is taken over from a whole as arrays is what it would be, made anew."""
+"""Items are found by their half-open intervals."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from world_api.core.spans import TimeSpan
-from world_api.world.arrays.items import Chained, Reach, spans
+from world_api.world.items import shared_prefix, spans
 
 Lengths = st.lists(st.tuples(st.floats(0.0, 20.0), st.floats(0.0, 50.0)), max_size=40)
 
 
-@given(Lengths, st.integers(0, 40), Lengths, st.floats(0.0, 300.0), st.floats(0.01, 100.0))
-def test_what_goes_on_differently_is_found_as_if_it_had_been_made_anew(
-    one: list[tuple[float, float]], same: int, other: list[tuple[float, float]], start: float, length: float
+@given(Lengths, st.floats(0.0, 300.0), st.floats(0.01, 100.0))
+def test_what_touches_a_span_is_what_a_slow_search_finds(
+    drawn: list[tuple[float, float]], start: float, length: float
 ) -> None:
-    same = min(same, len(one))
-    starts = np.cumsum([gap for gap, _ in [*one[:same], *other]], dtype=np.float64)
-    ends = starts + np.array([length for _, length in [*one[:same], *other]], dtype=np.float64)
-    whole_starts = np.cumsum([gap for gap, _ in one], dtype=np.float64)
-    whole = Reach(whole_starts + np.array([length for _, length in one], dtype=np.float64))
+    starts = np.cumsum([gap for gap, _ in drawn], dtype=np.float64)
+    ends = starts + np.array([length for _, length in drawn], dtype=np.float64)
     span = TimeSpan(start=start, end=start + length)
-    taken_over = spans(starts, ends, like=(whole, same)).touching(span).tolist()
-    assert taken_over == spans(starts, ends).touching(span).tolist()
     slowly = [i for i in range(len(starts)) if starts[i] < span.end and (ends[i] > start or starts[i] >= start)]
-    assert taken_over == slowly
+    assert spans(starts, ends).touching(span).tolist() == slowly
 
 
-@given(st.lists(st.integers(-9, 9), max_size=9), st.lists(st.integers(-9, 9), max_size=9), st.data())
-def test_two_arrays_are_read_as_one(first: list[int], rest: list[int], data: st.DataObject) -> None:
-    both = Chained(np.array(first, dtype=np.int64), np.array(rest, dtype=np.int64))
-    every = st.lists(st.integers(0, len(first + rest) - 1)) if first + rest else st.just([])
-    positions = data.draw(every)
-    assert both[np.array(positions, dtype=np.int64)].tolist() == [(first + rest)[i] for i in positions]
-    assert [both[i] for i in positions] == [(first + rest)[i] for i in positions]
-    assert both.all().tolist() == first + rest
+def test_the_shared_prefix_ends_at_the_first_difference() -> None:
+    one = spans(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]))
+    assert shared_prefix(one, one) == (3, math.inf)
+    assert shared_prefix(one, spans(np.array([0.0, 1.0]), np.array([1.0, 2.0]))) == (2, 2.0)
+    assert shared_prefix(one, spans(np.array([0.0, 0.5]), np.array([1.0, 2.0]))) == (1, 0.5)
+    assert shared_prefix(one, one, (np.array([1, 2, 3]), np.array([1, 9, 3]))) == (1, 1.0)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 from world_api.world.screen_texts import ScreenText, join_readings, same_line
+from world_api.world.storage import rows_from_records
 
 WHOLE = TimeSpan(start=0.0, end=300.0)
 

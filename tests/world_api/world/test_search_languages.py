@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from world_api.api import open_session
 from world_api.operations import run
-from world_api.profiles import open_session
 
 LINES = (
     "一辆红色汽车停在门口",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from world_api.core.spans import TimeSpan
-from world_api.world.segments import MAX_SECONDS, segment
+from world_api.world.timeline import MAX_SECONDS, segment
 
 
 def spans(*pairs: tuple[float, float]) -> list[TimeSpan]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from world_api.api import open_session
 from world_api.core.faults import StoreFault
 from world_api.core.spans import TimeSpan
-from world_api.profiles import open_session
-from world_api.world.sessions.commits import commit_session, drop_session, list_sessions
+from world_api.session.commits import commit_session, drop_session, list_sessions
 
 SPAN = TimeSpan(start=1.0, end=2.0)
 
@@ -136,7 +136,7 @@ def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, m
     """The writer waits for the commit: its memory is in the session afterwards, not lost between reading and dropping."""
     from threading import Thread
 
-    from world_api.world.sessions import commits
+    from world_api.session import commits
 
     make_world()
     session = open_session(make_world.store, "made", name="writer")

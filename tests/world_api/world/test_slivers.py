@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api.world.arrays.joining import join_tracks
-from world_api.world.disk.storage import rows_from_records
+from world_api.world.storage import rows_from_records
+from world_api.world.track_joining import join_tracks
 from world_api.world.view import View
 
 WIDTH, HEIGHT = 640, 360

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 from world_api.core.faults import StoreFault
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.hashing import hash_rows
-from world_api.world.disk.manifest import MANIFEST
-from world_api.world.disk.storage import find_rows, rows_from_records, write_rows
-from world_api.world.disk.stored import list_worlds, open_world, world_folder
+from world_api.world.files import write_atomically
+from world_api.world.manifest import MANIFEST
+from world_api.world.storage import find_rows, hash_rows, rows_from_records, write_rows
+from world_api.world.store import list_worlds, open_world, world_folder
 
 
 def cut(time: float, score: float = 1.0) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
+from world_api.api import open_session
 from world_api.backends.classical.detector import ClassicalDetector
 from world_api.build.media.apart.worker import VideoFrames
 from world_api.build.media.frames import DecodedPixels, Frame, Scaler
@@ -22,13 +22,12 @@ from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 from world_api.operations import OPERATIONS, run
-from world_api.profiles import open_session
-from world_api.world.disk import stored
-from world_api.world.disk.manifest import read_manifest
-from world_api.world.once import OnceEach, made_once
-from world_api.world.sessions.on_demand import FrameLooker
-from world_api.world.sessions.overlay import Overlay
-from world_api.world.sessions.session import Session
+from world_api.session.overlay import Overlay
+from world_api.session.session import Session
+from world_api.session.vision import FrameLooker
+from world_api.world import store as stored
+from world_api.world.manifest import read_manifest
+from world_api.world.once import OnceEach
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 
@@ -103,58 +102,6 @@ def test_words_have_the_same_stems_whoever_asks() -> None:
 
     assert all(answers == found[0] for answers in found)
     assert content_words("walking")[0] == "walk"
-
-
-class Thing:
-    """Counts how often its property is made."""
-
-    def __init__(self) -> None:
-        self.made = count()
-
-    @made_once
-    def value(self) -> list[int]:
-        """A new list each time it is made."""
-        return [next(self.made)]
-
-
-def test_a_property_is_made_once_for_all_threads_and_for_each_object_apart() -> None:
-    for _ in range(50):
-        thing, other = Thing(), Thing()
-        found = hammered([lambda thing=thing: thing.value, lambda other=other: other.value], threads=4)
-
-        assert all(pair[0] is thing.value and pair[1] is other.value for pair in found)
-        assert (thing.value, other.value) == ([0], [0])
-
-
-def test_a_property_that_could_not_be_made_is_tried_again() -> None:
-    class Moody:
-        def __init__(self) -> None:
-            self.tries = 0
-
-        @made_once
-        def value(self) -> int:
-            self.tries += 1
-            if self.tries == 1:
-                raise ValueError("not today")
-            return self.tries
-
-    moody = Moody()
-    with pytest.raises(ValueError, match="today"):
-        _ = moody.value
-    assert (moody.value, moody.value) == (2, 2)
-
-
-def test_an_object_whose_things_are_made_can_be_copied() -> None:
-    class Plain:
-        @made_once
-        def value(self) -> list[int]:
-            return [0]
-
-    plain = Plain()
-    hammered([lambda: plain.value], threads=4)
-
-    assert vars(plain) == {"value": [0]}
-    assert deepcopy(plain).value == [0]
 
 
 def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from tool_induction.language.types import (
     world_types,
 )
 from world_api.operations import operations_for
-from world_api.operations.declaring.registry import BESIDE
+from world_api.operations.registry import BESIDE
 
 #: The runtime reads these itself; a tool has no use for them.
 _FOR_THE_RUNTIME = JUDGEMENT - {"unused_words", "lacks"}

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from world_api.backends.chat.completions import checked_reply, first_message
-from world_api.core.ambient.patience import at_most
 from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.deadline import remaining
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.ports import ChatModel
-from world_api.world.disk.files import open_regular, write_atomically
+from world_api.world.files import open_regular, write_atomically
 
 SCHEMA_VERSION = 1
 OURS = "videoworld"  #: the part of a reply that is said by us and not by the server
@@ -126,7 +126,7 @@ def _unusable(folder: Path, reason: str | None) -> BackendFault:
 
 
 def _awaited(asked: Future[dict[str, Any] | None]) -> dict[str, Any] | None:
-    seconds = at_most(math.inf)
+    seconds = remaining(math.inf)
     try:
         return asked.result(timeout=None if math.isinf(seconds) else seconds)
     except TimeoutError:

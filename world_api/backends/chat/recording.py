@@ -1,6 +1,6 @@
 """Recording what a chat model was asked and answered, and answering from such a recording.
 
-A recording is a file of JSON lines that is only ever appended to: one exchange a line, so that what was
+A recording is a file of JSON files that is only ever appended to: one exchange a line, so that what was
 paid for survives a crash.
 """
 
@@ -16,8 +16,8 @@ from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.disk import lines
-from world_api.world.disk.files import open_regular
+from world_api.world import files
+from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 1
 #: A longer line is no exchange: a reply has at most 32 MiB, and a request holds what was said before.
@@ -122,11 +122,11 @@ def append_line(path: Path, value: dict[str, Any], *, sync: bool = False) -> Non
 
     It is in the system's hands when this returns, and survives the end of this process; with ``sync`` a power cut too.
     """
-    lines.append_line(path, json_line(value).encode(), sync=sync)
+    files.append_line(path, json_line(value).encode(), sync=sync)
 
 
 def read_lines(path: Path, *, hint: str = "give the folder that --record made") -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file of lines; a last line that a crash cut short is left out.
+    """The JSON objects of a file of files; a last line that a crash cut short is left out.
 
     Raises:
         EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.

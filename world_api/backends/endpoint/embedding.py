@@ -11,7 +11,7 @@ import numpy as np
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
 from world_api.backends.endpoint.wording import in_our_words, producer_of
-from world_api.core.ambient.spending import Spent, charge
+from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Embedded, Vectors
 from world_api.core.printable import printable

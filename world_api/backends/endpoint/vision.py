@@ -17,8 +17,8 @@ from world_api.backends.endpoint.reading import read_reply
 from world_api.backends.endpoint.refusals import Settings, takes_no_images
 from world_api.backends.endpoint.schemas import reply_schema, response_format
 from world_api.backends.endpoint.wording import in_our_words, noting, producer_of
-from world_api.core.ambient.spending import Spent, charge
 from world_api.core.canonical import canonical
+from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Expected, LookReply, LookRequest, LookTask, Picture
 

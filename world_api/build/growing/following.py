@@ -30,9 +30,9 @@ from world_api.build.shelf import Shelf
 from world_api.build.source import hash_source, remember_source, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, no_sound
 from world_api.core.faults import MediaFault
-from world_api.world.disk.files import link
-from world_api.world.disk.manifest import write_manifest
-from world_api.world.disk.storage import find_rows, rows_path
+from world_api.world.files import link
+from world_api.world.manifest import write_manifest
+from world_api.world.storage import find_rows, rows_path
 
 #: What of a probe the rows depend on; how long the header says the video is does not matter.
 _MATTERS = ("codec", "width", "height", "rotation", "frame_rate", "start", "has_audio")

@@ -9,8 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from world_api.build.source import named
-from world_api.world.disk.files import write_atomically
-from world_api.world.disk.hashing import hash_bytes
+from world_api.world.files import hash_bytes, write_atomically
 
 _NAME = "growing.json"
 _BLOCK = 1 << 20

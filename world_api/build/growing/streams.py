@@ -11,7 +11,7 @@ from world_api.build.growing.following import Following, follow_world
 from world_api.build.media.apart.worker import MediaWorker
 from world_api.build.media.child.growing import being_written
 from world_api.core.faults import MediaFault, VideoWorldError
-from world_api.world.disk.files import not_writable
+from world_api.world.files import not_writable
 
 
 def is_address(video: str) -> bool:

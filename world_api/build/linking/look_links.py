@@ -18,7 +18,7 @@ from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import Vector
 from world_api.core.spans import TimeSpan, known_time
-from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
+from world_api.world.tables import TRACK_LOOK_DIMENSION
 
 #: A thing is judged once it has been looked at this often; with fewer looks (two at least) when none came for so long (s).
 _OFTEN, _FEWEST, _GONE = 6, 2, 5.0

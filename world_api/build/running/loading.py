@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
 
-from world_api.core.ambient.environment import restricted_environment
+from world_api.core.environment import restricted_environment
 
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 #: The libraries of every build that bring an OpenBLAS. A build multiplies nothing that is large.

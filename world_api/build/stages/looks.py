@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from world_api.build.media.frames import Frame
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.spans import known_time, round_time
-from world_api.world.disk.tables import DESCRIPTOR_DIMENSION
+from world_api.world.tables import DESCRIPTOR_DIMENSION
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image

@@ -23,7 +23,7 @@ from world_api.build.truth import (
     truth_path,
 )
 from world_api.core.spans import TimeSpan, known_time, round_time
-from world_api.world.disk.hashing import hash_file
+from world_api.world.files import hash_file
 
 #: Text that stays on the screen is noted again after so long (seconds), so that readers see that it stays.
 _TEXT_STEP = 2.0

@@ -12,7 +12,8 @@ import typer
 
 from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.core.faults import VideoWorldError
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, clock_text, command_app, fail, note, show
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, fail, note, show
 from world_api.exposure.perceiving.options import (
     DEFAULT_FRAMES,
     DEFAULT_LANGUAGE,
@@ -136,8 +137,7 @@ def build(
     """
     from world_api.build.media.limits import Limits
     from world_api.build.running.loading import load_with_one_blas_thread, without_collecting
-    from world_api.listening import Listening
-    from world_api.options import BuildOptions
+    from world_api.options import BuildOptions, Listening
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
@@ -214,9 +214,9 @@ def _build_all(
 
 
 def _build_one(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
+    from world_api.api import build_world
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import build_world
 
     with progress_bars() as bars:
         report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
@@ -254,7 +254,7 @@ def _line(report: dict[str, Any]) -> str:
 @reindex_app.command()
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Make the store's search indexes again from its worlds."""
-    from world_api.profiles import reindex as make_again
+    from world_api.api import reindex as make_again
 
     if not store.is_dir():
         from world_api.core.faults import StoreFault

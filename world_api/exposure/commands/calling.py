@@ -74,11 +74,11 @@ def call(
     """Call one operation on a world, as a model would, and print its result."""
     import os
 
+    from world_api.api import open_session
     from world_api.backends.clocks import SystemClock
     from world_api.backends.endpoint.refusals import MAY_BE_REFUSED
-    from world_api.core.ambient.spending import ledger
+    from world_api.core.cost import ledger
     from world_api.operations import EVERY_OPERATION, operations_for, run
-    from world_api.profiles import open_session
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")

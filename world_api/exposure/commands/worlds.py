@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import StoreFault
-from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, clock_text, command_app, show
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, command_app, show
 
 app = command_app()
 inspect_app = command_app()
@@ -46,7 +47,7 @@ def worlds(
 
 def _list(store: Path, as_json: bool) -> None:
     from world_api.build.beside import bytes_of, find_beside
-    from world_api.world.disk.stored import list_worlds
+    from world_api.world.store import list_worlds
 
     entries = [_entry(store, video_id) for video_id in list_worlds(store)]
     found = find_beside(store)
@@ -85,7 +86,7 @@ def _megabytes(count: int) -> str:
 
 
 def _search(store: Path, query: str, as_json: bool) -> None:
-    from world_api.world.search.catalogue import search
+    from world_api.search.catalogue import search
 
     hits = [vars(hit) for hit in search(store, query, SEARCH_HITS)]
     record = {"store": str(store), "query": query, "segments": hits}
@@ -98,7 +99,7 @@ def _hit_line(hit: dict[str, Any]) -> str:
 
 
 def _entry(store: Path, video_id: str) -> dict[str, Any]:
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     try:
         manifest = open_world(store, video_id).manifest
@@ -152,8 +153,8 @@ def inspect(
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
     from world_api.world.checking import check_apart
-    from world_api.world.disk.derived import FOLDER as DERIVED
-    from world_api.world.disk.stored import open_world
+    from world_api.world.derived import FOLDER as DERIVED
+    from world_api.world.store import open_world
 
     if check and (wrong := check_apart(store, video_id)):
         beside = all(line.startswith(DERIVED) for line in wrong)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from world_api.core.ambient.spending import ledger
-from world_api.exposure.cli import clock_text, note
+from world_api.core.cost import ledger
+from world_api.core.printable import clock_text
+from world_api.exposure.cli import note
 from world_api.exposure.perceiving.consent import agree, estimate_text
 
 if TYPE_CHECKING:
     from world_api.backends.chat.prices import Prices
-    from world_api.world.sessions.eyes import Eyes
-    from world_api.world.sessions.session import Session
+    from world_api.session.session import Session
+    from world_api.session.vision import VisionConfig
 
 _SHOWN = 3  #: stretches without a caption that are told one by one
 
@@ -22,7 +23,7 @@ _SHOWN = 3  #: stretches without a caption that are told one by one
 class CaptionJob:
     """Who captions, what that is known to cost, and whether it was agreed to on the command line."""
 
-    eyes: Eyes
+    eyes: VisionConfig
     prices: Prices
     yes: bool
 
@@ -34,9 +35,9 @@ def caption_world(store: Path, video_id: str, job: CaptionJob) -> dict[str, Any]
         BackendFault: ``consent_needed``, ``consent_refused``, and what the endpoint names.
         StoreFault: as opening a world names it.
     """
+    from world_api.api import open_session
     from world_api.exposure.progress import progress_bars
-    from world_api.profiles import open_session
-    from world_api.world.sessions.captioning import caption_segments, estimate_captions, name_captions
+    from world_api.session.captioning import caption_segments, estimate_captions, name_captions
 
     eyes = job.eyes
     session = open_session(store, video_id, name=None, seeing=eyes)

@@ -13,9 +13,9 @@ from world_api.exposure.cli import note
 
 if TYPE_CHECKING:
     from world_api.backends.chat.prices import Prices
-    from world_api.core.ambient.spending import Spent
-    from world_api.world.sessions.captioning import Estimate
-    from world_api.world.sessions.eyes import Eyes
+    from world_api.core.cost import Spent
+    from world_api.session.captioning import Estimate
+    from world_api.session.vision import VisionConfig
 
 _AGREED = ("y", "yes")
 
@@ -31,7 +31,7 @@ def prices_in(file: Path | None) -> Prices:
     return Prices() if file is None else Prices.read(file)
 
 
-def estimate_text(what: str, estimate: Estimate, eyes: Eyes, prices: Prices) -> str:
+def estimate_text(what: str, estimate: Estimate, eyes: VisionConfig, prices: Prices) -> str:
     """An estimate for people: what goes where, how much it is, and what that rests on."""
     most = "at most " if estimate.is_bound else ""
     model = eyes.vision.name
@@ -79,7 +79,7 @@ def agree(text: str, *, yes: bool, answer: Callable[[], str] | None = None) -> N
 
 
 def agree_to_looking(
-    store: Path, video: str, eyes: Eyes | None, prices: Prices, *, yes: bool, during: str = "for this question"
+    store: Path, video: str, eyes: VisionConfig | None, prices: Prices, *, yes: bool, during: str = "for this question"
 ) -> None:
     """Show the most that looking may send, and go on only where that is agreed to.
 
@@ -93,7 +93,7 @@ def agree_to_looking(
     """
     if eyes is None:
         return
-    from world_api.world.sessions.captioning import estimate_question
+    from world_api.session.captioning import estimate_question
 
     estimate = estimate_question(eyes, *_frame_size(store, video))
     agree(estimate_text(f"looking, {during}", estimate, eyes, prices), yes=yes)
@@ -103,7 +103,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
     """Width and height, in pixels, of the frames of a world or of a file."""
     from world_api.build.media.apart.worker import MediaWorker
     from world_api.core.identifiers import is_name
-    from world_api.world.disk.stored import open_world
+    from world_api.world.store import open_world
 
     path = Path(video).expanduser()
     if is_name(video) and not path.is_file():
@@ -114,7 +114,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
     return found.width, found.height
 
 
-def spent_text(spent: Sequence[Spent], eyes: Eyes) -> str:
+def spent_text(spent: Sequence[Spent], eyes: VisionConfig) -> str:
     """What looking has cost, for people."""
     asked = [item for item in spent if item.physical]
     if not asked:

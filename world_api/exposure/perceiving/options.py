@@ -17,7 +17,7 @@ from world_api.core.faults import BackendFault
 if TYPE_CHECKING:
     from world_api.backends.chat.endpoint import Endpoint
     from world_api.core.ports import Clock, EmbeddingModel
-    from world_api.world.sessions.eyes import Eyes
+    from world_api.session.vision import VisionConfig
 
 DEFAULT_FRAMES = 6
 DEFAULT_SIDE = 512
@@ -87,7 +87,7 @@ class EyeChoices:
     language: str = "en"
 
 
-def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str]) -> Eyes | None:
+def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
     """The model that looks, where the endpoint profile was chosen by name; None otherwise, whatever keys are set.
 
     Raises:
@@ -107,7 +107,7 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
     from world_api.backends.chat.rule_based import RULE_BASED
     from world_api.backends.endpoint.vision import EndpointVision
     from world_api.exposure.models import endpoint_model, takes_images
-    from world_api.world.sessions.eyes import Eyes, FrameChoice
+    from world_api.session.vision import FrameChoice, VisionConfig
 
     name = chosen.vision_model or chosen.model
     if name is None or name == RULE_BASED:
@@ -124,7 +124,7 @@ def eyes_of(chosen: EyeChoices, *, clock: Clock, environment: Mapping[str, str])
         )
     chat = endpoint_model(name, clock=clock, environment=environment)
     endpoint = Endpoint.from_environment(environment)
-    return Eyes(
+    return VisionConfig(
         vision=EndpointVision(chat, at=endpoint.address, longest_side=chosen.side, language=chosen.language),
         embedder=None if chosen.embedding_model is None else _embedder(chosen.embedding_model, endpoint, clock),
         choice=FrameChoice(most=chosen.frames),

@@ -16,7 +16,7 @@ import pytest
 from world_api.backends.chat.caching import CachingChatModel, from_cache
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.core.ambient.patience import patience
+from world_api.core.deadline import deadline
 from world_api.core.faults import BackendFault
 from world_api.exposure.models import endpoint_model
 
@@ -226,7 +226,7 @@ def test_waiting_for_an_equal_request_has_its_bound(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(model.complete, REQUEST)
         assert gated.asked.acquire(timeout=20)
-        with patience(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
+        with deadline(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
             model.complete(REQUEST)
         gated.let.set()
         assert words(asking.result(timeout=20)) == "yes"

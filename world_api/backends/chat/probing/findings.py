@@ -15,7 +15,7 @@ from world_api.backends.chat.probing.capabilities import Capabilities
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import StoreFault
 from world_api.version import project_version
-from world_api.world.disk.files import write_atomically
+from world_api.world.files import write_atomically
 
 SCHEMA_VERSION = 2
 CACHE_VARIABLE = "VIDEOWORLD_CACHE"

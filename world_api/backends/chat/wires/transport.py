@@ -16,8 +16,8 @@ from world_api.backends.chat.wires.client import client_for
 from world_api.backends.chat.wires.deadlines import GivenUp, within
 from world_api.backends.chat.wires.port import Answering
 from world_api.backends.chat.wires.waiting import asked_wait, own_wait, spread
-from world_api.core.ambient.patience import at_most, patience
 from world_api.core.canonical import parse_json
+from world_api.core.deadline import deadline, remaining
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
@@ -96,23 +96,23 @@ class Transport:
     def exchange(self, send: Send, understand: Callable[[Heard], T | Failure]) -> T:
         """What is understood of the answer, after as many tries as there is patience for.
 
-        Patience is the endpoint's, or less where the caller has less (see ``world_api.core.ambient.patience``); this ends within
+        Patience is the endpoint's, or less where the caller has less (see ``world_api.core.deadline``); this ends within
         that time, whatever comes.
 
         Raises:
             BackendFault: that of the last failure; ``endpoint_unreachable`` where nothing was heard.
         """
-        deadline = self._clock.monotonic() + at_most(self._endpoint.patience)
+        until = self._clock.monotonic() + remaining(self._endpoint.patience)
         tries, adapted = 0, 0
         while True:
-            outcome = self._try(send, left=deadline - self._clock.monotonic())
+            outcome = self._try(send, left=until - self._clock.monotonic())
             if isinstance(outcome, Heard):
-                with patience(deadline - self._clock.monotonic()):  # understanding may ask the server something, too
+                with deadline(until - self._clock.monotonic()):  # understanding may ask the server something, too
                     understood = understand(outcome)
                 if not isinstance(understood, Failure):
                     return understood
                 outcome = understood
-            left = deadline - self._clock.monotonic()
+            left = until - self._clock.monotonic()
             if outcome.adapted and adapted < _MOST_ADAPTATIONS and left > 0:
                 adapted += 1
                 continue

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from tests.support.decoders import decoder_of
+from world_api.api import build_world
 from world_api.build.media.apart.passes import VideoPass, let_go
 from world_api.build.media.apart.process import DecoderProcess
 from world_api.build.media.apart.worker import MediaWorker
@@ -19,7 +20,6 @@ from world_api.build.media.probe import probe
 from world_api.build.media.wants import Want
 from world_api.core.faults import MediaFault
 from world_api.options import BuildOptions
-from world_api.profiles import build_world
 
 pytestmark = pytest.mark.media
 

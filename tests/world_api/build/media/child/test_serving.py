@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from tests.support.subtitle_files import video_with
+from world_api.api import build_world
 from world_api.build.media.apart.worker import VideoSound
 from world_api.build.media.child.serving import Server
 from world_api.build.media.child.wire import Wire
@@ -22,10 +23,9 @@ from world_api.build.media.subtitles.choice import choose_subtitles
 from world_api.build.media.subtitles.sources import SubtitleSource
 from world_api.core.faults import MediaFault
 from world_api.core.spans import TimeSpan
-from world_api.listening import Listening, speech_stage
-from world_api.options import BuildOptions
-from world_api.profiles import build_world
-from world_api.world.disk.stored import open_world
+from world_api.options import BuildOptions, Listening
+from world_api.recipes import speech_stage
+from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

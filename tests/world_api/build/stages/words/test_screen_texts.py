@@ -21,8 +21,8 @@ from world_api.build.stages.words.text_places import likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.core.spans import TimeSpan
-from world_api.world.disk.storage import rows_from_records
 from world_api.world.screen_texts import join_readings
+from world_api.world.storage import rows_from_records
 
 pytestmark = pytest.mark.media
 

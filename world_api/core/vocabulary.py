@@ -1,0 +1,537 @@
+"""The words that a world can judge, and how a caller's words are read with them, negations included.
+
+Data first: the categories that each profile judges and the words that people use for them; a profile that judges more adds its
+categories here, nothing else has to change. Words that search compares are in ``lexicon``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from world_api.core.colours import COLOURS
+from world_api.core.lexicon import (
+    ANYTHING,
+    CATEGORIES,
+    NARROWER_WORDS,
+    OTHER_CHINESE,
+    STOP_WORDS,
+    chinese_runs,
+    fold,
+    latin_words,
+    unseen_words,
+)
+
+#: profile -> the categories that its tracks tell apart; what it does not list it cannot judge.
+#: The oracle's truth is complete for people; of things it judges the categories that it records.
+JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
+    "classical": frozenset({"person", "moving_object"}),
+    "oracle": frozenset({"person"}),
+}
+
+#: The category of words that name no kind: things of any category, people included.
+ANY = "any"
+
+#: canonical category -> (English words, Chinese words), beside those that search knows.
+MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    ANY: (
+        ("object", "thing", "item", "anything", "something", "everything", "stuff"),
+        ("物体", "东西", "物品", "事物", "任何", "所有", "一切", "全部"),
+    ),
+    "person": (
+        ("persons", "anyone", "anybody", "everyone", "everybody", "baby", "toddler", "teenager", "crowd"),
+        ("人们", "大人", "成年人", "小孩", "儿童", "老人", "年轻人", "男性", "女性"),
+    ),
+    "moving_object": (("moving object", "moving thing"), ("运动物体", "移动物体")),
+    "folder": (("folder",), ("文件夹",)),
+    "cup": (("cup", "mug"), ("杯子", "杯", "茶杯")),
+    "book": (("book",), ("书", "书本")),
+    "box": (("box",), ("盒子", "箱子")),
+    "bag": (("bag",), ("包", "袋子")),
+    "key": (("key",), ("钥匙",)),
+    "umbrella": (("umbrella",), ("雨伞", "伞")),
+    "hat": (("hat",), ("帽子",)),
+    "scarf": (("scarf",), ("围巾",)),
+    "letter": (("letter",), ("信", "信件")),
+}
+
+#: Words for a narrower kind than their category, beside those that search knows: nothing measured tells age, sex or number.
+NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
+
+
+def english_names() -> dict[str, str]:
+    """English word or phrase -> canonical category; singular forms, and the plurals that are listed."""
+    return {
+        word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (words, _) in table.items() for word in words
+    }
+
+
+def chinese_names() -> dict[str, str]:
+    """Chinese word -> canonical category."""
+    return {
+        word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (_, words) in table.items() for word in words
+    }
+
+
+_TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
+_NEGATION = re.compile(
+    r"not|no|non|nobody|nothing|without|never|neither|nor|except|excluding|besides|lacking|cannot|\w+n't"
+)
+_CHINESE_NEGATION = re.compile(
+    r"除了|不是|不在|不穿|不戴|不带|没有穿|没有戴|没有|没穿|没戴|没带|并非|非|无|未穿|未戴|不|没|未"
+)
+#: Words that hold a character of negation and negate nothing.
+_CHINESE_OTHER = re.compile(r"不同|不少|不断|不锈|非常|非洲|无人机|无袖|无肩|无领|未来|不久")
+_EXCEPT = re.compile(r"\b(?:other than|(?:anything|anyone|anybody|everyone|everybody|all|any colou?r) but)\b")
+#: Words that lead from a negation to what it negates.
+_LEADING = frozenset(
+    "a an the in on of with wearing wears wear dressed clad any is are being having has have the one ones who that "
+    "person people man woman somebody someone anyone anybody".split()
+)
+#: Words after which a negated phrase is over; ``and``, ``or``, ``nor`` carry it on.
+_ENDING = frozenset(
+    "in with wearing wears dressed but who that which whose at on near by from while is are has holding".split()
+)
+_ENDS_WITH_OR, _BEGINS_WITH_OR = re.compile(r"(?:\bor|或者?|还是)\W*$"), re.compile(r"\W*(?:or\b|或|还是)")
+_JOINING = frozenset({"and", "or", "nor"})
+#: Words that weaken what a negation says (``not only black``, ``不全是黑色``), so that it excludes nothing.
+_WEAKENING = re.compile(
+    r"\b(?:only|just|merely|solely|simply|purely|exclusively|entirely|completely|wholly|fully|all|always|necessarily"
+    r"|sure|certain|certainly|very|too|as)\b|^\S* ?[只仅光单全都总]|就是"
+)
+#: After one of these a preposition still belongs to what is negated: ``not the person in black``.
+_HEADS = frozenset(
+    "one ones person people man men woman women boy girl somebody someone anyone anybody guy lady".split()
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a description, and whether it is negated. A negated part begins with the word that negates it.
+
+    ``unclear``: what it says is not plain, as in ``not only black``, ``never not black``, ``black or not red``.
+    """
+
+    text: str
+    negated: bool
+    unclear: bool = False
+
+
+def clauses(folded: str) -> list[Clause]:
+    """The parts of a description (folded text) in order."""
+    tokens: list[str] = []
+    plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
+    for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
+        tokens += _chinese_tokens(token) if token[0] >= "㐀" else [token]
+    found: list[Clause] = []
+    positive: list[str] = []
+    place = 0
+    while place < len(tokens):
+        if not _negates(tokens[place]):
+            positive.append(tokens[place])
+            place += 1
+            continue
+        end = _end_of_negation(tokens, place + 1)
+        found += [Clause(" ".join(positive), negated=False)] if positive else []
+        found.append(Clause(" ".join(tokens[place:end]), negated=True))
+        positive, place = [], end
+    found += [Clause(" ".join(positive), negated=False)] if positive else []
+    return [replace(part, unclear=_is_unclear(found, place)) for place, part in enumerate(found)]
+
+
+def _is_unclear(parts: Sequence[Clause], place: int) -> bool:
+    """Whether a part holds a weakened negation, is negated twice, or is an alternative to one that is negated."""
+    if parts[place].negated and _WEAKENING.search(parts[place].text):
+        return True
+    return (place > 0 and _belong_together(parts[place - 1], parts[place])) or (
+        place + 1 < len(parts) and _belong_together(parts[place], parts[place + 1])
+    )
+
+
+def _belong_together(first: Clause, second: Clause) -> bool:
+    if first.negated and second.negated:
+        return not second.text.startswith("nor") and all(word in _LEADING for word in first.text.split()[1:])
+    return bool(_ENDS_WITH_OR.search(first.text) or _BEGINS_WITH_OR.match(second.text))
+
+
+def _chinese_tokens(run: str) -> list[str]:
+    """A run of characters, parted before and after its negations, and behind each ``的``."""
+    others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
+    parts: list[str] = []
+    start = 0
+    for match in _CHINESE_NEGATION.finditer(run):
+        if match.start() < start or any(a <= match.start() < b for a, b in others):
+            continue
+        parts += [run[start : match.start()], match.group()]
+        start = match.end()
+    return [
+        piece
+        for part in [*parts, run[start:]]
+        for piece in re.split(r"(?<=的)|(?=但|而)|(?=或者?$)|(?=或者?[穿戴在])", part)
+        if piece
+    ]
+
+
+def _negates(token: str) -> bool:
+    return bool(_NEGATION.fullmatch(token) or _CHINESE_NEGATION.fullmatch(token))
+
+
+def _end_of_negation(tokens: list[str], first: int) -> int:
+    """The position behind the last token that a negation before ``first`` turns around."""
+    place = first
+    while place < len(tokens) and tokens[place] in _LEADING:
+        place += 1
+    is_head = place > first and tokens[place - 1] in _HEADS
+    while place < len(tokens):
+        token = tokens[place]
+        if _negates(token) or not token[0].isalnum() or token[0] in "但而或":
+            return place
+        if token in _ENDING and not is_head:
+            return place
+        if token in _JOINING and _opens_another(tokens, place + 1):
+            return place
+        place += 1
+        if token.endswith("的"):
+            return place
+        is_head = token in _HEADS or (is_head and token in _ENDING)
+    return place
+
+
+def _opens_another(tokens: list[str], place: int) -> bool:
+    """Whether a new phrase begins there, which the negation before it does not reach."""
+    return place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place]))
+
+
+#: The size of a thing in the picture, as ``entity_hint`` gives it at its end; it describes no thing by itself.
+_SIZE = re.compile(r"\((?:small|medium|large)\)\s*$")
+#: Where the head noun of an English phrase is over: ``person | in red``, ``people | who walk``.
+_AFTER_HEAD = re.compile(
+    r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
+)
+_OR = re.compile(r"\bor\b|或者?|还是")
+#: Words between two colours that join them, so that ``or`` beside them may reach farther or less far.
+_AND = re.compile(r"\b(?:and|with|but|in)\b|[&+和与且穿戴]")
+_CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或者?|还是|与")
+#: Words of a description that ask for nothing by themselves. Which one of several is meant does ask for something.
+_EMPTY = STOP_WORDS - {"first", "second", "last"} | frozenset(
+    "one ones some any all each every both either but like looks looking".split()
+)
+#: Which one of several is meant, in words whose characters alone ask for nothing.
+_CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
+_CHINESE_ALL = re.compile(r"^(?:任何|所有|一切|全部)(?:的|(?=.))")
+_CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a description asks for. ``kinds`` None: things of any category.
+
+    ``either``: of the colours of each of these sets one is asked for. ``colours`` are all asked for.
+    ``matched`` are the words that can be judged, ``unmatched`` those that cannot; of a narrower word (``man``) its category is
+    matched and the word itself is not.
+    """
+
+    kinds: frozenset[str] | None = None
+    colours: frozenset[str] = frozenset()
+    either: tuple[frozenset[str], ...] = ()
+    negated_kinds: frozenset[str] = frozenset()
+    negated_colours: frozenset[str] = frozenset()
+    matched: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether any of its words can be judged."""
+        return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
+
+    @property
+    def wanted(self) -> list[frozenset[str]]:
+        """Sets of colours, of each of which one is asked for."""
+        return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
+
+    def joined(self, other: Reading) -> Reading:
+        """This description and what another one asks for beside its kinds."""
+        return Reading(
+            kinds=self.kinds,
+            colours=self.colours | other.colours,
+            either=(*self.either, *other.either),
+            negated_kinds=self.negated_kinds | other.negated_kinds,
+            negated_colours=self.negated_colours | other.negated_colours,
+            matched=_once((*self.matched, *other.matched)),
+            unmatched=_once((*self.unmatched, *other.unmatched)),
+        )
+
+
+def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = True) -> frozenset[str]:
+    """The categories that the rows of a world can judge: those of its profile and those that are recorded.
+
+    ``follows`` is False for a world that was built without following things.
+    """
+    return frozenset(recorded) | (JUDGED_BY_PROFILE.get(profile, frozenset()) if follows else frozenset())
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The closed vocabulary of a world: the categories it can judge (canonical words). Colours are those of ``COLOURS``.
+
+    Plurals, synonyms and Chinese words map onto the canonical words. Any other word cannot be judged.
+    """
+
+    categories: frozenset[str]
+
+    def extended(self, more: Iterable[str]) -> Vocabulary:
+        """This vocabulary with more categories."""
+        return Vocabulary(self.categories | frozenset(more))
+
+    def read_category(self, text: str) -> Reading:
+        """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
+
+        The head noun decides: a ``toy car`` is a car that nobody judged to be a toy, a ``car park`` is no car.
+        """
+        folded = " ".join(fold(text).replace("_", " ").split())
+        if folded in ANYTHING or text.strip().casefold() in ANYTHING:
+            return Reading()
+        parts = [part for part in _CONJUNCTION.split(folded) if part.strip()]
+        if len(parts) > 1 and not all(self._kind_of(part) for part in parts):
+            parts = [folded] if self._kind_of(folded) else parts
+        found = Reading()
+        kinds: frozenset[str] = frozenset()
+        for part in parts:
+            phrase = self._read_phrase(part.strip(), is_alone=len(parts) == 1)
+            kinds |= phrase.kinds or frozenset()
+            found = found.joined(phrase)
+        return replace(found, kinds=None if ANY in kinds else kinds)
+
+    def read(self, text: str, of: frozenset[str] | None = None) -> Reading:
+        """Read a description: ``a woman in a red coat, not in black``.
+
+        It is of one kind: one of the categories ``of``, else the one that an English description names first and a Chinese one
+        last. Other things it names (``a person with a cup``) cannot be judged by looking at that one.
+        """
+        found = Reading()
+        parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
+        terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
+        named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
+        head = None if not named else named[-1 if chinese_runs(named[-1].word) else 0].kind
+        for part in parts:
+            sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
+            own = list(self._terms(rest))
+            if part.unclear:
+                found = found.joined(_unjudged([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head))
+            elif part.negated:
+                found = found.joined(_excluding(sign, own))
+            else:
+                found = found.joined(self._alternatives(rest, own, head))
+        return replace(found, kinds=None if head is None else frozenset({head}))
+
+    def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> Reading:
+        """What a part that may hold ``or`` asks for: of the colours beside it, one.
+
+        Where something else than a colour stands on one side of it, no colour can be required.
+        """
+        parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
+        sides = [(side, own) for side, own in parts if not all(_is_of(term, head) for term in own)]
+        colours = frozenset(term.colour for _, own in sides for term in own if term.colour is not None)
+        if len(sides) < 2 or not colours:
+            return _asking(terms, head)
+        if not all(any(term.colour for term in own) for _, own in sides):
+            return _unjudged([*terms, *_or_in(text)], head)
+        asked = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
+        joined = any(_AND.search(_between_colours(side, own)) for side, own in sides)
+        return asked.joined(_unjudged(_or_in(text), head)) if joined else asked
+
+    def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
+        head = self._kind_of(phrase)
+        if head is None:
+            return Reading(kinds=frozenset(), unmatched=(phrase,))
+        word, kind, rest = head
+        narrower = is_narrower(word)
+        beside = self.read(rest)
+        named = () if kind == ANY else (kind if narrower else word,)
+        narrow = [word] if narrower else []
+        if not is_alone:  # the looks of one kind are not asked of the others
+            unmatched = _once([*narrow, *beside.matched, *beside.unmatched])
+            return Reading(kinds=frozenset({kind}), matched=named, unmatched=unmatched)
+        return replace(
+            beside,
+            kinds=frozenset({kind}),
+            matched=_once([*named, *beside.matched]),
+            unmatched=_once([*narrow, *beside.unmatched]),
+        )
+
+    def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
+        """The head noun of a phrase, its category, and the rest; None where the head is no category of this vocabulary."""
+        phrase = phrase.strip()
+        if re.search(r"[㐀-鿿]", phrase):
+            before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
+            bare = _without_colours(head)
+            name = chinese_names().get(bare) or chinese_names().get(_CHINESE_AFFIX.sub("", bare))
+            if name is None and before and not _CHINESE_AFFIX.sub("", bare):
+                return self._kind_of(before)
+            word = bare if bare in chinese_names() else _CHINESE_AFFIX.sub("", bare)
+            rest = before + head.replace(word, "", 1) if word else ""
+            return (word, name, rest) if name is not None and name in {ANY, *self.categories} else None
+        match = _AFTER_HEAD.search(phrase)
+        chunk, after = (phrase, "") if match is None else (phrase[: match.start()], phrase[match.start() :])
+        tokens = latin_words(chunk)
+        for size in (3, 2, 1):
+            tail = tokens[-size:]
+            name = self._name(" ".join(tail)) if len(tail) == size else None
+            if name is not None:
+                return " ".join(tail), name, " ".join([*tokens[:-size], after])
+        return None
+
+    def _name(self, words: str) -> str | None:
+        """The category of this vocabulary that an English word or phrase names."""
+        for form in _singulars(words):
+            own = form.replace(" ", "_")
+            name = own if own in self.categories else form if form in self.categories else english_names().get(form)
+            if name is not None and name in {ANY, *self.categories}:
+                return name
+        return None
+
+    def _terms(self, text: str) -> Iterator[_Term]:
+        """The words of a text that say something."""
+        tokens = latin_words(text)
+        place = 0
+        while place < len(tokens):
+            size, kind = next(
+                ((size, kind) for size in (3, 2, 1) if (kind := self._name(" ".join(tokens[place : place + size])))),
+                (1, None),
+            )
+            word = " ".join(tokens[place : place + size])
+            if kind != ANY and (kind is not None or word not in _EMPTY):
+                yield _Term(word, kind, _colours()[0].get(word))
+            place += size
+        yield from self._chinese_terms(" ".join(chinese_runs(_OR.sub(" ", text))))
+
+    def _chinese_terms(self, runs: str) -> Iterator[_Term]:
+        found: list[tuple[int, _Term]] = []
+        for word, colour, name in _chinese_words():
+            while (at := runs.find(word)) >= 0:
+                runs = runs.replace(word, " " * len(word), 1)
+                if name != ANY:
+                    found.append((at, _Term(word, name if name in self.categories else None, colour)))
+        yield from (term for _, term in sorted(found, key=lambda item: item[0]))
+        rest = (word.strip("的了着在是和与穿戴") for word in unseen_words(runs) if chinese_runs(word))
+        yield from (_Term(word) for word in rest if word)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A word of a description, and the category or the colour that it names in this vocabulary."""
+
+    word: str
+    kind: str | None = None
+    colour: str | None = None
+
+
+def _is_of(term: _Term, head: str | None) -> bool:
+    return term.kind is not None and term.kind == head
+
+
+def _or_in(text: str) -> list[_Term]:
+    return [_Term(word) for word in _OR.findall(text)]
+
+
+def _between_colours(text: str, terms: Sequence[_Term]) -> str:
+    """What stands between the first and the last colour of a text."""
+    words = [term.word for term in terms if term.colour is not None]
+    return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
+
+
+def _unjudged(terms: Sequence[_Term], head: str | None) -> Reading:
+    """Words of which nothing can be required, in a description of the category ``head``, which is judged."""
+    plain = [term for term in terms if _is_of(term, head) and not is_narrower(term.word)]
+    return Reading(
+        matched=_once(term.word for term in plain),
+        unmatched=_once(term.word for term in terms if term not in plain),
+    )
+
+
+def _asking(terms: Sequence[_Term], head: str | None) -> Reading:
+    """What words ask for, in a description of the category ``head``."""
+    matched, unmatched = [], []
+    for term in terms:
+        is_head = _is_of(term, head)
+        narrower = is_head and is_narrower(term.word)
+        if is_head or term.colour is not None:
+            matched.append(str(term.kind) if narrower else term.word)
+        if narrower or not (is_head or term.colour is not None):
+            unmatched.append(term.word)
+    return Reading(
+        colours=frozenset(term.colour for term in terms if term.colour is not None),
+        matched=_once(matched),
+        unmatched=_once(unmatched),
+    )
+
+
+def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
+    """What words behind a negation exclude.
+
+    "not the person in black" tells who is meant and turns the colour around; "without a hat" tells nothing that is measured.
+    """
+    colours = frozenset(term.colour for term in terms if term.colour is not None)
+    unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or is_narrower(term.word))]
+    kinds = frozenset(term.kind for term in terms if term.kind is not None)
+    excluded = frozenset() if colours or unjudged else kinds
+    is_judged = bool(colours or excluded)
+    judged = [term.word for term in terms if term.word not in unjudged]
+    return Reading(
+        negated_kinds=excluded,
+        negated_colours=colours,
+        matched=_once((sign, *judged)) if is_judged else (),
+        unmatched=_once(unjudged) if is_judged else _once((sign, *judged, *unjudged)),
+    )
+
+
+def is_narrower(word: str) -> bool:
+    """Whether a word says more than its category: nothing that is measured tells a man from a woman."""
+    return any(form in NARROWER_WORDS or form in NARROWER for form in _singulars(word))
+
+
+def _singulars(words: str) -> Iterator[str]:
+    """A word or phrase, and what it may be the plural of."""
+    yield words
+    head, _, last = words.rpartition(" ")
+    forms = []
+    if last.endswith("men"):
+        forms.append(last[:-3] + "man")
+    if last.endswith("ies"):
+        forms.append(last[:-3] + "y")
+    if last.endswith("ves"):
+        forms += [last[:-3] + "f", last[:-3] + "fe"]
+    if last.endswith("es"):
+        forms.append(last[:-2])
+    if last.endswith("s") and not last.endswith("ss"):
+        forms.append(last[:-1])
+    for form in forms:
+        if form:
+            yield f"{head} {form}".strip()
+
+
+@lru_cache(maxsize=1)
+def _colours() -> tuple[dict[str, str], dict[str, str]]:
+    """English and Chinese colour words, with the canonical word of each."""
+    english = {word: colour for colour, (words, _) in COLOURS.items() for word in words}
+    return english, {word: colour for colour, (_, words) in COLOURS.items() for word in words}
+
+
+@lru_cache(maxsize=1)
+def _chinese_words() -> tuple[tuple[str, str | None, str | None], ...]:
+    """Chinese words that name a colour, a category, or something else that holds such a word; longest first."""
+    names, colours = chinese_names(), _colours()[1]
+    words = sorted({*names, *colours, *OTHER_CHINESE, *_CHINESE_ORDINALS}, key=lambda word: (-len(word), word))
+    return tuple((word, colours.get(word), names.get(word)) for word in words)
+
+
+def _without_colours(text: str) -> str:
+    for word in sorted(_colours()[1], key=len, reverse=True):
+        text = text.replace(word, "")
+    return text
+
+
+def _once(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))

@@ -1,1 +1,0 @@
-"""What the operations share in answering: reading times, finding things, wording, citing."""

@@ -1,0 +1,194 @@
+"""Checks the times of a call against what the session sees, and turns what was found into evidence and hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from world_api.core.faults import OperationFault
+from world_api.core.identifiers import segment_id
+from world_api.core.ports import Source
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.schema import Candidates, EvidenceItem, Hit, MatchingLine, TimeRange
+from world_api.search.passages import Passage
+from world_api.search.searcher import MatchingPassage, SegmentHit
+from world_api.session.session import Session
+
+
+def moment(session: Session, video_id: str, timestamp: float) -> float:
+    """A visible moment. The visible stretch is half-open, so its end is past it.
+
+    Raises:
+        OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
+    """
+    session.check_video(video_id)
+    if timestamp >= session.view.duration:
+        raise beyond(session, timestamp)
+    return float(timestamp)
+
+
+def stretch(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
+    """A visible stretch of positive length; an end past what is visible is clipped to it, which the result's hint says.
+
+    Raises:
+        OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
+    """
+    session.check_video(video_id)
+    if end_time <= start_time:
+        raise OperationFault(
+            "bad_time_range",
+            f"end_time ({end_time:g}) must be after start_time ({start_time:g})",
+            hint="stretches are half-open, in seconds: start_time < end_time",
+        )
+    if start_time >= session.view.duration:
+        raise beyond(session, start_time)
+    start, end = round_time(start_time), round_time(min(end_time, session.view.duration))
+    if end <= start:
+        raise OperationFault(
+            "bad_time_range",
+            f"the stretch from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
+            hint="give a longer stretch",
+        )
+    return TimeSpan(start=start, end=end)
+
+
+def optional_stretch(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
+    """The stretch of an optional range, or None."""
+    session.check_video(video_id)
+    return None if time_range is None else stretch(session, video_id, time_range.start_time, time_range.end_time)
+
+
+def beyond(session: Session, time: float) -> OperationFault:
+    """The fault for a time that cannot be seen: a causal cut never tells how long the video really is."""
+    if not session.view.complete:
+        return OperationFault(
+            "not_yet",
+            f"{time:g} s has not been seen yet: this session sees the video up to {session.view.duration:g} s",
+            hint=f"ask about times before {session.view.duration:g} s",
+        )
+    return OperationFault(
+        "time_out_of_range",
+        f"{time:g} s is not in the video, which ends at {session.view.duration:g} s",
+        hint=f"use times from 0 to just before {session.view.duration:g} s; stretches are half-open, so their end may be it",
+    )
+
+
+#: A description cites at most this many pieces of evidence. A list cites one for each of its entries.
+MAX_EVIDENCE = 60
+#: A hit tells at most this many matching lines.
+MAX_LINES = 12
+SNIPPET_CHARACTERS = 200
+
+
+class Times(TypedDict):
+    """The three times every stretch carries, in seconds."""
+
+    start_time: float
+    end_time: float
+    center_time: float
+
+
+def times(span: TimeSpan) -> Times:
+    """The three times every stretch carries."""
+    return {
+        "start_time": round_time(span.start),
+        "end_time": round_time(span.end),
+        "center_time": round_time(span.center),
+    }
+
+
+def evidence(
+    session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
+) -> EvidenceItem:
+    """Return one piece of evidence inside the visible part, with a frame inside it; the middle one where none is given.
+
+    The span is half-open: a frame at its end, or behind it, becomes the last one before.
+    """
+    visible = span.clamp(session.view.span)
+    shown = visible.center if frame_time is None else max(frame_time, visible.start)
+    if shown >= visible.end:
+        shown = max(visible.start, visible.end - session.view.world.manifest.video.frame_seconds)
+    return EvidenceItem(
+        video_id=session.video_id,
+        start_time=round_time(visible.start),
+        end_time=round_time(visible.end),
+        source=source,
+        confidence=confidence,
+        frame_time=round_time(shown),
+    )
+
+
+def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = None) -> EvidenceItem:
+    """Evidence for a passage, or for the part of it inside a stretch."""
+    span = passage.span if inside is None else passage.span.clamp(inside)
+    shown = passage.frame_time if span.contains(passage.frame_time) else None
+    return evidence(session, span, passage.source, passage.confidence, shown)
+
+
+def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpan | None = None) -> list[EvidenceItem]:
+    """Evidence for passages, or for the parts of them inside a stretch, without repetition."""
+    found: dict[tuple[float, float, str], EvidenceItem] = {}
+    for passage in passages:
+        item = cite_passage(session, passage, inside)
+        found.setdefault((item.start_time, item.end_time, item.source), item)
+    return list(found.values())
+
+
+def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
+    """Search hits in their wire form."""
+    return [
+        Hit(
+            **times(hit.span),
+            segment_id=segment_id(hit.span),
+            score=hit.score,
+            snippet=shorten(hit.passage.text) if hit.passage else "",
+            source=hit.passage.source if hit.passage else "look",
+            confidence=None,
+            matching_lines=[matching_line(session, line, hit.span) for line in hit.lines[:MAX_LINES]],
+        )
+        for hit in found
+    ]
+
+
+def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
+    """A line with its own times, and evidence for the part of it that lies in the segment found."""
+    passage = line.passage
+    return MatchingLine(
+        **times(passage.span),
+        text=shorten(passage.text),
+        source=passage.source,
+        as_given=line.as_given,
+        evidence=[cite_passage(session, passage, segment)],
+    )
+
+
+def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
+    """What a search for words or meaning returns."""
+    more = any(len(hit.lines) > MAX_LINES for hit in found)
+    return Candidates(
+        candidates=hits(session, found),
+        evidence=cite_hits(session, found),
+        truncated=more,
+        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
+    )
+
+
+def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:
+    """One piece of evidence for each hit, in their order, inside the hit."""
+    return [
+        evidence(session, hit.span, "look", None)
+        if hit.passage is None
+        else cite_passage(session, hit.passage, hit.span)
+        for hit in found
+    ]
+
+
+def nothing_found(found: Sequence[object]) -> str:
+    """The hint of an empty search."""
+    return "" if found else "nothing matched; use fewer or other words, or list_scenes for an overview"
+
+
+def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
+    """A text on one line, cut at a limit with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,466 @@
+"""Matches descriptions with tracks, detections and registered entities, and lists actions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
+
+from world_api.core.boxes import Box
+from world_api.core.colours import NEUTRALS
+from world_api.core.faults import OperationFault
+from world_api.core.ports import DetectedObject, Source
+from world_api.core.spans import TimeSpan, round_time
+from world_api.core.vocabulary import Reading
+from world_api.operations.evidence import times
+from world_api.operations.schema import Action, Detection, Entity, LookAlike
+from world_api.operations.wording import has_ended, motions, size_class
+from world_api.session.session import SEEN, Registration, Session
+from world_api.world.tracks import Side, Track
+
+#: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
+SAME_BOX = 0.5
+#: A sighting answers for a moment that lies at most this far from it (seconds).
+NEAR = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class HintMatch:
+    """How well a track fits a description, word for word (canonical words).
+
+    ``missing`` was measured and is otherwise; ``unjudged`` was not measured on this track. ``excluded``: a negated word holds, or
+    it is another kind of thing.
+    """
+
+    held: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    excluded: bool = False
+
+    @property
+    def fits(self) -> bool:
+        """Nothing that was measured speaks against it, and something speaks for it."""
+        return not self.excluded and not self.lacks
+
+    @property
+    def fits_partly(self) -> bool:
+        """Something speaks for it, or its looks were not measured."""
+        return not self.excluded and (bool(self.held) or not self.missing)
+
+    @property
+    def lacks(self) -> list[str]:
+        """The words that it was not measured to fit."""
+        return [*self.missing, *self.unjudged]
+
+    @property
+    def share(self) -> float:
+        """The share of the judged words that hold, 0 to 1; 1 of none."""
+        return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
+
+
+def match_description(track: Track, asked: Reading) -> HintMatch:
+    """Compare a description with what is known of a track: its category and its colours.
+
+    A neutral colour and no other beside it ("in black", "in grey or black") speaks of the whole outfit, so it must be the
+    track's main colour; negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a
+    track without colours of any colour.
+    """
+    unknown_kind = track.category == "moving_object"
+    unjudged: list[str] = []
+    other_kind = False
+    if asked.kinds and track.category not in asked.kinds:
+        other_kind = not unknown_kind
+        unjudged += sorted(asked.kinds) if unknown_kind else []
+    wanted = asked.wanted
+    shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
+    if not track.colours:
+        unjudged += colours_in_words(asked)
+    return HintMatch(
+        held=tuple(_one_of(colours) for colours in wanted if colours & shown),
+        missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
+        unjudged=tuple(unjudged),
+        excluded=other_kind
+        or track.category in asked.negated_kinds
+        or not asked.negated_colours.isdisjoint(track.colours),
+    )
+
+
+def colours_in_words(asked: Reading) -> list[str]:
+    """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
+    return [*map(_one_of, asked.wanted), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
+
+
+def _one_of(colours: frozenset[str]) -> str:
+    return " or ".join(sorted(colours))
+
+
+def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
+    """The tracks with a sighting near a moment, the nearest first."""
+    found = []
+    for track in session.view.tracks.around(time, near):
+        gap = abs(float(track.times[track.nearest(time)]) - time)
+        inside = track.appearance_at(time) is not None
+        if inside or gap <= near:
+            found.append((0.0 if inside else gap, track))
+    return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
+
+
+def best_match(tracks: Sequence[Track], asked: Reading) -> tuple[Track, HintMatch] | None:
+    """The track that fits a description best; where none fits all of it, the one that fits most. None where none fits.
+
+    Where no word can be judged, one track alone is taken, and of several none.
+    """
+    if not asked.is_judged and len(tracks) != 1:
+        return None
+    matches = [(track, match_description(track, asked)) for track in tracks]
+    fitting = [(track, match) for track, match in matches if match.fits]
+    partly = [(track, match) for track, match in matches if match.fits_partly]
+    return max(
+        fitting or partly, key=lambda pair: (pair[1].share, len(pair[0].colours), pair[0].confidence), default=None
+    )
+
+
+def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
+    """Build-time identities, then what was registered beyond them, each in order of first appearance.
+
+    At most ``limit`` of them, and how many there are.
+    """
+    registered = {item.entity_id: item for item in session.registrations()}
+    tracks = session.view.tracks
+    listed = [_built(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
+    beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
+    beyond.sort(key=lambda item: (item.time, item.entity_id))
+    listed += [_registered(item, session.view.frame_at(item.time)) for item in beyond[: limit - len(listed)]]
+    return listed, len(tracks) + len(beyond)
+
+
+def _built(session: Session, track: Track, own: Registration | None) -> Entity:
+    return Entity(
+        entity_id=track.entity_id,
+        hint=track.hint,
+        label=own.label if own else None,
+        category=track.category,
+        origin="session" if own and not own.committed else "build",
+        first_time=round_time(track.span.start),
+        last_time=round_time(track.span.end),
+        appearances=len(track.appearances),
+        size=track.size,
+        enters_from=track.enters_from(track.appearances[0]),
+        leaves_to=side_left(session, track, track.appearances[-1]),
+        may_be=look_alikes(session, track.entity_id),
+    )
+
+
+def _registered(item: Registration, seen: TimeSpan) -> Entity:
+    return Entity(
+        entity_id=item.entity_id,
+        hint=item.hint,
+        label=item.label,
+        category=item.category,
+        origin="build" if item.committed else "session",
+        first_time=round_time(seen.start),
+        last_time=round_time(seen.end),
+        appearances=1,
+        size=None,
+        enters_from=None,
+        leaves_to=None,
+    )
+
+
+def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
+    """The side to which a track went out of an appearance, once that is over."""
+    return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
+
+
+def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
+    """The entities that a build-time identity may be the same as."""
+    return [LookAlike(entity_id=item.entity_id, score=item.score) for item in session.view.may_be(entity_id)]
+
+
+def find_entity(session: Session, entity_id: str) -> Track | Registration:
+    """The track of a build-time identity, or a registration without one.
+
+    Raises:
+        OperationFault: ``unknown_entity``.
+    """
+    if (track := session.view.track_of_entity(entity_id)) is not None:
+        return track
+    for item in session.registrations():
+        if item.entity_id == entity_id:
+            return item
+    raise OperationFault(
+        "unknown_entity",
+        f"there is no entity {entity_id[:80]!r} here",
+        hint="list_entities gives the known ids; register_entity makes one from a hint and a moment",
+    )
+
+
+def registered_near(session: Session, box: Sequence[float], time: float) -> Registration | None:
+    """A registration of the same thing: at the same moment, boxes that overlap."""
+    from world_api.core.boxes import Box
+
+    wanted = Box(x1=box[0], y1=box[1], x2=box[2], y2=box[3])
+    for item in session.registrations():
+        own = Box(x1=item.box[0], y1=item.box[1], x2=item.box[2], y2=item.box[3])
+        if math.isclose(item.time, time, abs_tol=NEAR) and own.iou(wanted) >= SAME_BOX:
+            return item
+    return None
+
+
+#: Confidence is scaled by this where a description has words that cannot be judged.
+UNCHECKED = 0.6
+#: Labels made from boxes alone.
+MOTION_CONFIDENCE = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundObject:
+    """A detection with the stretch and the source that support it."""
+
+    detection: Detection
+    span: TimeSpan
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundObjects:
+    """What was found, the best first, and how the words that were asked with were judged.
+
+    ``examined``: the stretch in which they were looked for; ``not_examined``: that stretch where not all of it was.
+    """
+
+    objects: list[FoundObject]
+    asked: Reading
+    examined: TimeSpan
+    not_examined: bool
+    hint: str
+
+    @property
+    def not_judged(self) -> list[str]:
+        """The words that name no category that can be judged, where none does."""
+        return list(self.asked.unmatched) if self.asked.kinds == frozenset() else []
+
+
+def find_objects(
+    session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
+) -> FoundObjects:
+    """Objects of a category near a moment.
+
+    Stored tracks answer first. Where there is none and a detector knows the category, that very frame is looked at.
+    Where nothing fits all words that can be judged, what fits some of them is given with what it lacks.
+    """
+    kind = session.vocabulary.read_category(category)
+    description = session.vocabulary.read(text_query or "", of=kind.kinds)
+    asked = kind.joined(description)
+    described = replace(asked, kinds=description.kinds if kind.kinds is None else None)
+    near = session.view.tracks_in(within) if within else tracks_at(session, at)
+    candidates = [track for track in near if asked.kinds is None or track.category in asked.kinds]
+    matches = [(track, match_description(track, described)) for track in candidates]
+    fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
+    found = [_from_track(session, track, match, asked, at, within) for track, match in fitting]
+    if not candidates and (within is None or within.contains(at)):
+        found = _look(session, at, asked)
+    found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
+    examined, is_examined = _examined(session, at, asked.kinds, within, looked=not candidates)
+    return FoundObjects(
+        objects=found,
+        asked=asked,
+        examined=examined,
+        not_examined=not is_examined,
+        hint=_partly(found) if found else _why_nothing(session, category, asked, candidates or near),
+    )
+
+
+def _examined(
+    session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
+) -> tuple[TimeSpan, bool]:
+    """The stretch that was asked about, and whether things of these categories were looked for in all of it.
+
+    Stored rows tell of every moment; a sighting answers for those near it. The detector tells of the one frame it ``looked`` at.
+    """
+    stored = session.view.vocabulary.categories
+    is_stored = bool(stored) and (kinds is None or kinds <= stored)
+    by_detector = kinds is not None and kinds <= session.vocabulary.categories
+    if within is None and not is_stored and looked and by_detector:
+        return session.view.frame_at(at), True
+    return within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR)), is_stored
+
+
+def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
+    """What is done in a stretch: stored actions, else motions read off the tracks; in time order."""
+    found: list[tuple[Action, Source]] = []
+    for said in session.view.actions.during(span):
+        track = session.view.tracks.find(said.subject)
+        action = Action(
+            **times(said.span.clip(span) or said.span),
+            label=said.text,
+            confidence=said.confidence,
+            entity_id=track.entity_id if track else None,
+        )
+        found.append((action, "caption"))
+    told = {action.entity_id for action, _ in found}
+    for track in session.view.tracks_in(span):
+        if track.entity_id not in told:
+            for motion in motions(session.view, track, span):
+                part = motion.span.clip(span) or motion.span
+                label = f"{track.hint} {motion.label}"
+                action = Action(**times(part), label=label, confidence=MOTION_CONFIDENCE, entity_id=track.entity_id)
+                found.append((action, "tracker"))
+    for move in session.view.camera_movements.during(span):
+        shown = move.span.clip(span)
+        if shown is not None and shown.duration > 0:
+            action = Action(**times(shown), label=move.label, confidence=MOTION_CONFIDENCE, entity_id=None)
+            found.append((action, "look"))
+    return sorted(found, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identified:
+    """The thing that a hint names: how it is registered, how the hint's words were judged, and what it was not seen to fit."""
+
+    registration: Registration
+    asked: Reading
+    lacks: list[str]
+
+
+def identify(session: Session, at: float, hint: str) -> Identified:
+    """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
+
+    Raises:
+        OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
+    """
+    if not hint.strip():
+        raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
+    tracks = tracks_at(session, at)
+    asked = session.vocabulary.read(hint)
+    if (matched := best_match(tracks, asked)) is not None:
+        track, match = matched
+        position = track.nearest(at)
+        box = track.box(position)
+        sure = track.confidence * _sureness(match, asked)
+        time = round_time(float(track.times[position]))
+        registration = _registration(
+            entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
+        )
+        return Identified(registration=registration, asked=asked, lacks=match.lacks)
+    if (seen := _detected(session, at, asked, tracks)) is not None:
+        box = seen.box
+        earlier = registered_near(session, box.rounded(), at)
+        source = session.view.world.manifest.source.sha256
+        digest = sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
+        entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
+        sure = seen.confidence * UNCHECKED
+        registration = _registration(
+            entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
+        )
+        return Identified(registration=registration, asked=asked, lacks=colours_in_words(asked))
+    there = ", ".join(track.hint for track in tracks[:5])
+    if not asked.is_judged:
+        words = ", ".join(asked.unmatched[:8])
+        why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
+    else:
+        why = f"nothing at {at:g} s matches {hint[:80]!r}"
+    raise OperationFault(
+        "nothing_matches",
+        why,
+        hint=f"there is: {there}"
+        if there
+        else "nothing is tracked there; detect_objects or search_segments_by_text finds moments",
+    )
+
+
+def _sureness(match: HintMatch, asked: Reading) -> float:
+    """By how much words that do not hold, or cannot be judged, lower a confidence."""
+    return match.share * (UNCHECKED if asked.unmatched or match.unjudged else 1.0)
+
+
+def _from_track(
+    session: Session, track: Track, match: HintMatch, asked: Reading, at: float, within: TimeSpan | None
+) -> FoundObject:
+    part = track.between(within) if within else slice(0, len(track.times))
+    position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
+    time = float(track.times[position])
+    span = track.appearance_of(position)
+    sure = float(track.confidences[position]) * _sureness(match, asked)
+    box = track.box(position)
+    detection = Detection(
+        **times(span),
+        bbox=box.rounded(),
+        category=track.category,
+        confidence=round(min(1.0, sure), 2),
+        entity_hint=f"{track.hint} ({size_class(box, session.view)})",
+        entity_id=track.entity_id,
+        timestamp=round_time(time),
+        lacks=match.lacks,
+    )
+    return FoundObject(detection=detection, span=span, source="tracker")
+
+
+def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
+    """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
+    lacks = colours_in_words(asked)
+    found = []
+    for seen in _detections(session, at, asked.kinds):
+        moment = session.view.frame_at(at)
+        detection = Detection(
+            **times(moment),
+            bbox=seen.box.rounded(),
+            category=seen.category,
+            confidence=round(seen.confidence * (UNCHECKED if lacks or asked.unmatched else 1.0), 2),
+            entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
+            entity_id=None,
+            timestamp=round_time(at),
+            lacks=lacks,
+        )
+        found.append(FoundObject(detection=detection, span=moment, source="detector"))
+    return found
+
+
+def _detected(session: Session, at: float, asked: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
+    """What a detector sees of the kinds that a hint names; nothing where things of these kinds are tracked already."""
+    if any(track.category in (asked.kinds or ()) for track in tracks):
+        return None
+    return next(iter(_detections(session, at, asked.kinds)), None)
+
+
+def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
+    looker = session.backends.looker
+    if looker is None:
+        return []
+    return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
+
+
+def _partly(found: Sequence[FoundObject]) -> str:
+    if not all(item.detection.lacks for item in found):
+        return ""
+    return "nothing was seen to fit all words; what may is given with what it lacks"
+
+
+def _why_nothing(session: Session, category: str, asked: Reading, there: Sequence[Track]) -> str:
+    profile = session.view.world.manifest.profile
+    if asked.kinds == frozenset():
+        known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
+        return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
+    if not there:
+        return "nothing of the kind at this moment"
+    if asked.kinds is None or there[0].category in asked.kinds:
+        return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
+    return "something else is there; ask for category any"
+
+
+def _registration(
+    *, entity_id: str, label: str, category: str, time: float, box: Box, confidence: float
+) -> Registration:
+    x1, y1, x2, y2 = box.rounded()
+    return Registration(
+        entity_id=entity_id,
+        label=label,
+        category=category,
+        time=time,
+        box=(x1, y1, x2, y2),
+        confidence=round(min(1.0, confidence), 2),
+        committed=False,
+    )

@@ -1,0 +1,219 @@
+"""Declaring operations: from one typed function come its name, its schemas, its state and its price.
+
+The faces (JSON Schema, OpenAI, MCP, command line, documentation) are made from these declarations alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from world_api.core.cost import Cost
+from world_api.core.faults import OperationFault
+from world_api.core.spans import round_time
+from world_api.operations.schema import Result, TimeRange
+from world_api.session.session import Session
+
+Category = Literal["navigation", "perception", "entities", "retrieval", "memory", "meta"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+State = Literal["reads", "writes"]
+#: The group of the sixteen, which is always on.
+ALWAYS = ""
+Implementation = TypeVar("Implementation", bound=Callable[..., Result])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation of the video's world.
+
+    ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
+    results must key them by the session's ``session_key``. ``price`` is that of answering from rows; where a session has a model
+    that looks, ``looks`` says how many requests to it a call makes at most beside; what those take is charged as it is spent.
+    ``group`` is the optional group it belongs to, ``""`` for the sixteen, which are always there.
+    """
+
+    name: str
+    group: str = ALWAYS
+    category: Category
+    state: State
+    price: Cost
+    looks: int = 0
+    depends_on_session: bool
+    description: str
+    parameters: type[BaseModel]
+    result: type[Result]
+    implementation: Callable[..., Result]
+
+    def validate(self, arguments: Mapping[str, Any]) -> BaseModel:
+        """The arguments, checked against the declaration; nothing is coerced but int to float.
+
+        Raises:
+            OperationFault: ``bad_arguments``, naming every fault.
+        """
+        _check_text(self.name, arguments)
+        try:
+            return self.parameters.model_validate(dict(arguments), strict=True)
+        except ValidationError as error:
+            raise OperationFault(
+                "bad_arguments",
+                f"{self.name}: " + "; ".join(_explain(item) for item in error.errors()[:8]),
+                hint="parameters: " + ", ".join(self.signature()),
+            ) from None
+
+    def signature(self) -> list[str]:
+        """The parameter names, optional ones marked with ``?``."""
+        return [name + ("" if field.is_required() else "?") for name, field in self.parameters.model_fields.items()]
+
+    def parameters_schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments."""
+        return self.parameters.model_json_schema()
+
+    def result_schema(self) -> dict[str, Any]:
+        """JSON Schema of the result."""
+        return self.result.model_json_schema(mode="serialization")
+
+
+def _check_text(name: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse text that no file and no wire can carry (half a surrogate pair, as bytes that are no UTF-8 leave it)."""
+    try:
+        repr_of = json.dumps(dict(arguments), ensure_ascii=False, default=str)
+        repr_of.encode()
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        raise OperationFault(
+            "bad_arguments", f"{name}: an argument is not Unicode text", hint="send text as UTF-8"
+        ) from None
+
+
+_PLAIN = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a parameter",
+    "model_type": 'must be an object, such as {"start_time": 10, "end_time": 20}',
+    "value_error": "must not be empty",
+}
+
+
+def _explain(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    message = _PLAIN.get(error["type"], error["msg"])
+    return f"{where} {message[0].lower()}{message[1:]}"
+
+
+#: What stands behind the answer in every result.
+BESIDE = tuple(Result.model_fields)
+
+_DECLARED: dict[str, Operation] = {}
+
+
+def declared() -> tuple[Operation, ...]:
+    """All declarations, in the order in which their modules were imported."""
+    return tuple(_DECLARED.values())
+
+
+def group_names() -> tuple[str, ...]:
+    """The optional groups, in the order in which they were declared."""
+    return tuple(dict.fromkeys(item.group for item in declared() if item.group != ALWAYS))
+
+
+def check_groups(names: Iterable[str]) -> frozenset[str]:
+    """The names of groups to be switched on, each of which there is.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
+    wanted = frozenset(names)
+    if unknown := sorted(wanted - set(group_names())):
+        raise OperationFault(
+            "unknown_group",
+            "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
+            hint="one of: " + ", ".join(group_names()),
+        )
+    return wanted
+
+
+def operation(
+    *,
+    category: Category,
+    state: State = "reads",
+    price: Cost,
+    looks: int = 0,
+    depends_on_session: bool = False,
+    group: str = ALWAYS,
+) -> Callable[[Implementation], Implementation]:
+    """Declare the decorated function as an operation.
+
+    Its first parameter is the session; the others, keyword-only, are the operation's parameters; its
+    docstring's text is the description a model reads; its return annotation is the result.
+    """
+
+    def declare(function: Implementation) -> Implementation:
+        name = function.__name__
+        hints = get_type_hints(function, include_extras=True)
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(function).parameters.values())[1:]:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (hints[parameter.name], default)
+        _DECLARED[name] = Operation(
+            name=name,
+            group=group,
+            category=category,
+            state=state,
+            price=price,
+            looks=looks,
+            depends_on_session=depends_on_session,
+            description=" ".join((function.__doc__ or "").split()),
+            parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
+            result=hints["return"],
+            implementation=function,
+        )
+        return function
+
+    return declare
+
+
+def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Call an operation by name with JSON arguments; the result as JSON.
+
+    Raises:
+        OperationFault: ``unknown_operation``, ``operation_off``, ``bad_arguments``, and whatever the operation names.
+        BackendFault: a backend the call needs is missing.
+    """
+    operation_ = _switched_on(session, name)
+    checked = operation_.validate(arguments)
+    if (stand_in := session.stand_ins.get(name)) is not None:
+        return stand_in.answer(session, name, dict(arguments))
+    values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
+    record = operation_.implementation(session, **values).model_dump(mode="json")
+    record["hint"] = "; ".join(filter(None, (record["hint"], _clipped(session, values))))
+    return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}
+
+
+def _clipped(session: Session, values: Mapping[str, Any]) -> str:
+    """What a result says of a stretch whose end was past what is visible; empty where none was."""
+    ends = [values["end_time"]] if "end_time" in values else []
+    ends += [value.end_time for value in values.values() if isinstance(value, TimeRange)]
+    duration = round_time(session.view.duration)
+    if not ends or round_time(max(ends)) <= duration:
+        return ""
+    why = "the video ends there" if session.view.complete else "this session sees the video up to there"
+    return f"end_time {max(ends):g} was cut to {duration:g} s: {why}"
+
+
+def _switched_on(session: Session, name: str) -> Operation:
+    operation_ = _DECLARED.get(name)
+    offered = {ALWAYS, *session.groups}
+    if operation_ is not None and operation_.group in offered:
+        return operation_
+    in_order = sorted(declared(), key=lambda item: (item.group != ALWAYS, CATEGORIES.index(item.category)))
+    there = ", ".join(item.name for item in in_order if item.group in offered)
+    if operation_ is None:
+        raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
+    raise OperationFault(
+        "operation_off",
+        f"{name} belongs to the optional group {operation_.group!r}, which is off in this session",
+        hint=f"use one of: {there}; whoever opens the session switches the group on (--with {operation_.group})",
+    )

@@ -1,0 +1,467 @@
+"""Argument and result types of the operations: answer first, then evidence; times in seconds, boxes in pixels.
+
+``x-type`` names the tool language's type of a value; faces that do not know it leave it out. Every result about a time interval
+carries ``start_time``, ``end_time`` and ``center_time``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from world_api.core.ports import Source
+from world_api.world.tracks import Side, Size
+
+MAX_TIME = 1e7  #: seconds; about 115 days
+MAX_QUERY_CHARACTERS = 2000
+MAX_TOP_K = 200
+
+
+def _typed(name: str) -> dict[str, Any]:
+    return {"x-type": name}
+
+
+def not_blank(text: str) -> str:
+    """The text, which must say something.
+
+    Raises:
+        ValueError: it is empty but for white space.
+    """
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+Time = Annotated[float, Field(ge=0, le=MAX_TIME, allow_inf_nan=False, json_schema_extra=_typed("Time"))]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+VideoId = Annotated[str, Field(description="Which video: the id the question gives.")]
+StartTime = Annotated[Time, Field(description="Start of the stretch, in seconds (inclusive).")]
+EndTime = Annotated[Time, Field(description="End of the stretch, in seconds (exclusive); after start_time.")]
+Timestamp = Annotated[Time, Field(description="A moment, in seconds.")]
+Query = Annotated[
+    str,
+    AfterValidator(not_blank),
+    Field(
+        min_length=1, max_length=MAX_QUERY_CHARACTERS, description="What to look for, in words (English or Chinese)."
+    ),
+]
+TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K, description=f"How many to return at most: 1 to {MAX_TOP_K}.")]
+Level = Annotated[
+    Literal["frame", "segment", "event"], Field(description="Level of memory: a frame, a segment or an event.")
+]
+EntityId = Annotated[str, Field(description="An entity, by the id that list_entities or register_entity gave.")]
+
+
+class TimeRange(BaseModel):
+    """A half-open stretch of video time."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_typed("Interval"))
+
+    start_time: StartTime
+    end_time: EndTime
+
+
+OptionalTimeRange = Annotated[
+    TimeRange | None, Field(description="Confine to this stretch (seconds, half-open); null for the whole video.")
+]
+
+
+MEASURED = "What it looks like, as measured."
+Confidence = Annotated[float | None, Field(description="0 to 1; null where the source is not calibrated.", ge=0, le=1)]
+
+
+#: only orders the hits of one search; the tool language refuses to compare it with any other number
+RankScore = Annotated[float, Field(json_schema_extra={"x-type": "Score"})]
+
+
+def _config(name: str) -> ConfigDict:
+    extra: dict[str, Any] = {"x-type": name}
+    return ConfigDict(extra="forbid", json_schema_extra=extra)
+
+
+class EvidenceItem(BaseModel):
+    """Where a claim can be looked at again."""
+
+    model_config = _config("Evidence")
+
+    video_id: str
+    start_time: Time
+    end_time: Time
+    source: Source
+    confidence: Confidence
+    frame_time: Annotated[Time, Field(description="A time whose frame shows it.")]
+
+
+class Result(BaseModel):
+    """What every result carries beside its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    evidence: list[EvidenceItem]
+    truncated: Annotated[bool, Field(description="Whether entries were left out.")] = False
+    hint: Annotated[str, Field(description="How to narrow or go on; empty when nothing needs saying.")] = ""
+
+
+class Stretch(BaseModel):
+    """The times of whatever stands for a stretch of video."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class Scene(Stretch):
+    """A scene, or a chapter of scenes where a video has too many to list."""
+
+    model_config = _config("Scene")
+
+    scene_id: str
+    brief_caption: str
+    kind: Literal["scene", "chapter"]
+    scenes: Annotated[int, Field(description="How many scenes it groups (1 for a scene).")]
+
+
+MatchedWords = Annotated[
+    list[str], Field(description='Words that could be judged; of a narrower word ("man") the category it belongs to.')
+]
+UnmatchedWords = Annotated[
+    list[str],
+    Field(description="Words that could not be judged: whether they hold, nobody can tell. They removed nothing."),
+]
+NotFound = Annotated[
+    list[TimeRange],
+    Field(description="Where nothing fits: the stretches that were examined. That nothing was found is no absence."),
+]
+NotJudged = Annotated[
+    list[str],
+    Field(description='Words without which nothing can be said: the answer is "cannot tell", never none.'),
+]
+NotExamined = Annotated[
+    list[TimeRange], Field(description="Stretches that were asked for and not examined: nothing is known of them.")
+]
+Lacks = Annotated[
+    list[str],
+    Field(
+        description="Words of the description that it was not measured to fit; empty where all that can be judged hold."
+    ),
+]
+
+
+class SceneList(Result):
+    """The scenes in time order."""
+
+    scenes: list[Scene]
+
+
+class SegmentInfo(Result):
+    """What a stretch of video is called and where it lies."""
+
+    model_config = _config("Segment")
+
+    segment_id: str
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
+    scene_ids: Annotated[list[str], Field(description="All scenes it spans, in time order; at most 60.")]
+    duration: Seconds
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class MatchingLine(Stretch):
+    """A line that is said, or a text on screen, with its own times."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    source: Source
+    as_given: Annotated[
+        bool, Field(description="Whether it holds the query word for word; case and punctuation do not count.")
+    ]
+    evidence: list[EvidenceItem]
+
+
+class Hit(Stretch):
+    """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
+
+    model_config = _config("Segment")
+
+    segment_id: str
+    score: RankScore
+    snippet: Annotated[str, Field(description="The words or the caption that matched.")]
+    source: Source
+    confidence: Confidence
+    matching_lines: Annotated[
+        list[MatchingLine],
+        Field(
+            description="What is said or written in it that shares most with the query's words, in time order, at most 12; "
+            "a segment is longer than a line, so these times are the closer ones. Empty where no line has its words."
+        ),
+    ] = []
+
+
+class Candidates(Result):
+    """Segments, the best first."""
+
+    candidates: list[Hit]
+
+
+class SimilarSegments(Result):
+    """Segments that look alike, the most alike first."""
+
+    similar_segments: list[Hit]
+
+
+class Caption(Result):
+    """A stretch in words."""
+
+    caption: str
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class Detection(Stretch):
+    """An object at a moment. Its stretch is how long the same thing was seen without a break around it."""
+
+    model_config = _config("Detection")
+
+    bbox: Annotated[list[float], Field(json_schema_extra={"x-type": "Box"}, description="[x1, y1, x2, y2] in pixels.")]
+    category: str
+    confidence: Confidence
+    entity_hint: Annotated[str, Field(description="What it looks like; usable as the hint of register_entity.")]
+    entity_id: Annotated[str | None, Field(description="The build-time identity it belongs to, if any.")]
+    timestamp: Annotated[Time, Field(description="The moment of the frame looked at.")]
+    lacks: Lacks = []
+
+
+class Detections(Result):
+    """Objects in one frame, the surest first. Where none fits all words, those that fit some of them, the best first."""
+
+    detections: list[Detection]
+    unused_words: Annotated[list[str], Field(description="The same as unmatched.")] = []
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    not_found: NotFound = []
+    not_judged: NotJudged = []
+    not_examined: NotExamined = []
+
+
+class Action(Stretch):
+    """Something done in a stretch."""
+
+    model_config = _config("Action")
+
+    label: str
+    confidence: Confidence
+    entity_id: str | None
+
+
+class Actions(Result):
+    """Actions in time order."""
+
+    actions: list[Action]
+
+
+class LookAlike(BaseModel):
+    """An entity that this one may be, judged by its looks alone; the two are not merged."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entity_id: str
+    score: Annotated[float, Field(description="How alike they look, 0 to 1; not calibrated.", ge=0, le=1)]
+
+
+MayBe = Annotated[list[LookAlike], Field(description="Entities that it may be the same as, the most alike first.")]
+
+
+class RegisteredEntity(Result):
+    """The entity a hint names at a moment."""
+
+    entity_id: str
+    hint: Annotated[str, Field(description=MEASURED)]
+    label: Annotated[str, Field(description="The words it was registered with now; kept beside hint, not measured.")]
+    already_known: Annotated[bool, Field(description="Whether this entity had been identified or registered before.")]
+    confidence: Confidence
+    may_be: MayBe = []
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    lacks: Lacks = []
+
+
+class TrajectoryPart(Stretch):
+    """One unbroken appearance of an entity."""
+
+    model_config = _config("Appearance")
+
+    scene_id: Annotated[str, Field(description="The scene it begins in.")]
+    path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
+    enters_from: Annotated[Side | None, Field(description="The side it came in from; null where it is not known.")]
+    leaves_to: Annotated[Side | None, Field(description="The side it went out to; null where it is not known.")]
+
+
+class Trajectory(Result):
+    """Where and when an entity appears, in time order."""
+
+    trajectory: list[TrajectoryPart]
+    size: Annotated[Size | None, Field(description="How much of the picture it usually takes; null if unknown.")]
+    may_be: MayBe = []
+
+
+class StateAnswer(Result):
+    """An answer about an entity."""
+
+    answer: str
+    confidence: Confidence
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    not_judged: NotJudged = []
+
+
+class WrittenMemory(Result):
+    """The memory just written."""
+
+    memory_id: str
+
+
+class Memory(Stretch):
+    """A memory. ``parts`` lists what a merged one was made of."""
+
+    model_config = _config("Memory")
+
+    memory_id: str
+    level: Literal["frame", "segment", "event"]
+    time_range: TimeRange
+    content: str
+    parts: list[str]
+    snippet: str
+    source: Source
+    score: RankScore
+    confidence: Confidence
+
+
+class Memories(Result):
+    """Memories, the best match first."""
+
+    memories: list[Memory]
+
+
+class MergedEvent(Result):
+    """The merged event; its parts are kept."""
+
+    merged_event: Memory
+
+
+class Entity(BaseModel):
+    """An entity of the video."""
+
+    model_config = _config("Entity")
+
+    entity_id: str
+    hint: Annotated[str, Field(description=MEASURED)]
+    label: Annotated[
+        str | None, Field(description="The words it was registered with last, not measured; null if it never was.")
+    ]
+    category: str
+    origin: Annotated[
+        Literal["build", "session"], Field(description="Identified at build time, or registered by the session.")
+    ]
+    first_time: Time
+    last_time: Time
+    appearances: int
+    size: Annotated[Size | None, Field(description="How much of the picture it usually takes; null if unknown.")]
+    enters_from: Annotated[Side | None, Field(description="The side it first came in from; null if unknown.")]
+    leaves_to: Annotated[Side | None, Field(description="The side it last went out to; null if unknown.")]
+    may_be: MayBe = []
+
+
+class Entities(Result):
+    """The entities in order of first appearance."""
+
+    entities: list[Entity]
+
+
+class Resolution(BaseModel):
+    """Size of the displayed (rotated) frame in pixels."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    width: int
+    height: int
+
+
+class JudgedWords(BaseModel):
+    """What can be judged in a video, beside colours. Plurals, synonyms and Chinese words are understood."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    categories: Annotated[list[str], Field(description="The kinds of things that can be told.")]
+
+
+class Metadata(Result):
+    """The technical facts of a video."""
+
+    duration: Annotated[Seconds, Field(description="Seconds; the visible part when the session has a causal cut.")]
+    frame_rate: float
+    resolution: Resolution
+    title: str
+    has_audio: bool
+    has_speech_text: bool
+    profile: str
+    vocabulary: JudgedWords = JudgedWords(categories=[])
+
+
+#: What one page holds at most: lines of a transcript, and segments of a scan.
+MAX_LINES, MAX_MATCHES = 120, 20
+
+
+class Inspection(Result):
+    """What a model answers that looked at some frames; ``evidence`` says which, ``hint`` what it could not see."""
+
+    answer: str
+    confidence: Confidence
+    start_time: Time
+    end_time: Time
+    center_time: Time
+
+
+class TranscriptLine(Stretch):
+    """A line that is said, or a text that stands on the screen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    source: Literal["speech", "screen_text"]
+    speaker: Annotated[str | None, Field(description="Who speaks; null where that is not known.")]
+    confidence: Confidence
+
+
+class Transcript(Result):
+    """Lines in time order."""
+
+    lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]
+    spoken: Annotated[int, Field(description="How many lines are said in the whole stretch.", ge=0)]
+    shown: Annotated[int, Field(description="How many texts stand on the screen in the whole stretch.", ge=0)]
+    told_until: Annotated[Time, Field(description="Up to when (seconds) all lines are told.")]
+    next_start_time: Annotated[Time | None, Field(description="Where to read on, in seconds; null at the end.")]
+
+
+class ScannedSegments(Result):
+    """One page of a scan. ``matches`` are in time order."""
+
+    matches: Annotated[list[Hit], Field(max_length=MAX_MATCHES)]
+    matched_in_all: Annotated[int, Field(description="How many segments match in the whole range.", ge=0)]
+    segments_in_all: Annotated[int, Field(description="How many segments the whole range has.", ge=0)]
+    matched: Annotated[int, Field(description="How many of them match, up to the end of this page.", ge=0)]
+    looked_at: Annotated[int, Field(description="How many segments were looked at, up to the end of this page.", ge=0)]
+    scanned_from: Annotated[Time, Field(description="Where the first segment of this page begins, in seconds.")]
+    scanned_until: Annotated[Time, Field(description="Up to when (seconds) this page has got.")]
+    next_cursor: Annotated[
+        str | None, Field(description="Opens the next page; null where every segment was looked at.")
+    ]
+    unused_words: Annotated[
+        list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')
+    ]
+    not_found: Annotated[NotFound, Field(default_factory=list)]

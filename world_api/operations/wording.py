@@ -1,0 +1,209 @@
+"""What is seen, in words: where things are in the picture, how they move, and captions made from that.
+
+Words come from measured boxes alone; nothing is guessed that the tracks do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from world_api.core.boxes import Box
+from world_api.core.spans import TimeSpan
+from world_api.operations.evidence import shorten
+from world_api.search.passages import Passage, passages_in, passages_of
+from world_api.world.tracks import Track, size_in_words
+from world_api.world.view import View
+
+#: Moving less than this share of the picture's width or height in a stretch is standing still.
+STILL_SHARE = 0.06
+#: Seconds over which entering and leaving are judged.
+EDGE_SECONDS = 1.5
+#: So many lines of speech, and so many texts on the screen, a description quotes; and so many things it follows.
+MAX_QUOTES = 8
+MAX_SEEN = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """Something a track does in a stretch."""
+
+    label: str
+    span: TimeSpan
+    track: Track
+
+
+def size_class(box: Box, view: View) -> str:
+    """``large``, ``medium`` or ``small``: the box's share of the picture."""
+    video = view.world.manifest.video
+    return size_in_words(box.area, video.width, video.height)
+
+
+def position(box: Box, view: View) -> str:
+    """Where a box lies in the picture: ``left``, ``middle``, ``right``; with ``top`` or ``bottom`` where it is clear."""
+    video = view.world.manifest.video
+    x, y = box.center
+    across = ("left", "middle", "right")[max(0, min(2, int(3 * x / video.width)))]
+    down = ("top", "", "bottom")[max(0, min(2, int(3 * y / video.height)))]
+    return f"{down} {across}".strip()
+
+
+def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
+    """What a track does in a stretch: entering, moving, standing still, leaving; in time order."""
+    found: list[Motion] = []
+    for appearance in track.appearances:
+        part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
+        if part is None:
+            continue
+        entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
+        leaving = TimeSpan(start=max(appearance.start, appearance.end - EDGE_SECONDS), end=appearance.end)
+        if span.contains(appearance.start):
+            side = track.enters_from(appearance)
+            label = f"enters from the {side}" if side else "comes into view"
+            found.append(Motion(label=label, span=entering, track=track))
+        found.append(Motion(label=_moving(view, track, part), span=part, track=track))
+        if has_ended(view, appearance) and span.contains(appearance.end):
+            side = track.leaves_to(appearance)
+            label = f"leaves to the {side}" if side else "goes out of view"
+            found.append(Motion(label=label, span=leaving, track=track))
+    return found
+
+
+def has_ended(view: View, appearance: TimeSpan) -> bool:
+    """Whether enough is visible after an appearance to say that it is over."""
+    return appearance.end < view.duration - EDGE_SECONDS
+
+
+def likeness_in_words(view: View, entity_id: str) -> str:
+    """What an entity may be the same as: ``may be the same as ent_t0001_02 (0.83)``; empty where nothing is alike."""
+    alike = [f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(entity_id)]
+    return f"may be the same as {' or '.join(alike)}" if alike else ""
+
+
+def camera_in_words(view: View, span: TimeSpan) -> str:
+    """What the camera does in a stretch: ``The camera pans left, zooms in``; empty where it stands still."""
+    moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
+    kinds = dict.fromkeys(move.label.removeprefix("the camera ") for move in moves)
+    return "The camera " + ", then ".join(kinds) if kinds else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A stretch in words, the passages it rests on, and what the words leave out, such as ``5 more lines of speech``."""
+
+    text: str
+    passages: list[Passage]
+    left_out: tuple[str, ...]
+
+
+def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
+    """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so.
+
+    ``seen_as`` is what somebody who looked at it says; it stands in for what was followed, which says less.
+    """
+    passages = passages_in(view, span)
+    unseen = ""
+    if seen_as is not None:
+        passages = [p for p in passages if p.source != "tracker"]
+        sentences = [seen_as, *(shorten(p.text) for p in passages if p.source == "caption")]
+    else:
+        sentences = [shorten(p.text) for p in passages if p.source == "caption"]
+        seen, unseen = _seen(view, span)
+        sentences.extend(seen)
+    left_out = [unseen] if unseen else []
+    if moves := camera_in_words(view, span):
+        sentences.append(moves)
+    if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
+        more = more_than(len(texts), MAX_QUOTES, "text")
+        sentences.append(
+            "On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more])
+        )
+        left_out += [f"{part} on screen" for part in more]
+    if lines := [p.text for p in passages if p.source == "speech"]:
+        more = more_than(len(lines), MAX_QUOTES, "line")
+        quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
+        sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
+        left_out += [f"{part} of speech" for part in more]
+    if not sentences:
+        sentences.append(_quiet(view, span))
+    text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
+    return Told(text=text, passages=passages, left_out=tuple(left_out))
+
+
+def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
+    """``5 more lines``, where there are more than are told."""
+    left = count - most
+    return [f"{left} more {what}{'s' * (left != 1)}{of_what}"] if left > 0 else []
+
+
+def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
+    """A scene in one short line: what is seen, else what is written, else what is said.
+
+    ``said`` is what somebody who looked says of it, which says more than what was followed.
+    """
+    passages = passages_of(view)
+    near = passages.touching(span)
+    parts = []
+    if said:
+        parts.append(shorten(said[0], 70))
+    elif seen := passages.first_texts(near, span, "caption", 1) or passages.first_texts(near, span, "tracker", 3):
+        parts.append(", ".join(seen))
+    if written := passages.first_texts(near, span, "screen_text", 3):
+        parts.append("text: " + " / ".join(written))
+    if spoken := passages.first_texts(near, span, "speech", 1):
+        parts.append(f'speech: "{spoken[0]}"')
+    return shorten("; ".join(parts), 120) if parts else _quiet(view, span)
+
+
+def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
+    """An appearance's path: from where to where, doing what, and at most ``boxes`` sampled boxes."""
+    seen = track.during(appearance)
+    positions = np.unique(
+        np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
+    )
+    places = [position(track.box(int(i)), view) for i in positions]
+    route = [place for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
+    acts = ", ".join(motion.label for motion in motions(view, track, appearance))
+    samples = "; ".join(f"{track.times[i]:.1f}s {[round(float(v)) for v in track.boxes[i]]}" for i in positions)
+    return f"{' -> '.join(route)} ({acts}); boxes {samples}"
+
+
+def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
+    """Who is seen doing what, a sentence each, and how many are left out."""
+    tracks = view.tracks_in(span)
+    described = []
+    for track in tracks[:MAX_SEEN]:
+        acts = [motion.label for motion in motions(view, track, span)]
+        where = position(track.box(track.nearest(span.center)), view)
+        alike = likeness_in_words(view, track.entity_id)
+        told = [
+            ", ".join(dict.fromkeys(acts)) or "seen",
+            f"{track.size}, {where} of the picture",
+            *([alike] * bool(alike)),
+        ]
+        described.append(f"A {track.hint} ({'; '.join(told)})")
+    [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]
+    return [*described, *([f"And {more}"] if more else [])], more
+
+
+def _quiet(view: View, span: TimeSpan) -> str:
+    shots = len(view.shots.during(span))
+    return f"Nothing that moves apart from the picture was followed, nothing was read or heard ({shots} shot{'s' * (shots != 1)})"
+
+
+def _moving(view: View, track: Track, span: TimeSpan) -> str:
+    video = view.world.manifest.video
+    seen = track.during(span)
+    boxes = track.boxes[seen].astype(np.float64)
+    centers = (boxes[:, :2] + boxes[:, 2:]) / 2
+    if len(centers) < 2:
+        return "is seen"
+    across = float(centers[-1, 0] - centers[0, 0]) / video.width
+    reach = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
+    if float(reach.max()) < STILL_SHARE:
+        return "stays in place"
+    if abs(across) >= STILL_SHARE:
+        return "moves to the right" if across > 0 else "moves to the left"
+    return "moves about"

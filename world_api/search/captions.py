@@ -1,0 +1,229 @@
+"""What models said of stretches, as a part of search: found by its words, and by its meaning where a model embeds texts."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from world_api.core.canonical import content_hash
+from world_api.core.cost import Spent, charge
+from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.ports import EmbeddingModel, Vectors
+from world_api.core.spans import TimeSpan
+from world_api.search.lexical import index_terms
+from world_api.search.passages import Passage
+from world_api.world.files import exclusive, write_atomically
+from world_api.world.items import Items, Positions
+from world_api.world.timeline import MAX_SECONDS
+
+#: A caption of a longer stretch (seconds) says too little of each part of it to find one by.
+LONGEST = 3 * MAX_SECONDS
+#: A caption belongs to a segment that shares so much of the shorter of the two.
+SHARE = 0.3
+#: So many texts are embedded in one request.
+_BATCH = 64
+#: The length of a unit vector of 32-bit floats may be so far from one.
+_OFF_UNIT = 1e-3
+
+
+class Captions:
+    """The captions that a session searches. They stay the same for as long as it is open.
+
+    ``digest`` tells two such sets apart; empty where there are none.
+    """
+
+    def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
+        """Take (stretch, text, time of a frame) of each, in any order."""
+        kept = sorted((item for item in said if item[0].duration <= LONGEST), key=lambda item: (item[0], item[1]))
+        self.passages = tuple(
+            Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
+            for span, text, shown in kept
+        )
+        told = [[p.span.start, p.span.end, p.text] for p in self.passages]
+        self.digest = content_hash(told)[:32] if told else ""
+
+    def in_each(self, segments: Items[TimeSpan]) -> list[list[int]]:
+        """The numbers of the captions that belong to each segment, in order."""
+        found: list[list[int]] = [[] for _ in range(len(segments))]
+        for number, passage in enumerate(self.passages):
+            for at in segments_of(passage, segments):
+                found[at].append(number)
+        return found
+
+    def holding(self, terms: frozenset[str]) -> list[Passage]:
+        """Those that have all of some terms, in order."""
+        return [passage for passage, own in zip(self.passages, self._terms, strict=True) if terms and terms <= own]
+
+    @cached_property
+    def _terms(self) -> list[frozenset[str]]:
+        return [frozenset(index_terms(passage.text)) for passage in self.passages]
+
+    def inside(self, span: TimeSpan) -> list[Passage]:
+        """Those that share time with a stretch, in order."""
+        return [passage for passage in self.passages if passage.span.overlap(span) > 0]
+
+
+def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
+    """The segments that a caption belongs to, by their positions."""
+    found = []
+    for at in segments.touching(caption.span).tolist():
+        shared = segments[at].overlap(caption.span)
+        if shared > 0 and shared >= SHARE * min(segments[at].duration, caption.span.duration):
+            found.append(at)
+    return found
+
+
+class _KeptVector(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[2] = 2
+    digest: str = ""  #: of all the rest
+    text: str
+    tokens: int = Field(ge=0)
+    estimated: bool
+    vector: str  #: 32-bit floats, little endian, in base 64
+
+    def sealed(self) -> _KeptVector:
+        """The same with its digest."""
+        return self.model_copy(update={"digest": self._content()})
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is as it was sealed, and a unit vector (or all zero)."""
+        values = self.values().astype(np.float64)
+        length = float(np.linalg.norm(values))
+        return self.digest == self._content() and values.size > 0 and (length == 0 or abs(length - 1) <= _OFF_UNIT)
+
+    def _content(self) -> str:
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
+
+    def values(self) -> Vectors:
+        """The numbers."""
+        found: Vectors = np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
+        return found
+
+
+class Meanings:
+    """Vectors of texts from a model that costs something, each asked for once. ``folder`` None keeps them in memory only.
+
+    Those of captions are an index: whoever needs them first pays for them. A query is charged each time, as a look is.
+    """
+
+    def __init__(self, embedder: EmbeddingModel, folder: Path | None) -> None:
+        self._embedder = embedder
+        self._folder = None if folder is None else folder / content_hash(embedder.producer)[:16]
+        self._memory: dict[str, _KeptVector] = {}
+        self.producer = embedder.producer
+
+    def of_captions(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text.
+
+        Raises:
+            BackendFault: as the embedding model names it.
+        """
+        self._fill(texts)
+        vectors = [self._vector(text) for text in texts]
+        if len({len(vector) for vector in vectors}) != 1:
+            raise self._changed()
+        return np.stack(vectors)
+
+    def of_query(self, text: str) -> Vectors:
+        """The vector of a query, as one row.
+
+        Raises:
+            BackendFault: as the embedding model names it.
+        """
+        if not self._fill([text]):
+            kept = self._memory[self._name(text)]
+            charge(
+                Spent(
+                    purpose="perception", model=self._embedder.name, request=self._name(text), prompt=kept.tokens,
+                    completion=0, estimated=kept.estimated, physical=False,
+                )
+            )  # fmt: skip
+        return self._vector(text)[np.newaxis]
+
+    def likeness(self, texts: Sequence[str], queries: Vectors) -> Vectors:
+        """How near each text is in meaning to the nearest of some vectors (n), as a cosine.
+
+        Raises:
+            BackendFault: as the embedding model names it; ``embedding_changed``.
+        """
+        vectors = self.of_captions(texts)
+        if vectors.shape[1] != queries.shape[1]:
+            raise self._changed()
+        near: Vectors = (vectors @ queries.T).max(axis=1)
+        return near
+
+    def _changed(self) -> BackendFault:
+        return BackendFault(
+            "embedding_changed",
+            f"{self._embedder.name} makes vectors of another length than those kept from it",
+            hint="another model is served under its name; delete .on-demand/meanings in the store",
+        )
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Those of which no vector is kept, each once."""
+        return [text for text in dict.fromkeys(texts) if self._find(text) is None]
+
+    def _fill(self, texts: Sequence[str]) -> bool:
+        """Have a vector of each text; whether any was asked for."""
+        if not self.missing(texts):
+            return False
+        with exclusive(self._folder, "meanings", owner=self):
+            missing = self.missing(texts)
+            for first in range(0, len(missing), _BATCH):
+                self._ask(missing[first : first + _BATCH])
+        return bool(missing)
+
+    def _ask(self, texts: list[str]) -> None:
+        name = self._name(texts[0]) if len(texts) == 1 else content_hash([self.producer, texts])[:32]
+        embedded = self._embedder.embed_texts(texts, name)
+        share, rest = divmod(embedded.spent.prompt, len(texts))
+        for place, (text, vector) in enumerate(zip(texts, embedded.vectors, strict=True)):
+            packed = base64.b64encode(vector.astype("<f4").tobytes()).decode()
+            kept = _KeptVector(
+                text=text, tokens=share + (place < rest), estimated=embedded.spent.estimated, vector=packed
+            ).sealed()
+            self._memory[self._name(text)] = kept
+            if self._folder is not None:
+                # A store that cannot be written to can still be asked.
+                with suppress(StoreFault):
+                    write_atomically(self._folder / f"{self._name(text)}.json", kept.model_dump_json().encode())
+
+    def _find(self, text: str) -> _KeptVector | None:
+        name = self._name(text)
+        if name not in self._memory and self._folder is not None:
+            try:
+                kept = _KeptVector.model_validate_json((self._folder / f"{name}.json").read_bytes())
+                sound = kept.text == text and kept.is_sound
+            except (OSError, ValueError):  # ValueError: not such a record, or no numbers in it
+                return None
+            if sound:
+                self._memory[name] = kept
+        return self._memory.get(name)
+
+    def _vector(self, text: str) -> Vectors:
+        return self._memory[self._name(text)].values()
+
+    def _name(self, text: str) -> str:
+        return content_hash([self.producer, text])[:32]
+
+
+def by_meaning(captions: Captions, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
+    """All segments that have a caption, those first whose caption is nearest in meaning to any of some vectors."""
+    own = captions.in_each(segments)
+    said = [at for at, numbers in enumerate(own) if numbers]
+    if not said:
+        return np.zeros(0, dtype=np.int64)
+    near = meanings.likeness([p.text for p in captions.passages], queries)
+    scores = np.array([max(near[number] for number in own[at]) for at in said])
+    order: Positions = np.array(said, dtype=np.int64)[np.argsort(-scores, kind="stable")]
+    return order

@@ -1,0 +1,402 @@
+"""What a stretch of video has to say: speech, screen text, captions and what is seen, as citable passages.
+
+Texts repeat (labels, descriptions, captions on screen), so the different texts of a world are numbered, and each is cut into
+words once (``Texts``). A view's ``Passages`` are arrays that refer to them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from world_api.core.ports import Source
+from world_api.core.spans import TimeSpan
+from world_api.search.lexical import index_terms
+from world_api.world.items import Items, Positions, Times, shared_prefix, spans
+from world_api.world.screen_texts import ScreenText
+from world_api.world.store import World
+from world_api.world.tables import one
+from world_api.world.timeline import Said, Spoken
+from world_api.world.track_joining import coded
+from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
+from world_api.world.view import UncutWorld, View, open_view
+
+#: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
+SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
+
+_TERMS = pa.schema([("term", pa.string())])
+_ENDS = pa.schema([("end", pa.int64())])
+_BAGS = pa.schema([("term", pa.int32()), ("count", pa.int32())])
+_TEXTS = pa.schema([("text", pa.string())])
+_NUMBERS = pa.schema([("number", pa.int64())])
+
+
+class Texts:
+    """The texts of a whole world. A number stands for a text; the same text has one number."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def read_all(self) -> None:
+        """Read or make all that is kept beside the world."""
+        _ = (self._texts, self._numbers, self.terms, self.bags)
+
+    def text(self, number: int) -> str:
+        """A text by its number."""
+        found: str = self._texts[number].as_py()
+        return found
+
+    def of_rows(self, table: str) -> Positions:
+        """The numbers of what the rows of a table of ``SPEAKING`` say."""
+        return self._numbers[table]
+
+    def confidences(self, table: str) -> NDArray[np.float64]:
+        """How sure the rows of a table of ``SPEAKING`` are, 0 to 1."""
+        found: NDArray[np.float64] = self._rows(table).column("confidence").to_numpy().astype(np.float64)
+        return found
+
+    def holding(self, term: str) -> Positions:
+        """The numbers of the texts that hold a term, rising."""
+        number = self._number_of.get(term)
+        if number is None:
+            return np.zeros(0, dtype=np.int64)
+        ends, texts = self._by_term
+        return texts[int(ends[number - 1]) if number else 0 : int(ends[number])]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @property
+    def of_tracks(self) -> Positions:
+        """The numbers of the descriptions of all tracks."""
+        return self._numbers["tracks"]
+
+    @cached_property
+    def terms(self) -> pa.ChunkedArray:
+        """The different terms of all texts; concepts begin with ``#``."""
+        return self._world.derived.table("terms", lambda: self._bags[0], schema=_TERMS).column("term")
+
+    @cached_property
+    def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
+        """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
+        ends = self._world.derived.table("texts.ends", lambda: self._bags[1], schema=_ENDS)
+        content = self._world.derived.table("texts.terms", lambda: self._bags[2], schema=_BAGS)
+        return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {term: number for number, term in enumerate(self.terms.to_pylist())}
+
+    @cached_property
+    def _by_term(self) -> tuple[Positions, Positions]:
+        """The texts of each term: where its own end (after those of the terms before it), text numbers."""
+        ends, terms, _ = self.bags
+        texts = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        order = np.argsort(terms, kind="stable")
+        return np.searchsorted(terms[order], np.arange(len(self._number_of)), side="right"), texts[order]
+
+    @cached_property
+    def _texts(self) -> pa.ChunkedArray:
+        return self._world.derived.table("texts", lambda: self._made[0], schema=_TEXTS).column("text")
+
+    @cached_property
+    def _numbers(self) -> dict[str, Positions]:
+        numbers = (
+            self._world.derived.table("texts.numbers", lambda: self._made[1], schema=_NUMBERS)
+            .column("number")
+            .to_numpy()
+        )
+        lengths = [self._rows(table).num_rows for table in SPEAKING]
+        parts = np.split(numbers, list(accumulate(lengths)))
+        return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
+
+    @cached_property
+    def _made(self) -> tuple[pa.Table, pa.Table]:
+        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(UncutWorld).tracks)]).dictionary_encode()
+        numbers = encoded.indices.cast(pa.int64())
+        return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
+
+    def _rows(self, table: str) -> pa.Table:
+        return self._world.once(UncutWorld).readings if table == "screen_texts" else self._world.rows(table)
+
+    @cached_property
+    def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:
+        numbers: dict[str, int] = {}
+        ends: list[int] = []
+        terms: list[int] = []
+        counts: list[int] = []
+        for text in self._texts.to_pylist():
+            for term, count in Counter(index_terms(text)).items():
+                terms.append(numbers.setdefault(term, len(numbers)))
+                counts.append(count)
+            ends.append(len(terms))
+        return (
+            pa.table({"term": list(numbers)}, schema=_TERMS),
+            pa.table({"end": ends}, schema=_ENDS),
+            pa.table({"term": terms, "count": counts}, schema=_BAGS),
+        )
+
+
+def _descriptions(tracks: JoinedTracks) -> pa.Array:
+    """What each track is described by, in both languages; made once for all tracks that look alike."""
+    looks = pa.array([",".join(colours) for colours in tracks.colours.to_pylist()], pa.string())
+    kinds, kind = coded(tracks.categories)
+    colours, colour = coded(looks)
+    pairs, inverse = np.unique(kind * max(1, len(colours)) + colour, return_inverse=True)
+    described = []
+    for pair in pairs.tolist():
+        category = kinds[pair // len(colours)].as_py()
+        named = [word for word in colours[pair % len(colours)].as_py().split(",") if word]
+        described.append(f"{hint_in_words(category, named)} {hint_in_chinese(category, named)}".strip())
+    return pa.array(described, pa.string()).take(pa.array(inverse))
+
+
+#: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
+SPEECH_SHARE = 0.3
+#: The order in which a stretch is told: speech first.
+ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
+_SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
+#: The source of each list of a view, its place in ``ORDER``: those of ``SPEAKING``, then tracks.
+_SOURCES = np.array([0, 1, 2, 2, 3])
+_TRACKS = len(SPEAKING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A citable piece of content.
+
+    ``terms`` are further words it is found by (another language); ``speaker`` says it, where that is known.
+    """
+
+    span: TimeSpan
+    text: str
+    source: Source
+    confidence: float | None
+    frame_time: float
+    terms: str = ""
+    speaker: str = ""
+
+
+class Passages(Items[Passage]):
+    """The passages of one view, sorted by start; of those that begin at once, in the order of the view's lists.
+
+    Attributes:
+        sources: The source of each, as its place in ``ORDER``, shape (n,).
+        texts: The number in ``Texts`` of what each is found by, shape (n,); negative for a text that only the cut makes.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known = view.world.once(Texts)
+        #: Texts that only the cut makes, with their numbers: -1, -2 and so on.
+        self.new_texts: dict[str, int] = {}
+        self._hints: dict[int, str] = {}
+        self._lists: tuple[Items[Spoken] | Items[ScreenText] | Items[Said], ...] = (
+            view.speech, view.screen_texts, view.captions, view.actions,
+        )  # fmt: skip
+        positions, starts, ends = view.tracks.appearances
+        parts = [(part.starts, part.ends, np.arange(len(part))) for part in self._lists]
+        parts.append((starts, ends, positions))
+        numbers = [self._numbers(table, self._lists[number]) for number, table in enumerate(SPEAKING)]
+        numbers.append(self._track_numbers()[positions])
+        starts, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        order = np.argsort(starts, kind="stable")
+        self._list = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])[order]
+        self._place = np.concatenate([part[2] for part in parts])[order]
+        self.texts: Positions = np.concatenate(numbers)[order]
+        self.sources: Positions = _SOURCES[self._list]
+        super().__init__(starts[order], ends[order], self._passage)
+
+    def ending_by(self, time: float) -> Items[TimeSpan]:
+        """The spans of the passages, cut off at a time if that does not change which earlier segments they belong to."""
+        return spans(self.starts, np.where(self.sources == _SPEECH, self.ends, np.minimum(self.ends, time)))
+
+    def _numbers(self, table: str, items: Items[Spoken] | Items[ScreenText] | Items[Said]) -> Positions:
+        """The numbers of the texts of a list; its ``rows`` are -1 for what the cut made anew."""
+        kept = items.rows >= 0
+        numbers = self._known.of_rows(table)
+        found: Positions = np.empty(len(items), dtype=np.int64)
+        found[kept] = numbers[items.rows[kept]]
+        if not kept.all():
+            # A text that the uncut world has there, too, has the same number, so that segments that hold it are the same.
+            starts = self._view.world.once(UncutWorld).screen_texts.starts
+            near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
+            known = {self._known.text(number): number for number in np.unique(near).tolist()}
+            texts = [items[at].text for at in np.flatnonzero(~kept).tolist()]
+            found[~kept] = [known[text] if text in known else self._new_number(text) for text in texts]
+        return found
+
+    def _track_numbers(self) -> Positions:
+        """The numbers of the descriptions of the view's tracks."""
+        tracks, known = self._view.tracks, self._known.of_tracks
+        found: Positions = np.empty(len(tracks), dtype=np.int64)
+        is_settled = tracks.origins >= 0
+        found[is_settled] = known[tracks.origins[is_settled]]
+        if (reopened := tracks.reopened) is not None:
+            # Likewise for a track that is described as without the cut.
+            places = pc.index_in(reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
+            described = [reopened.described(place) for place in range(reopened.count)]
+            own = np.array(
+                [
+                    int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text
+                    else self._new_number(text)
+                    for place, text in zip(places, described, strict=True)
+                ],
+                dtype=np.int64,
+            )  # fmt: skip
+            found[~is_settled] = own[-1 - tracks.origins[~is_settled]]
+        return found
+
+    def _new_number(self, text: str) -> int:
+        return self.new_texts.setdefault(text, -1 - len(self.new_texts))
+
+    def inside(self, span: TimeSpan) -> list[Passage]:
+        """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
+        return [self._passage(int(i)) for i in self.places_inside(span)]
+
+    def places_inside(self, span: TimeSpan) -> Positions:
+        """The same as positions."""
+        found = self.touching(span)
+        found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
+        ordered: Positions = found[np.argsort(self.sources[found], kind="stable")]
+        return ordered
+
+    def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
+        """The passages inside each of some segments that tile time, from the ``first`` on: segment and passage, in order."""
+        starts, ends = segments.starts[first:], segments.ends[first:]
+        if len(starts) == 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        # Of those that began before the first segment, only what reaches into it counts.
+        since = int(np.searchsorted(self.max_ends, starts[0], side="right"))
+        passages = np.arange(min(since, int(np.searchsorted(self.starts, starts[0]))), len(self))
+        begin = np.searchsorted(ends, self.starts[passages], side="right")
+        last = np.maximum(begin, np.searchsorted(starts, self.ends[passages]) - 1)
+        counts = np.where(begin < len(starts), np.minimum(last, len(starts) - 1) - begin + 1, 0)
+        passage = np.repeat(passages, counts)
+        offset = np.arange(len(passage)) - np.repeat(np.cumsum(counts) - counts, counts)
+        segment = np.repeat(begin, counts) + offset
+        kept = _belongs(
+            self.sources[passage], self.starts[passage], self.ends[passage], starts[segment], ends[segment]
+        ) & ((self.ends[passage] > starts[segment]) | (self.starts[passage] >= starts[segment]))
+        passage, segment = passage[kept], segment[kept]
+        order = np.lexsort((passage, self.sources[passage], segment))
+        return segment[order] + first, passage[order]
+
+    @cached_property
+    def confidences(self) -> Times:
+        """How sure each is, 0 to 1, to hundredths, shape (n,)."""
+        found = np.empty(len(self))
+        for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
+            own = np.flatnonzero(self._list == number)
+            rows = part.rows[self._place[own]]
+            stored, new = own[rows >= 0], own[rows < 0]
+            found[stored] = self._known.confidences(table)[rows[rows >= 0]]
+            found[new] = [self._passage(at).confidence for at in new.tolist()]
+        tracks = np.flatnonzero(self._list == _TRACKS)
+        found[tracks] = self._view.tracks.mean_confidences[self._place[tracks]]
+        return np.round(found, 2)
+
+    def text(self, number: int) -> str:
+        """What a number of ``texts`` stands for."""
+        return self._known.text(number) if number >= 0 else list(self.new_texts)[-1 - number]
+
+    def quoted(self, position: int) -> str:
+        """What the passage at a position says, as it is quoted."""
+        number = int(self.texts[position])
+        if self.sources[position] != _TRACKER:
+            return self.text(number)
+        if number not in self._hints:  # things of one description have one hint
+            self._hints[number] = self._passage(position).text
+        return self._hints[number]
+
+    def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
+        """The first so many different texts that one source gives for a stretch, as they are quoted.
+
+        ``near``: what touches the stretch.
+        """
+        found: dict[str, None] = {}
+        for i in self._of_source(near, span, ORDER.index(source)):
+            found.setdefault(self.quoted(i))
+            if len(found) == count:
+                break
+        return list(found)
+
+    def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
+        """Positions of passages with texts not met before, in order; looked for in growing steps."""
+        met: set[int] = set()
+        step, at = 256, 0
+        while at < len(near):
+            part = near[at : at + step]
+            part = part[self.sources[part] == source]
+            part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
+            for i, text in zip(part.tolist(), self.texts[part].tolist(), strict=True):
+                if text not in met:
+                    met.add(text)
+                    yield i
+            at, step = at + step, step * 4
+
+    def _passage(self, position: int) -> Passage:
+        number, place = int(self._list[position]), int(self._place[position])
+        span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
+        if number == _TRACKS:
+            track = self._view.tracks[place]
+            return Passage(
+                span=span,
+                text=track.hint,
+                source="tracker",
+                confidence=track.confidence,
+                frame_time=float(track.times[track.nearest(span.center)]),
+                terms=track.hint_in_chinese,
+            )
+        item = self._lists[number][place]
+        return Passage(
+            span=span,
+            text=item.text,
+            source=ORDER[int(self.sources[position])],
+            confidence=item.confidence,
+            frame_time=item.frame_time if isinstance(item, ScreenText) else span.center,
+            speaker=item.speaker if isinstance(item, Spoken) else "",
+        )
+
+
+def passages_of(view: View) -> Passages:
+    """The passages of a view; all views of a whole world share theirs."""
+    return (open_view(view.world, None) if view.complete else view).once(Passages)
+
+
+def passages_in(view: View, span: TimeSpan) -> list[Passage]:
+    """The passages of one stretch of a view."""
+    return passages_of(view).inside(span)
+
+
+def unchanged_segments(view: View) -> int:
+    """How many of the first segments of a view are those of the uncut world, with all that is said and seen in them."""
+    if view.complete:
+        return len(view.segments)
+    whole = open_view(view.world, None)
+    same, _ = shared_prefix(view.segments, whole.segments)
+    if same == 0:
+        return 0
+    last = float(view.segments.ends[same - 1])
+    own, others = passages_of(view), passages_of(whole)
+    _, changed = shared_prefix(own.ending_by(last), others.ending_by(last), (own.texts, others.texts))
+    return min(same, int(np.searchsorted(view.segments.ends, changed, side="right")))
+
+
+def _belongs(
+    sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
+) -> NDArray[np.bool_]:
+    """Whether what touches a stretch also belongs to it: a line of speech by its share, all else as it is."""
+    shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
+    enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
+    belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough
+    return belongs

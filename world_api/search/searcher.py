@@ -1,0 +1,330 @@
+"""Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
+
+Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the first rows of the
+uncut world's index, as far as the cut leaves them as they are, and a small one of the rest. A scan ranks nothing, so it
+leaves nothing out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.core.lexicon import concepts, required_terms, words
+from world_api.core.ports import TextEmbedder
+from world_api.core.spans import TimeSpan
+from world_api.search.captions import Captions, Meanings, by_meaning, segments_of
+from world_api.search.documents import WholeDocuments, document_texts
+from world_api.search.lexical import (
+    LexicalIndex,
+    Part,
+    TextPostings,
+    best_first,
+    fuse,
+    holds_words,
+    index_terms,
+    query_terms,
+)
+from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
+from world_api.search.vectors import Looks, Rows, VectorIndex, nearest_of, unit
+from world_api.world.items import Items, Positions, shared_prefix
+from world_api.world.view import View, open_view
+
+#: How many of each ranking are fused.
+FUSED = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingPassage:
+    """A passage that shares words with a query; ``as_given``: it holds the query word for word."""
+
+    passage: Passage
+    as_given: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentHit:
+    """A segment found. ``score`` only orders; ``passage`` is what matched, None for a match of looks.
+
+    ``lines`` are the passages of speech and screen text that share no less with the query than ``passage``, in time order;
+    none where it shares no word.
+    """
+
+    span: TimeSpan
+    score: float
+    passage: Passage | None
+    lines: tuple[MatchingPassage, ...] = ()
+
+
+class Searcher:
+    """The searches of one view. What the whole world says of the visible segments is shared; the rest is indexed here.
+
+    Indexes are made, or read where they are kept, when first needed.
+    """
+
+    def __init__(
+        self, view: View, embedder: TextEmbedder, *, captions: Captions | None = None, meanings: Meanings | None = None
+    ) -> None:
+        self._view = view
+        self._embedder = embedder
+        self._whole = view.world.once(WholeDocuments)
+        self._captions = captions or Captions()
+        self._meanings = meanings
+
+    def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
+        """Words and meaning, fused by reciprocal rank."""
+        dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
+        fused = fuse([best_first(self._lexical.scores(query), FUSED), dense], len(self._segments))
+        best = best_first(fused, top_k)
+        return self._hits(best, fused[best], query)
+
+    def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
+        """Dense search, if wanted only among segments whose middle lies inside a stretch."""
+        among = (0, len(self._segments))
+        if within is not None:
+            centers = (self._segments.starts + self._segments.ends) / 2
+            first, end = np.searchsorted(centers, [within.start, within.end]).tolist()
+            among = (first, end)
+        if self._meanings is None or not self._captions.passages:
+            found, scores = self._dense(query, top_k, among)
+            return self._hits(found, scores, query)
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_query(query), self._segments)
+        near = near[(near >= among[0]) & (near < among[1])]
+        return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
+
+    def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
+        """Segments that look like an example and whose captions mean what is said of it, without those that overlap it."""
+        if self._meanings is None or not said:
+            return self.by_look(example, min(top_k, FUSED))
+        looks = self.by_look(example, FUSED)
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._segments)
+        apart = (self._segments.ends[near] <= example.start) | (self._segments.starts[near] >= example.end)
+        places = np.searchsorted(self._segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
+        return self._fused(near[apart], places, top_k, " ".join(said))
+
+    def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
+        """The best of two rankings by reciprocal rank."""
+        fused = fuse([one, other], len(self._segments))
+        best = best_first(fused, top_k)
+        return self._hits(best, fused[best], query)
+
+    def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
+        """Segments that look like an example stretch, without those that overlap it."""
+        places = self._looks.of(example)
+        if len(places) == 0:
+            return []
+        example_look = unit(self._looks.vectors[places].mean(axis=0, keepdims=True))
+        first = int(np.searchsorted(self._segments.ends, example.start, side="right"))
+        end = int(np.searchsorted(self._segments.starts, example.end))
+        among = ((0, first), (max(first, end), len(self._segments)))
+        found, scores = nearest_of(self._look_rows, example_look, top_k, among)
+        return [
+            SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
+            for i, score in zip(found, scores, strict=True)
+        ]
+
+    def word_scores(self, query: str) -> NDArray[np.float64]:
+        """How well the words of a query are met in each segment (length n); it orders them and means nothing else."""
+        return self._lexical.scores(query)
+
+    @property
+    def _segments(self) -> Items[TimeSpan]:
+        return self._view.segments
+
+    @property
+    def _same(self) -> int:
+        """How many segments, from the first on, say what they do in the whole world, which knows of no captions."""
+        return 0 if self._captions.passages else unchanged_segments(self._view)
+
+    @cached_property
+    def _captioned(self) -> list[list[int]]:
+        return self._captions.in_each(self._segments)
+
+    @cached_property
+    def _rest(self) -> list[str]:
+        """What the segments after those say."""
+        passages, count = passages_of(self._view), len(self._segments) - self._same
+        inside = passages.in_each(self._segments, self._same)
+        texts = document_texts(passages, *inside, count=count, first=self._same)
+        if self._captions.passages:
+            said = [[self._captions.passages[number].text for number in own] for own in self._captioned]
+            texts = ["\n".join(filter(None, [text, *own])) for text, own in zip(texts, said, strict=True)]
+        return texts
+
+    @cached_property
+    def _lexical(self) -> LexicalIndex:
+        rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
+        return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
+
+    @cached_property
+    def _text_rows(self) -> list[Rows]:
+        rest = VectorIndex(self._embedder.embed(self._rest).T)
+        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
+
+    @cached_property
+    def _look_rows(self) -> list[Rows]:
+        segments, looks, view = self._segments, self._looks, self._view
+        same, _ = shared_prefix(segments, open_view(view.world, None).segments)
+        same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
+        rest = looks.means(segments.starts[same:], segments.ends[same:])
+        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
+
+    @staticmethod
+    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
+        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return Looks(self._view)
+
+    def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
+        vector = self._embedder.embed([query])
+        return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
+
+    def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
+        passages, wanted = passages_of(self._view), Wanted(query)
+        return [self._hit(int(i), _score(score), passages, wanted) for i, score in zip(found, scores, strict=True)]
+
+    def _hit(self, place: int, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
+        span = self._segments[place]
+        said = [self._captions.passages[number] for number in self._captioned[place]] if self._captions.passages else []
+        best = wanted.best([*passages.inside(span), *said])
+        return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
+
+
+class Wanted:
+    """What a query looks for in passages."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._terms = frozenset(query_terms(query))
+        self._words = frozenset(words(query))
+
+    def best(self, passages: Sequence[Passage]) -> list[Passage]:
+        """Those that share most with the query: its words as they are given, then its content, then any word of it.
+
+        The shortest comes first: the snippet of a hit.
+        """
+        shared = [self._shared(passage) for passage in passages]
+        most = max(shared, default=None)
+        best = [passage for passage, share in zip(passages, shared, strict=True) if share == most]
+        return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
+
+    def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
+        """Of those, what is said or written and shares words at all, in time order."""
+        told = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
+        told.sort(key=lambda item: (item[0].span.start, item[0].span.end))
+        return tuple(
+            MatchingPassage(passage=passage, as_given=as_given)
+            for passage, as_given, content, _ in told
+            if as_given or content
+        )
+
+    def _shared(self, passage: Passage) -> tuple[bool, int, int]:
+        terms, _ = _terms_of(passage.text, passage.terms)
+        return holds_words(passage.text, self._query), len(self._terms & terms), len(self._words & terms)
+
+
+@lru_cache(maxsize=65536)
+def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
+    """The terms of a passage, and how many words it has; texts repeat."""
+    own = words(text)
+    return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
+
+
+def _score(value: float) -> float:
+    return round(float(value), 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """What looking at the segments ``first`` to ``end`` (positions, half-open) gave.
+
+    ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched in
+    which segment, segment after segment; ``captions``: which of those that a model gave. None where every segment was asked
+    for.
+    """
+
+    first: int
+    end: int
+    matching: Positions
+    segments: Positions
+    passages: Positions
+    captions: Mapping[int, Sequence[Passage]]
+
+    def found_in(self, segment: int, passages: Passages) -> list[Passage]:
+        """What matched in a segment."""
+        first, end = np.searchsorted(self.segments, [segment, segment + 1]).tolist()
+        return [*(passages[place] for place in self.passages[first:end].tolist()), *self.captions.get(segment, ())]
+
+
+class Scanner:
+    """Looks at every visible segment. What lies in which segment is found out once for all scans of a view."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._passages = passages_of(view)
+        self._texts = view.world.once(Texts)
+        self._in_segment, self._inside = self._passages.in_each(view.segments)
+
+    def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
+        """The segments that share time with a stretch and in which one passage holds every required term of the query.
+
+        ``captions`` are passages too, those that a model gave. ``least`` is a confidence that a passage must have, where its
+        source tells any. Without a query all match.
+        """
+        segments = self._view.segments
+        touched = segments.touching(within) if within else np.arange(len(segments))
+        if within:
+            touched = touched[segments.ends[touched] > within.start]
+        first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
+        none = np.zeros(0, dtype=np.int64)
+        if query is None:
+            return Scan(first=first, end=end, matching=np.arange(first, end), segments=none, passages=none, captions={})
+        low, high = np.searchsorted(self._in_segment, [first, end]).tolist()
+        inside = self._inside[low:high]
+        terms = required_terms(query)
+        chosen = self._fits(inside, terms, within, least)
+        matched, passages = self._in_segment[low:high][chosen], inside[chosen]
+        said: dict[int, list[Passage]] = {}
+        for caption in captions.holding(frozenset(terms)):
+            if within is None or caption.span.overlap(within) > 0:
+                for segment in segments_of(caption, segments):
+                    if first <= segment < end:
+                        said.setdefault(segment, []).append(caption)
+        matching = np.union1d(matched, np.array(sorted(said), dtype=np.int64))
+        return Scan(first=first, end=end, matching=matching, segments=matched, passages=passages, captions=said)
+
+    def _fits(
+        self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None
+    ) -> NDArray[np.bool_]:
+        numbers = self._passages.texts[passages]
+        known, anew = self._holding(terms)
+        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, anew]))
+        if within is not None:
+            starts, ends = self._passages.starts[passages], self._passages.ends[passages]
+            fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
+        if least is not None:
+            sure = self._passages.confidences[passages]
+            fits &= sure >= least
+        return fits
+
+    def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
+        """The numbers of the texts that hold all terms: those of the whole world, and those that the cut made anew."""
+        if not terms:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        known = self._texts.holding(terms[0])
+        for term in terms[1:]:
+            known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
+        wanted = set(terms)
+        anew = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
+        return known, np.array(anew, dtype=np.int64)
+
+
+def scanner_of(view: View) -> Scanner:
+    """The scanner of a view."""
+    return view.once(Scanner)

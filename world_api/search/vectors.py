@@ -1,0 +1,187 @@
+"""Exact vector search in memory, by inner product (FAISS), and the visual descriptors that a view lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.core.ports import Vectors
+from world_api.core.spans import TimeSpan
+from world_api.search.lexical import best_first
+from world_api.world.items import Positions
+from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
+from world_api.world.view import View
+
+#: A query that uses at most this share of the dimensions is answered from its own columns.
+SPARSE = 0.2
+
+Found = tuple[NDArray[np.float32], Positions]
+
+
+class VectorIndex:
+    """n vectors of unit length (or zero), searched exactly.
+
+    ``columns`` (dimension x n) holds them dimension by dimension: a query of few dimensions, as hashed words give, reads
+    only those. For others a FAISS index is built when it is first searched.
+    """
+
+    def __init__(self, columns: Vectors) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return int(self._columns.shape[1])
+
+    @cached_property
+    def _index(self) -> Any:
+        import faiss
+
+        index: Any = faiss.IndexFlatIP(self._columns.shape[0])
+        index.add(np.ascontiguousarray(self._columns.T))
+        return index
+
+    def nearest(
+        self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
+
+        ``query`` is one row; only rows that score more than ``above`` (0 or more) are found.
+        """
+        end = len(self) if end is None else min(end, len(self))
+        count = min(count, end - first)
+        if count <= 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        query = np.ascontiguousarray(query, dtype=np.float32)
+        used = np.flatnonzero(query[0])
+        if len(used) <= SPARSE * query.shape[1]:
+            return self._by_column(query[0], used, count, first, end, above)
+        # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
+        scores, positions = self._best(query, min(count + 1, end - first), first, end)
+        if len(scores) > count and scores[count] == scores[count - 1] > above:
+            scores, positions = self._at_least(query, scores[count], first, end)
+        scores, positions = scores[:count], positions[:count]
+        kept = scores > above
+        return positions[kept], scores[kept].astype(np.float64)
+
+    def _by_column(
+        self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The same, from the columns a query uses, added up in one order whatever the range."""
+        scores = np.zeros(end - first, dtype=np.float32)
+        for dimension in used.tolist():
+            scores += query[dimension] * self._columns[dimension, first:end]
+        found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
+        return found + first, scores[found].astype(np.float64)
+
+    def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
+        with _one_thread():
+            scores, positions = self._index.search(query, count, params=_among(first, end))
+        return _sorted(scores[0], positions[0])
+
+    def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
+        below = np.nextafter(np.float32(least), np.float32(-np.inf))
+        with _one_thread():
+            _, scores, positions = self._index.range_search(query, float(below), params=_among(first, end))
+        return _sorted(scores, positions)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have FAISS search in the calling thread alone: sharing out a single query takes longer than it saves."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # of what the calling thread asks for
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _among(first: int, end: int) -> Any:
+    import faiss
+
+    parameters: Any = faiss.SearchParameters  # its stub lacks the argument
+    return parameters(sel=faiss.IDSelectorRange(first, end))
+
+
+def _sorted(scores: NDArray[np.float32], positions: Positions) -> Found:
+    """Best first, equal scores in their own order."""
+    order = np.lexsort((positions, -scores))
+    return scores[order], positions[order].astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The first ``count`` rows of an index, which are numbered from ``offset`` on in a whole of several."""
+
+    index: VectorIndex
+    count: int
+    offset: int
+
+    def nearest(
+        self, query: Vectors, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The nearest of those numbered ``[first, end)``."""
+        own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
+        found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
+        return found + self.offset, scores
+
+
+def nearest_of(
+    parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
+) -> tuple[Positions, NDArray[np.float64]]:
+    """The nearest rows of several parts, among some half-open ranges of their numbers."""
+    found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
+    positions = np.concatenate([positions for positions, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    order = np.lexsort((positions, -scores))[:count]
+    return positions[order], scores[order]
+
+
+class Looks:
+    """The described moments of a view. ``vectors`` (all rows x dimension) hold those behind the cut, too: see ``of``."""
+
+    def __init__(self, view: View) -> None:
+        rows = view.world.rows("looks")
+        self.vectors: Vectors = matrix(rows.column("vector"), DESCRIPTOR_DIMENSION)
+        self._times = rows.column("time").to_numpy()
+        self._hidden = np.zeros(0) if view.complete else rows.column("known_at").to_numpy()
+        self._as_of = view.duration
+
+    def of(self, span: TimeSpan) -> Positions:
+        """The visible rows of a stretch; where it has none, the one nearest to its middle."""
+        first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
+        inside = self._visible(np.arange(first, end))
+        if len(inside) or len(self._times) == 0:
+            return inside
+        seen = self._visible(np.arange(len(self._times)))
+        if len(seen) == 0:
+            return seen
+        nearest = int(np.argmin(np.abs(self._times[seen] - span.center)))
+        return seen[nearest : nearest + 1]
+
+    def means(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Vectors:
+        """The mean look of each stretch, unit length; zero where no frame of it was described."""
+        found = np.zeros((len(starts), DESCRIPTOR_DIMENSION), dtype=np.float32)
+        firsts, lasts = np.searchsorted(self._times, starts), np.searchsorted(self._times, ends)
+        for number in np.flatnonzero(lasts > firsts).tolist():
+            rows = self._visible(np.arange(firsts[number], lasts[number]))
+            if len(rows):
+                found[number] = self.vectors[rows].mean(axis=0)
+        return unit(found)
+
+    def _visible(self, rows: Positions) -> Positions:
+        return rows[self._hidden[rows] <= self._as_of] if len(self._hidden) else rows
+
+
+def unit(vectors: NDArray[np.float32]) -> Vectors:
+    """The same directions at unit length; zero stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    same: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    return same

@@ -1,0 +1,271 @@
+"""A session: a world behind a causal cut, with an overlay for what the caller writes.
+
+Measurements of single operations give a session stand-ins: objects that answer an operation in its place. A stand-in gets
+the checked call; whoever records the session says which operations it answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Protocol
+
+from world_api.core.canonical import content_hash
+from world_api.core.faults import OperationFault
+from world_api.core.ports import Source, TextEmbedder
+from world_api.core.spans import TimeSpan, round_time
+from world_api.core.vocabulary import Vocabulary
+from world_api.search.captions import Captions, Meanings
+from world_api.search.searcher import Searcher
+from world_api.session.overlay import EntityRegistered, Level, MemoryWritten, Overlay
+from world_api.session.vision import FrameLooker, Vision
+from world_api.world.tracks import hint_in_words
+from world_api.world.view import View
+
+
+class StandIn(Protocol):
+    """Answers one or several operations in place of a session's world."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """Who it is, as JSON: what its answers depend on beside the session."""
+        ...
+
+    def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of an operation; what it writes, it writes to the session.
+
+        Raises:
+            VideoWorldError: what the operation names.
+        """
+        ...
+
+
+#: How ids of things begin that were detected on demand and not tracked.
+SEEN = "ent_seen_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backends:
+    """What a session may ask beyond stored rows.
+
+    ``looker`` is None where the video or a detector is not there, ``seeing`` where nobody chose a model that looks, and
+    ``meanings`` where nobody chose one that embeds what it said.
+    """
+
+    text_embedder: TextEmbedder
+    looker: FrameLooker | None
+    seeing: Vision | None = None
+    meanings: Meanings | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration:
+    """An entity that somebody registered, from the overlay or from the committed rows.
+
+    ``label``: the words it was registered with, which nothing measured has to bear out.
+    """
+
+    entity_id: str
+    label: str
+    category: str
+    time: float
+    box: tuple[float, float, float, float]
+    confidence: float
+    committed: bool
+
+    @property
+    def hint(self) -> str:
+        """What was measured of it, in words: ``person``."""
+        return hint_in_words(self.category, ())
+
+    @property
+    def source(self) -> Source:
+        """What saw it: the tracker, or a detector that looked at that very frame."""
+        return "detector" if self.entity_id.startswith(SEEN) else "tracker"
+
+
+class Session:
+    """One caller's view of one video: what is visible, what this caller wrote, and which optional groups are on."""
+
+    def __init__(
+        self, *, view: View, overlay: Overlay, backends: Backends, name: str, groups: frozenset[str] = frozenset()
+    ) -> None:
+        self.view = view
+        self.overlay = overlay
+        self.backends = backends
+        self.name = name
+        self.groups = groups
+        #: Who answers an operation in this session's place, by the operation's name; nobody, but for measurements.
+        self.stand_ins: Mapping[str, StandIn] = {}
+        seeing = backends.seeing
+        #: What is searched is what captioning runs listed, and stays the same while the session is open.
+        self._listed = None if seeing is None else seeing.searched()
+        said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
+        self.captions = Captions(said)
+
+    @property
+    def video_id(self) -> str:
+        """The video this session is on."""
+        return self.view.video_id
+
+    @property
+    def as_of(self) -> float | None:
+        """The causal cut in seconds, or None."""
+        return self.view.as_of
+
+    @property
+    def world_hash(self) -> str:
+        """The hash of the world's canonical rows."""
+        return self.view.world.manifest.world_hash
+
+    @property
+    def revision(self) -> int:
+        """How many events the overlay holds; after the session was dropped it counts from 0 again."""
+        return len(self.overlay.events())
+
+    @property
+    def session_key(self) -> str:
+        """What results that depend on the session must be kept under, with ``memo_key``: what was written, and nothing else."""
+        return self.overlay.digest()
+
+    @property
+    def memo_key(self) -> str:
+        """What results that do not depend on the session may be kept under."""
+        others = self.stood_in
+        stood_in = "" if others is None else f"+{content_hash(others)}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}{stood_in}"
+
+    @property
+    def stood_in(self) -> dict[str, Any] | None:
+        """Which operations another answers in this session's place, and who; None where nobody does."""
+        return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
+
+    @property
+    def sight_key(self) -> str:
+        """What results depend on where a model looks: who it is, and which captions are searched; empty where none does."""
+        perception = self.perception
+        return "" if perception is None else f"+{content_hash(perception)}"
+
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks.
+
+        ``caption_set`` names what a captioning run listed, ``captions`` what of it this session sees.
+        """
+        seeing, meanings = self.backends.seeing, self.backends.meanings
+        if seeing is None:
+            return None
+        return {
+            "vision": seeing.producer,
+            "embedding": None if meanings is None else meanings.producer,
+            "caption_set": "" if self._listed is None else self._listed.hash,
+            "captions": self.captions.digest,
+            "looks": seeing.most_looks,
+        }
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What can be judged: by the rows that are visible, and by the detector that looks at single frames."""
+        looker = self.backends.looker
+        return self.view.vocabulary.extended(() if looker is None else looker.categories())
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over the visible part."""
+        return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)
+
+    @property
+    def _known_at(self) -> float:
+        """What this session can have seen: the time under which its writes are kept."""
+        return self.view.duration
+
+    def check_video(self, video_id: str) -> None:
+        """Refuse a call for another video.
+
+        Raises:
+            OperationFault: ``wrong_video``.
+        """
+        if video_id != self.video_id:
+            raise OperationFault(
+                "wrong_video",
+                f"this session is on video {self.video_id!r}, not {video_id[:80]!r}",
+                hint=f'use "{self.video_id}"',
+            )
+
+    def memories(self, level: Level | None = None) -> list[MemoryWritten]:
+        """The visible memories of a level (or all), committed ones first, then in the order of writing."""
+        found: dict[str, MemoryWritten] = {}
+        for row in self.view.rows("memories").drop_columns(["number", "producer"]).to_pylist():
+            found[row["memory_id"]] = MemoryWritten.model_construct(**{**row, "parts": tuple(row["parts"])})
+        for event in self._visible_events():
+            if isinstance(event, MemoryWritten):
+                found[event.memory_id] = event
+        return [memory for memory in found.values() if level is None or memory.level == level]
+
+    def registrations(self) -> list[Registration]:
+        """The visible registered entities, committed ones first, then in the order of registering."""
+        found: dict[str, Registration] = {}
+        for row in self.view.rows("registrations").to_pylist():
+            found[row["entity_id"]] = Registration(
+                entity_id=row["entity_id"],
+                label=row["hint"],
+                category=row["category"],
+                time=row["time"],
+                box=(_tenth(row["x1"]), _tenth(row["y1"]), _tenth(row["x2"]), _tenth(row["y2"])),
+                confidence=round(row["confidence"], 2),
+                committed=True,
+            )
+        for event in self._visible_events():
+            if isinstance(event, EntityRegistered):
+                found[event.entity_id] = Registration(
+                    entity_id=event.entity_id,
+                    label=event.hint,
+                    category=event.category,
+                    time=event.time,
+                    box=event.box,
+                    confidence=event.confidence,
+                    committed=False,
+                )
+        return list(found.values())
+
+    def write_memory(self, *, level: Level, span: TimeSpan, content: str, parts: Sequence[str] = ()) -> MemoryWritten:
+        """Append a memory to the overlay. Its id comes from its content and its place in the session."""
+
+        def make(number: int) -> MemoryWritten:
+            seed = "\x1f".join([self.name, str(number), level, repr(span.start), repr(span.end), content, *parts])
+            return MemoryWritten(
+                memory_id=f"mem_{sha256(seed.encode()).hexdigest()[:12]}",
+                level=level,
+                start=round_time(span.start),
+                end=round_time(span.end),
+                content=content,
+                parts=tuple(parts),
+                known_at=self._known_at,
+            )
+
+        event = self.overlay.append(make)
+        assert isinstance(event, MemoryWritten)  # noqa: S101 - what make returned
+        return event
+
+    def register(self, registration: Registration) -> None:
+        """Append a registered entity to the overlay."""
+        event = EntityRegistered(
+            entity_id=registration.entity_id,
+            hint=registration.label,
+            category=registration.category,
+            time=registration.time,
+            box=registration.box,
+            confidence=registration.confidence,
+            known_at=self._known_at,
+        )
+        self.overlay.append(lambda _: event)
+
+    def _visible_events(self) -> list[MemoryWritten | EntityRegistered]:
+        events = self.overlay.events()
+        return events if self.as_of is None else [event for event in events if event.known_at <= self.as_of]
+
+
+def _tenth(pixels: float) -> float:
+    return round(pixels, 1)

@@ -1,0 +1,461 @@
+"""Looking at frames on demand: a vision model or a detector is asked once, and its answer is kept outside the world.
+
+A look is known by what it depends on: the world and its source, the model (with its prompts, picture size and choice of frames)
+and what is asked. No frame after ``until``, the end of what a session sees, is ever taken. Detections are kept under the world,
+the detector and the arguments. The world itself never changes by being looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import BoundedSemaphore, Lock
+from typing import Any
+
+import numpy as np
+
+from world_api.core.boxes import Box
+from world_api.core.canonical import content_hash
+from world_api.core.cost import charge
+from world_api.core.faults import BackendFault, MediaFault, OperationFault, StoreFault, VideoWorldError
+from world_api.core.ports import (
+    DetectedObject,
+    EmbeddingModel,
+    FrameSource,
+    Image,
+    LookReply,
+    LookRequest,
+    LookTask,
+    ObjectDetector,
+    Picture,
+    PictureSource,
+    VisionModel,
+)
+from world_api.core.spans import TimeSpan, round_time
+from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
+from world_api.world.files import write_atomically
+from world_api.world.manifest import Manifest
+from world_api.world.tables import SESSION_TABLES
+
+#: A frame counts as begun half a millisecond early; one before a cut must not be that of the cut.
+BEFORE = 0.001
+#: So many pictures of one thing are looked at for a question about it.
+MAX_SPOTS = 3
+#: Characters of the longest question that operations take.
+LONGEST_QUESTION = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameChoice:
+    """Which frames of a stretch are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+
+    most: int = 6
+    spacing: float = 1.0
+
+    def count(self, seconds: float) -> int:
+        """How many frames a stretch of that length gives."""
+        return max(1, min(self.most, math.ceil(seconds / self.spacing - 1e-9)))
+
+    def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
+        """The middles of equal parts of the visible stretch, in seconds; none of them at or after ``until``."""
+        end = min(span.end, until)
+        start = min(span.start, end)
+        count = self.count(end - start)
+        step = (end - start) / count
+        latest = max(0.0, until - BEFORE)
+        return tuple(dict.fromkeys(round_time(min(start + (i + 0.5) * step, latest)) for i in range(count)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisionConfig:
+    """A model that looks, and how it is used.
+
+    ``embedder`` makes captions comparable in meaning, where there is one. ``at_once``: requests under way together.
+    ``most_looks``: looks one session may take: every request that is sent, and kept ones the first time they are told, so
+    that where nothing fails a question comes out the same with a full cache and an empty one; None for any number. What a
+    client repeats by itself since no answer came is not counted. ``host``: where frames go.
+    """
+
+    vision: VisionModel
+    embedder: EmbeddingModel | None = None
+    choice: FrameChoice = field(default_factory=FrameChoice)
+    at_once: int = 8
+    most_looks: int | None = None
+    host: str = ""
+
+    @property
+    def producer(self) -> str:
+        """All that an answer depends on beside the world and what is asked."""
+        return f"{self.vision.producer}/{self.choice.most}x{self.choice.spacing:g}s"
+
+
+class LookBudget:
+    """Counts the looks of one session. Threads may share it."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._told: set[str] = set()
+        self._used = 0
+        self._lock = Lock()
+
+    def check(self) -> None:
+        """See whether anything may be sent, before work is put into it.
+
+        Raises:
+            OperationFault: ``looks_spent``.
+        """
+        with self._lock:
+            self._refuse_spent()
+
+    def sends(self) -> None:
+        """Count a request that is about to be sent, whatever comes of it.
+
+        Raises:
+            OperationFault: ``looks_spent``.
+        """
+        with self._lock:
+            self._refuse_spent()
+            self._used += 1
+
+    def made(self, request: str) -> None:
+        """A look that was sent has been answered: to be told it again costs nothing."""
+        with self._lock:
+            self._told.add(request)
+
+    def tell(self, request: str) -> None:
+        """Count a look that was kept, unless this session has had it.
+
+        Raises:
+            OperationFault: ``looks_spent``.
+        """
+        with self._lock:
+            if request not in self._told:
+                self._refuse_spent()
+                self._used += 1
+                self._told.add(request)
+
+    def _refuse_spent(self) -> None:
+        if self._most is not None and self._used >= self._most:
+            raise OperationFault(
+                "looks_spent",
+                f"a model has looked {self._most} times in this session, which is all it may",
+                hint="use what was seen so far; whoever runs this may allow more with --looks",
+            )
+
+
+_MARGIN = 0.35  #: of a box's size, shown around what is cut out
+_SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
+
+
+def part_of(image: Image, box: Sequence[float]) -> Image:
+    """What is around a box, with a margin, inside the frame."""
+    height, width = image.shape[:2]
+    x1, y1, x2, y2 = box
+    across, down = _MARGIN * (x2 - x1) + 1, _MARGIN * (y2 - y1) + 1
+    left, right = _bounds(x1 - across, x2 + across, width)
+    top, bottom = _bounds(y1 - down, y2 + down, height)
+    return np.ascontiguousarray(image[top:bottom, left:right])
+
+
+def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
+    """Whole pixels inside the frame, at least ``_SMALLEST_PART`` of them where it has so many."""
+    middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
+    low, high = math.floor(middle - half), math.ceil(middle + half)
+    low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
+    return low, high
+
+
+#: Where answers are kept, inside the store and outside every world.
+FOLDER = ".on-demand"
+
+
+def world_key(manifest: Manifest) -> str:
+    """What is looked at: the rows that sessions do not write, and the very file they were made from.
+
+    Without the file two films could not be told apart of which few stages ran. What a session commits changes no picture.
+    """
+    rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
+    return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
+
+
+class FrameLooker:
+    """Detection on demand over one world's video. ``cache`` None keeps nothing; ``world_key`` says whose frames they are."""
+
+    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
+        self._frames = frames
+        self._detector = detector
+        self._world_key = world_key
+        self._cache = cache
+
+    @property
+    def producer(self) -> str:
+        """What detects, and its version."""
+        return self._detector.producer
+
+    def categories(self) -> frozenset[str]:
+        """The category words it knows."""
+        return self._detector.categories()
+
+    def detect(self, time: float, category: str) -> Sequence[DetectedObject]:
+        """Objects of a category in the frame played at a time (seconds), the surest first.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``.
+        """
+        place = self._place(time, category)
+        if place is not None and place.is_file() and (kept := _load(place)) is not None:
+            return kept
+        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        records = [_record(item) for item in found]
+        if place is not None:
+            _keep(place, records)
+        return [_restored(record) for record in records]  # as whoever asks next will read it
+
+    def _place(self, time: float, category: str) -> Path | None:
+        if self._cache is None:
+            return None
+        key = content_hash([self._detector.producer, "detect", round_time(time), category])
+        return self._cache / self._world_key[:16] / f"{key[:32]}.json"
+
+
+def _record(found: DetectedObject) -> dict[str, Any]:
+    return {"category": found.category, "box": found.box.rounded(), "confidence": round(found.confidence, 4)}
+
+
+def _restored(record: dict[str, Any]) -> DetectedObject:
+    x1, y1, x2, y2 = record["box"]
+    box = Box(x1=x1, y1=y1, x2=x2, y2=y2)
+    return DetectedObject(category=record["category"], box=box, confidence=record["confidence"])
+
+
+def _keep(place: Path, records: list[dict[str, Any]]) -> None:
+    try:
+        write_atomically(place, json.dumps(records).encode())
+    except StoreFault:
+        return  # a store that cannot be written to can still be asked
+
+
+def _load(place: Path) -> list[DetectedObject] | None:
+    try:
+        return [_restored(record) for record in json.loads(place.read_bytes())]
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A moment (seconds) and what part of its frame to show (pixels of the displayed frame); None: all of it."""
+
+    time: float
+    box: Box | None
+
+
+class Vision:
+    """Looks at one world's video, for one session. Threads may share it.
+
+    ``frames`` None: the video is not there (any more); what was seen before is told all the same. ``world_key`` says whose
+    frames they are.
+    """
+
+    def __init__(self, eyes: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
+        self._eyes = eyes
+        self._frames = frames
+        self._world_key = world_key
+        self._places = BoundedSemaphore(eyes.at_once)
+        self._allowance = LookBudget(eyes.most_looks)
+        self.producer = eyes.producer
+        self.most_looks = eyes.most_looks
+        folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
+        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
+        self._searched = CaptionSetFile(folder)
+
+    def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
+        """What is seen in a stretch, in words.
+
+        Raises:
+            OperationFault: ``not_yet``, where none of it is visible.
+            MediaFault: ``source_missing``, ``undecodable``.
+            BackendFault: as the model names it.
+        """
+        return self._look("caption", self._visible(span, until), until)
+
+    def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
+        """A question about a stretch, answered from its frames.
+
+        Raises:
+            OperationFault: ``not_yet``, where none of it is visible.
+            MediaFault: ``source_missing``, ``undecodable``.
+            BackendFault: as the model names it.
+        """
+        return self._look("answer", self._visible(span, until), until, question=question)
+
+    def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
+        """What is done in a stretch, as short labels.
+
+        Raises:
+            OperationFault: ``not_yet``, where none of it is visible.
+            MediaFault: ``source_missing``, ``undecodable``.
+            BackendFault: as the model names it.
+        """
+        return self._look("actions", self._visible(span, until), until)
+
+    def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
+        """A question about one thing, answered from what is around it at some moments, the first ``MAX_SPOTS`` visible ones.
+
+        Raises:
+            OperationFault: ``not_yet``, where no moment is visible.
+            MediaFault: ``source_missing``, ``undecodable``.
+            BackendFault: as the model names it.
+        """
+        seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
+        if not seen:
+            raise _not_yet(until)
+        span = TimeSpan(start=min(spot.time for spot in seen), end=max(spot.time for spot in seen))
+        return self._look("state", span, until, question=question, subject=subject, spots=seen)
+
+    def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
+        """Whether a caption of that stretch is kept, so that it costs nothing."""
+        span = self._visible(span, until)
+        return self.kept.get(self._name("caption", self._asked(span, until))) is not None
+
+    def searched(self) -> CaptionSet:
+        """The captions that sessions which are opened now search."""
+        return self._searched.read()
+
+    def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
+        """Have the kept captions of some whole stretches searched by sessions that are opened from now on, and no others."""
+        names = (self._name("caption", self._asked(self._visible(span, until), until)) for span in spans)
+        captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
+        if captions != self._searched.read():
+            self._searched.write(captions)
+        return captions
+
+    def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
+        """The captions of a set of stretches that are over by then: stretch, text, and the time of a frame of it.
+
+        One that is no longer kept as it was listed is left out.
+        """
+        looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
+        listed = {item.digest for item in captions.captions}
+        return [
+            (TimeSpan(start=kept.start, end=kept.end), kept.text, kept.frame_times[len(kept.frame_times) // 2])
+            for kept in looks
+            if kept is not None and kept.digest in listed and kept.task == "caption" and kept.end <= until
+        ]
+
+    @staticmethod
+    def _visible(span: TimeSpan, until: float) -> TimeSpan:
+        if span.start >= until:
+            raise _not_yet(until)
+        return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
+
+    def _asked(
+        self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
+    ) -> dict[str, Any]:
+        """What a look depends on beside the world and who looks."""
+        if spots is None:
+            times: Sequence[float] = self._eyes.choice.times(span, until)
+            boxes = None
+        else:
+            times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
+            boxes = [None if spot.box is None else spot.box.rounded() for spot in spots]
+        return {
+            "start": span.start,
+            "end": span.end,
+            "times": list(times),
+            "boxes": boxes,
+            "question": question,
+            "subject": subject,
+        }
+
+    def _name(self, task: LookTask, asked: dict[str, Any], producer: str | None = None) -> str:
+        return content_hash([self._world_key, producer or self.producer, task, asked])[:32]
+
+    def _look(
+        self,
+        task: LookTask,
+        span: TimeSpan,
+        until: float,
+        *,
+        question: str = "",
+        subject: str = "",
+        spots: Sequence[Spot] | None = None,
+    ) -> CachedLook:
+        asked = self._asked(span, until, question, subject, spots)
+        request = self._name(task, asked)
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
+        if not is_new:
+            self._allowance.tell(request)
+            charge(kept.cost.again(request))
+        return kept
+
+    def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> CachedLook:
+        """Have the model look. Every request that is sent counts, whatever comes of it."""
+        self._allowance.check()
+        with self._places:
+            look = LookRequest(
+                task=task,
+                span=span,
+                pictures=self._pictures(asked),
+                request=request,
+                question=asked["question"],
+                subject=asked["subject"],
+                again=self._allowance.sends,
+            )
+            self._allowance.sends()
+            try:
+                made = self._record(look, asked, self._eyes.vision.look(look))
+            except VideoWorldError:
+                raise
+            except Exception as error:  # who looks may be anybody's code, and what it says anything
+                raise BackendFault(
+                    "sight_unreadable",
+                    f"what {self._eyes.vision.name} said about these frames cannot be kept: {type(error).__name__}",
+                    hint="ask again; a model that often does so is not made for this",
+                ) from error
+        self._allowance.made(request)
+        return made
+
+    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> CachedLook:
+        return CachedLook(
+            request=look.request,
+            producer=self.producer,
+            task=look.task,
+            start=look.span.start,
+            end=look.span.end,
+            asked=asked,
+            frame_times=tuple(asked["times"]),
+            text=reply.text,
+            confidence=reply.confidence,
+            uncertain=reply.uncertain,
+            actions=tuple(CachedAction(label=a.label, confidence=a.confidence) for a in reply.actions),
+            cost=CachedCost.of(reply.spent),
+        ).sealed()
+
+    def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
+        times, boxes = asked["times"], asked["boxes"]
+        if self._frames is None:
+            raise MediaFault(
+                "source_missing",
+                "the video file is no longer where it was when the world was built",
+                hint="put the file back, or build the world again",
+            )
+        if boxes is None:
+            images = self._frames.pictures_played_at(times, self._eyes.vision.longest_side)
+            return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
+        images = self._frames.pictures_played_at(times, None)
+        return tuple(
+            Picture(time=time, image=image if box is None else part_of(image, box), is_part=box is not None)
+            for time, image, box in zip(times, images, boxes, strict=True)
+        )
+
+
+def _not_yet(until: float) -> OperationFault:
+    return OperationFault(
+        "not_yet",
+        f"that has not been seen yet: this session sees the video up to {until:g} s",
+        hint="ask about earlier times",
+    )

@@ -1,0 +1,243 @@
+"""The vision cache, one file a look, and the list of captions that sessions search.
+
+::
+
+    STORE/.on-demand/<world>/<producer>/<request>.json
+    STORE/.on-demand/<world>/<producer>/captions/set.json
+
+Equal requests are asked once: threads wait for each other, processes too if the folder can be written to. A file that
+cannot be read, does not hold what its name stands for or is not as it was written counts as absent, and is written again.
+
+The captions that are searched are those a captioning run made of whole segments. An answer to a single question is kept, and
+never enters the list by itself, so what is searched changes only when a captioning run comes to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+
+from world_api.core.canonical import content_hash
+from world_api.core.cost import Spent
+from world_api.core.faults import StoreFault
+from world_api.core.ports import LookTask
+from world_api.world.files import exclusive, write_atomically
+
+MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
+_MAX_LABEL = 1_000
+_MAX_ITEMS = 1_000
+_MAX_BYTES = 1_000_000  #: of a file; a larger one holds no look
+
+
+class CachedAction(BaseModel):
+    """An action that a model named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str = Field(max_length=_MAX_LABEL)
+    confidence: float | None = Field(ge=0, le=1)
+
+
+class CachedCost(BaseModel):
+    """What a look cost when it was made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    prompt: int = Field(ge=0)
+    completion: int = Field(ge=0)
+    cached: int = Field(ge=0)
+    images: int = Field(ge=0)
+    estimated: bool
+
+    @classmethod
+    def of(cls, spent: Spent) -> CachedCost:
+        """What is kept of a charge."""
+        return cls(
+            model=spent.model,
+            prompt=spent.prompt,
+            completion=spent.completion,
+            cached=spent.cached,
+            images=spent.images,
+            estimated=spent.estimated,
+        )
+
+    def again(self, request: str) -> Spent:
+        """The charge for being told once more: nothing was asked, these are the tokens of the first time."""
+        return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
+
+
+class CachedLook(BaseModel):
+    """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``.
+
+    ``digest`` is the hash of all the rest.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[2] = 2
+    digest: str = ""
+    request: str
+    producer: str
+    task: LookTask
+    start: FiniteFloat = Field(ge=0)
+    end: FiniteFloat
+    asked: dict[str, Any]
+    frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
+    text: str = Field(max_length=MAX_TEXT)
+    confidence: float | None = Field(ge=0, le=1)
+    uncertain: str = Field(max_length=MAX_TEXT)
+    actions: tuple[CachedAction, ...] = Field(max_length=_MAX_ITEMS)
+    cost: CachedCost
+
+    @model_validator(mode="after")
+    def _runs_forwards(self) -> CachedLook:
+        if self.end < self.start:
+            raise ValueError("a look at a stretch that runs backwards")
+        return self
+
+    def sealed(self) -> CachedLook:
+        """The same with its digest.
+
+        Raises:
+            ValueError: a text in it cannot be written (half of a character).
+        """
+        return self.model_copy(update={"digest": self._content()})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is as it was sealed."""
+        return self.digest == self._content()
+
+    def _content(self) -> str:
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
+
+
+class VisionCache:
+    """The kept looks of one producer at one world. ``folder`` None keeps them in memory only.
+
+    ``name`` tells the request that a look was, so that a file is believed only under the name of what it holds.
+    """
+
+    def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
+        self._folder = folder
+        self._name = name
+        self._memory: dict[str, CachedLook] = {}
+
+    def get(self, request: str) -> CachedLook | None:
+        """A kept look; None where there is none that can be read."""
+        if (kept := self._memory.get(request)) is not None:
+            return kept
+        return None if self._folder is None else self._read(self._folder / f"{request}.json")
+
+    def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
+        """A look, made where it is not there yet, and whether it was made by this call; equal requests wait for each other.
+
+        Raises:
+            VideoWorldError: what ``make`` names; the next one to ask tries again.
+        """
+        if (kept := self.get(request)) is not None:
+            return kept, False
+        with exclusive(self._folder, request, owner=self):
+            if (kept := self.get(request)) is not None:
+                return kept, False
+            made = make()
+            self._keep(made)
+            return made, True
+
+    def all(self) -> list[CachedLook]:
+        """All looks that can be read, in order of their names."""
+        found = dict(self._memory)
+        if self._folder is not None:
+            with suppress(OSError):
+                for path in self._folder.glob("*.json"):
+                    if path.stem not in found and (kept := self._read(path)) is not None:
+                        found[path.stem] = kept
+        return [found[request] for request in sorted(found)]
+
+    def _read(self, path: Path) -> CachedLook | None:
+        try:
+            if path.stat().st_size > _MAX_BYTES:
+                return None
+            kept = CachedLook.model_validate_json(path.read_bytes())
+            is_sound = kept.is_whole and kept.request == path.stem == self._name(kept)
+        except (OSError, ValueError):  # ValueError: not such a record, or a text that cannot be hashed
+            return None
+        return kept if is_sound else None
+
+    def _keep(self, made: CachedLook) -> None:
+        if self._folder is not None:
+            # A store that cannot be written to can still be asked.
+            with suppress(StoreFault):
+                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json().encode())
+                return
+        self._memory[made.request] = made
+
+
+class ListedCaption(BaseModel):
+    """A caption of a set: the look it was, its stretch in seconds, and the hash of all that is kept of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    request: str
+    start: FiniteFloat
+    end: FiniteFloat
+    digest: str
+
+    @classmethod
+    def of(cls, kept: CachedLook) -> ListedCaption:
+        """A look as it is listed."""
+        return cls(request=kept.request, start=kept.start, end=kept.end, digest=kept.digest)
+
+
+class CaptionSet(BaseModel):
+    """The captions that are searched, in the order of their stretches. ``hash`` covers what they say; empty where there are none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    hash: str = ""
+    captions: tuple[ListedCaption, ...] = ()
+
+    @classmethod
+    def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
+        """The set of some captions."""
+        captions = sorted(
+            (ListedCaption.of(kept) for kept in looks), key=lambda item: (item.start, item.end, item.request)
+        )
+        return cls(hash=_hash(captions), captions=tuple(captions))
+
+
+class CaptionSetFile:
+    """Where the set of one producer at one world is. ``folder`` None keeps it in memory only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / "captions" / "set.json"
+        self._memory = CaptionSet()
+
+    def read(self) -> CaptionSet:
+        """The set as it is now; an empty one where there is none that can be read."""
+        if self._path is None or self._memory.captions:
+            return self._memory
+        try:
+            found = CaptionSet.model_validate_json(self._path.read_bytes())
+        except (OSError, ValidationError):
+            return CaptionSet()
+        return found if found.hash == _hash(found.captions) else CaptionSet()
+
+    def write(self, captions: CaptionSet) -> None:
+        """Have these searched by sessions that are opened from now on."""
+        if self._path is not None:
+            # A store that cannot be written to can still be asked.
+            with suppress(StoreFault):
+                write_atomically(self._path, captions.model_dump_json().encode())
+                return
+        self._memory = captions
+
+
+def _hash(captions: Sequence[ListedCaption]) -> str:
+    return content_hash([item.model_dump(mode="json") for item in captions])[:32] if captions else ""

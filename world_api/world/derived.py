@@ -1,0 +1,243 @@
+"""What follows from a world's rows, kept beside it, so that opening a world of days does not mean making it again.
+
+::
+
+    STORE/.derived/<id>/<key>/<name>.arrow      tables in the order they are read in, joined tracks, search indexes
+    STORE/.derived/<id>/<key>/index.json        the key again, and the hash of each file; written last
+    STORE/.derived/.<id>.lock                   held by whoever writes them
+
+The key covers the world's files and the code that reads them: what was kept for other rows or by other code is not
+looked at. Nothing here is a truth. What is missing, damaged or of another shape is made again in memory, which only
+takes longer; what these checks cannot see is in decision 011.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from unicodedata import unidata_version
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from world_api.core.canonical import content_hash
+from world_api.world.files import hash_bytes, hash_file, hash_stored, not_writable, write_atomically
+from world_api.world.manifest import Manifest
+from world_api.world.storage import read_arrow
+from world_api.world.tables import SESSION_TABLES
+
+FOLDER = ".derived"
+INDEX = "index.json"
+#: The rooms whose code decides what follows from rows, under the package's folder.
+_PACKAGE = Path(__file__).resolve().parents[1]
+_ROOMS = ("core", "world", "search")
+#: The libraries that shape it too. FAISS and LanceDB only search what is kept, so they are none of them.
+LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
+
+#: What changes when an index is replaced: inode, time and size.
+State = tuple[int, int, int] | None
+
+
+class NotKept(Exception):
+    """A table is not kept, or not as it was written."""
+
+
+class Derived:
+    """Tables that are read where they are kept and made where they are not. ``keep`` also stores what was made.
+
+    With ``anew`` nothing that is there already is believed; with ``only_kept`` nothing is made.
+
+    Raises:
+        StoreFault: ``store_not_writable``, with ``anew``.
+    """
+
+    def __init__(self, folder: Path, *, keep: bool = False, anew: bool = False, only_kept: bool = False) -> None:
+        self._folder = folder
+        self._keep = keep
+        self._only_kept = only_kept
+        if anew:
+            _forget(folder / INDEX)
+        self.state = state_of(folder / INDEX)
+        self._hashes: dict[str, str] = _read_hashes(folder)
+        self._asked: set[str] = set()
+
+    def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
+        """The table of that name, mapped into memory when it is kept and fits ``schema`` and the number of ``rows``.
+
+        Its bytes are checked first.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
+            NotKept: with ``only_kept``, when it is not kept.
+        """
+        self._asked.add(name)
+        kept = self.read(name)
+        if kept is not None and _same_shape(kept.schema, schema) and rows in (None, kept.num_rows):
+            return kept
+        if self._only_kept:
+            raise NotKept(name)
+        made = make()
+        if self._keep:
+            self._write(name, made)
+        return made
+
+    def is_current(self) -> bool:
+        """Whether what is kept is still what it was when it was first looked at."""
+        return self.state == state_of(self._folder / INDEX)
+
+    def finish(self) -> None:
+        """Let readers use what was stored, and drop what was kept for other rows or code, or was left half written.
+
+        To be called under ``derived_lock``.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        hashes = {name: digest for name, digest in self._hashes.items() if name in self._asked}
+        index = {"key": self._folder.name, "tables": hashes}
+        write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
+        try:
+            wanted = {INDEX, *(_file_name(name) for name in hashes)}
+            for path in self._folder.iterdir():
+                if path.name not in wanted:
+                    path.unlink(missing_ok=True)
+            for old in self._folder.parent.iterdir():
+                if old != self._folder:
+                    shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
+
+    def read(self, name: str) -> pa.Table | None:
+        """A kept table as it is; None where it is not there or is damaged."""
+        expected = self._hashes.get(name)
+        path = self._folder / _file_name(name)
+        try:
+            if expected is None or hash_stored(path, most=None) != expected:
+                return None
+            return read_arrow(path)
+        except (OSError, ValueError):
+            return None
+
+    def damaged(self, name: str) -> bool:
+        """Whether the index lists a table that cannot be read as it was written."""
+        return name in self._hashes and self.read(name) is None
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        path = self._folder / _file_name(name)
+        # Beside its place first: another process may have the old one mapped, or be writing the same.
+        part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with pa.OSFile(str(part), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                # One chunk a column, so that a column is one array when it is mapped again.
+                writer.write_table(table.combine_chunks())
+            # Before it has the name that others write to as well.
+            digest = hash_file(part)
+            part.replace(path)
+        except OSError as error:
+            _drop(part)
+            raise not_writable(path, error) from error
+        self._hashes[name] = digest
+
+
+@contextmanager
+def derived_lock(store: Path, video_id: str) -> Iterator[None]:
+    """Hold the right to write what is kept beside a world; waits for whoever holds it.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    from filelock import FileLock
+
+    path = store / FOLDER / f".{video_id}.lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        lock.acquire()
+    except OSError as error:
+        raise not_writable(path, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def derived_folder(store: Path, manifest: Manifest) -> Path:
+    """Where what follows from a world's rows is kept."""
+    return store / FOLDER / manifest.video_id / derived_key(manifest)
+
+
+def derived_key(manifest: Manifest) -> str:
+    """What the derived tables depend on: the video's facts, the rows that sessions do not write, code and libraries.
+
+    Tables that an embedder shapes have its own key in their names.
+    """
+    files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
+    versions = {name: library_version(name) for name in LIBRARIES}
+    return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
+        :32
+    ]
+
+
+def library_version(name: str) -> str:
+    """The version of an installed library; empty where it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def state_of(path: Path) -> State:
+    """What changes when a file is replaced; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+@cache
+def _code() -> str:
+    sources = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
+    return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
+
+
+def _file_name(name: str) -> str:
+    return f"{name}.arrow"
+
+
+def _same_shape(found: pa.Schema, wanted: pa.Schema) -> bool:
+    return bool(found.names == wanted.names and found.types == wanted.types)
+
+
+def _read_hashes(folder: Path) -> dict[str, str]:
+    """The hashes an index tells; none where it cannot be read or tells of something else."""
+    try:
+        found = json.loads((folder / INDEX).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or found.get("key") != folder.name or not isinstance(found.get("tables"), dict):
+        return {}
+    return {str(name): str(digest) for name, digest in found["tables"].items()}
+
+
+def _forget(index: Path) -> None:
+    try:
+        index.unlink(missing_ok=True)
+    except NotADirectoryError:
+        return
+    except OSError as error:
+        raise not_writable(index, error) from error
+
+
+def _drop(part: Path) -> None:
+    try:
+        part.unlink(missing_ok=True)
+    except OSError:
+        return  # the fault that is on its way says what is wrong with the folder

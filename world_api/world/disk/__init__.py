@@ -1,1 +1,0 @@
-"""The world on disk: tables, files, hashes, the manifest, locks."""

@@ -1,0 +1,305 @@
+"""Files of a store: written whole or not at all, appended to line by line, hashed, and locked.
+
+Files that anybody may have named are opened only if they are regular ones.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+from uuid import uuid4
+
+from world_api.core.faults import StoreFault
+from world_api.core.identifiers import check_video_id
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also across a power cut.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        if temporary.parent.is_dir():
+            temporary.unlink(missing_ok=True)
+        raise not_writable(path, error) from error
+
+
+def link(there: Path, place: Path) -> None:
+    """Give a file that never changes another name; a copy where the file system has no links.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    try:
+        os.link(there, place)
+    except FileExistsError:
+        return
+    except OSError:
+        write_atomically(place, there.read_bytes())
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading if it is a regular one; a pipe could be waited on, a device read, for ever.
+
+    Raises:
+        OSError: it cannot be opened; ``EINVAL``: it is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without blocking, or a pipe would wait here
+    try:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(kind):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def check_plain(folder: Path) -> None:
+    """Refuse a folder that holds anything but files and folders: a link leads out of it, a pipe could be waited on for ever.
+
+    Raises:
+        StoreFault: ``world_damaged``.
+        OSError: it cannot be listed; ``ENOENT``: there is no such folder.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        there = waiting.pop()
+        try:
+            found = list(os.scandir(there))
+        except FileNotFoundError:
+            if there == str(folder):
+                raise
+            continue  # somebody took it away meanwhile
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            elif not entry.is_file(follow_symlinks=False):
+                kind = "a link" if entry.is_symlink() else "a pipe, a socket or a device"
+                raise StoreFault(
+                    "world_damaged",
+                    f"{os.path.relpath(entry.path, folder)} of {folder.name!r} is {kind}; a world holds files and folders",
+                    hint="remove it, or the whole folder, and copy or build the world again",
+                )
+
+
+def not_writable(path: Path, error: OSError) -> StoreFault:
+    """The named fault for a file that could not be written."""
+    if error.errno == errno.ENOSPC:
+        return StoreFault("disk_full", f"no space left to write {path.name}", hint="free some space and run it again")
+    return StoreFault(
+        "store_not_writable",
+        f"cannot write {path}: {error.strerror or error}",
+        hint="choose another place to write to, or make this one writable",
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last; a rename lives in its folder, which has to be synced of its own."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+_BLOCK = 1 << 20
+#: Bytes of a file of rows (of one clip) or an image.
+MOST_FILE_BYTES = 1 << 28
+#: A file of so many bytes, of which the disk holds less than one in so many, is mostly nothing; compression gives no such share.
+_LARGE, _LEAST_SHARE = 1 << 24, 64
+#: Unit of ``st_blocks`` (bytes), whatever the file system's own.
+_DISK_BLOCK = 512
+
+
+def hash_bytes(data: bytes) -> str:
+    """SHA-256 as hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's bytes, read in blocks.
+
+    Raises:
+        OSError: it cannot be read; ``EINVAL``: it is no regular file.
+    """
+    digest = hashlib.sha256()
+    with open_regular(path) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
+    """SHA-256 of a file of a world, which anybody may have made: one that takes long to read for nothing is not read.
+
+    Raises:
+        OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes, or far more than the disk holds of it.
+    """
+    facts = path.stat()
+    if most is not None and facts.st_size > most:
+        raise OSError(errno.EFBIG, f"its {facts.st_size} bytes are more than the {most} such a file has", str(path))
+    if facts.st_size >= _LARGE and bytes_on_disk(facts) * _LEAST_SHARE < facts.st_size:
+        held = bytes_on_disk(facts)
+        raise OSError(errno.EFBIG, f"it is sparse: the disk holds {held} of its {facts.st_size} bytes", str(path))
+    return hash_file(path)
+
+
+def bytes_on_disk(facts: os.stat_result) -> int:
+    """How many bytes of a file the disk holds; a sparse file has more than that."""
+    return facts.st_blocks * _DISK_BLOCK
+
+
+_CHUNK = 65_536
+
+
+def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
+    """Append one line in one write, making the file and its folder where they are missing.
+
+    Writers take turns under a lock on the file, which goes with the process that held it. What an earlier writer left
+    without its end (the machine died, the disk was full) was never a line and is taken away first; a line that cannot be
+    written whole is taken back. ``sync`` waits until the line would survive a power cut.
+
+    Raises:
+        OSError: it cannot be written; the file holds the lines it held.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        end = _end_of_lines(handle)
+        try:
+            _write(handle, line + b"\n", path)
+            if sync:
+                os.fsync(handle)
+        except OSError:
+            with suppress(OSError):  # what is left then has no end, and the next writer takes it away
+                os.ftruncate(handle, end)
+            raise
+    finally:
+        os.close(handle)
+
+
+def _write(handle: int, data: bytes, path: Path) -> None:
+    """One write; where the system takes only a part at once, the rest after it."""
+    written = os.write(handle, data)
+    while written < len(data):
+        more = os.write(handle, data[written:])
+        if more == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        written += more
+
+
+def _end_of_lines(handle: int) -> int:
+    """Where the last whole line ends; what stands behind it is cut off."""
+    size = end = os.fstat(handle).st_size
+    while end and os.pread(handle, 1, end - 1) != b"\n":
+        start = max(0, end - _CHUNK)
+        end = start + os.pread(handle, end - start, start).rfind(b"\n") + 1
+    if end < size:
+        os.ftruncate(handle, end)
+    return end
+
+
+@contextmanager
+def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold the right to write a world; the lock goes with the process that held it.
+
+    Where another process holds it, ``waiting`` is told so and the call waits; without that it fails at once.
+
+    Raises:
+        StoreFault: ``world_locked``, ``store_not_writable``.
+    """
+    from filelock import FileLock
+
+    path = store / f".{check_video_id(video_id)}.lock"
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, timeout=0)
+        _acquire(lock, video_id, waiting)
+    except OSError as error:
+        raise not_writable(store, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, video_id: str, waiting: Callable[[str], None] | None) -> None:
+    from filelock import Timeout
+
+    try:
+        lock.acquire()
+    except Timeout:
+        if waiting is None:
+            raise StoreFault(
+                "world_locked",
+                f"another process is writing world {video_id!r}",
+                hint="wait until it is done, or build under another --id",
+            ) from None
+        waiting(f"another process is writing world {video_id!r}; waiting until it is done")
+        lock.acquire(timeout=-1)
+
+
+#: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.
+_BUCKET = 3
+LOCKS = "locks"  #: the folder they lie in; they stay, since somebody may be waiting on one
+
+
+#: Locks for threads of this process, shared by what is asked for by the hash of its name.
+_THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
+
+
+@contextmanager
+def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
+    """Hold the right to make what is called ``name`` (hexadecimal) in a folder, among threads and processes.
+
+    Without a folder only threads that share ``owner`` wait for each other. Where nobody can write to the folder, nobody
+    would find there what another process made, so processes do not wait. Not to be nested.
+    """
+    key = (folder if folder is not None else id(owner), name)
+    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], _exclusive_among_processes(folder, name):
+        yield
+
+
+@contextmanager
+def _exclusive_among_processes(folder: Path | None, name: str) -> Iterator[None]:
+    if folder is None:
+        yield
+        return
+    from filelock import FileLock
+
+    lock = FileLock(folder / LOCKS / name[:_BUCKET])
+    try:
+        Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,330 @@
+"""Files of a world: immutable Arrow files per table and clip, and images named by their content.
+
+::
+
+    STORE/ID/world.json                              the manifest, written last
+    STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
+    STORE/ID/images/<hash>.jpg                       key frames
+    STORE/ID/local.json                              where this machine keeps the source video; not part of the world
+    STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
+
+Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. A clip's file
+under its key is all that resuming needs, and its name tells whether it is still what was written.
+
+Two worlds are equal when their canonical rows are: the hash covers values in key order, column by column, so
+neither the clip a row was stored in, nor Arrow's chunks, nor its file format change it.
+
+Arrow believes what a file says of itself; offsets that do not fit end the process when a value is read. So files are mapped into
+memory and checked before anything looks at a value: linear in the file's size, a fraction of its hash (decision 037).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc
+
+from world_api.core.faults import StoreFault
+from world_api.world.files import MOST_FILE_BYTES, hash_bytes, hash_stored, open_regular, write_atomically
+from world_api.world.manifest import IMAGES, MANIFEST, MOST_PIXELS, MOST_SECONDS, ROWS, FileEntry
+from world_api.world.tables import TABLES, empty_table
+
+#: So many digits of the hash of a file of rows, and of an image, stand in its name.
+_NAMED, _NAMED_IMAGE = 16, 24
+#: No number of a row is as large: seconds, shares and counts. Some names have narrower bounds; a box may stick out of the picture.
+_MOST = 1e9
+_BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)} | dict.fromkeys(
+    ("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS))
+)
+_IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
+
+
+def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
+    """Where the rows of one table and clip lie, relative to the world's folder."""
+    return f"{ROWS}/{table}/{clip:06d}-{key}-{sha256[:_NAMED]}.arrow"
+
+
+def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table) -> FileEntry:
+    """Store one clip's rows of one table under its key; rows are cast to the table's schema.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+        pyarrow.ArrowInvalid: rows that do not fit the schema (a fault of the stage).
+    """
+    fitted = rows.select(TABLES[table].schema.names).cast(TABLES[table].schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, TABLES[table].schema) as writer:
+        writer.write_table(fitted)
+    data = sink.getvalue().to_pybytes()
+    digest = hash_bytes(data)
+    path = rows_path(table, clip, key, digest)
+    if not _is_there(folder / path, digest):
+        write_atomically(folder / path, data)
+    return FileEntry(path=path, sha256=digest, table=table, clip=clip, rows=fitted.num_rows)
+
+
+def _is_there(path: Path, digest: str) -> bool:
+    try:
+        return hash_stored(path) == digest
+    except OSError:
+        return False
+
+
+def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
+    """The stored files of one table under a key, by clip. What is not what its name says counts as not there."""
+    found: dict[int, FileEntry] = {}
+    for path in sorted((folder / ROWS / table).glob(f"*-{key}-*.arrow")):
+        clip, named = path.name.partition("-")[0], path.stem.rpartition("-")[2]
+        if clip.isdecimal() and int(clip) not in found and (entry := _entry(path, table, int(clip), named)) is not None:
+            found[int(clip)] = entry
+    return found
+
+
+def _entry(path: Path, table: str, clip: int, named: str) -> FileEntry | None:
+    try:
+        digest = hash_stored(path)
+        if digest[:_NAMED] != named:
+            return None
+        rows = read_arrow(path, TABLES[table].schema)
+        _check_rows(table, rows)
+    except (OSError, ValueError):
+        return None
+    return FileEntry(path=f"{ROWS}/{table}/{path.name}", sha256=digest, table=table, clip=clip, rows=rows.num_rows)
+
+
+def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
+    """Rows of a table from plain records, in the table's schema."""
+    return pa.Table.from_pylist(records, schema=TABLES[table].schema)
+
+
+def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
+    """All rows of one table, clip after clip.
+
+    Raises:
+        StoreFault: ``world_damaged``, when a file is missing, is not what the manifest lists, or holds what is no row.
+    """
+    parts = [_read_entry(folder, table, entry) for entry in files]
+    if not parts:
+        return empty_table(table)
+    rows = pa.concat_tables(parts)
+    try:
+        _check_rows(
+            table, rows
+        )  # all at once: a column of a thousand files costs little more than one of a single file
+    except ValueError:
+        for entry, part in zip(files, parts, strict=True):
+            with _named(entry):
+                _check_rows(table, part)
+        raise
+    return rows
+
+
+def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
+    with _named(entry):
+        if hash_stored(folder / entry.path) != entry.sha256:
+            raise ValueError("its content has changed")
+        rows = read_arrow(folder / entry.path, TABLES[table].schema)
+        if rows.num_rows != entry.rows:
+            raise ValueError(f"it holds {rows.num_rows} rows, and {MANIFEST} says {entry.rows}")
+        return rows
+
+
+@contextmanager
+def _named(entry: FileEntry) -> Iterator[None]:
+    """What is wrong with a file is a named fault."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StoreFault(
+            "world_damaged",
+            f"{entry.path} cannot be read: {str(error)[:200]}",
+            hint="if the world was just built anew, open it again; else build it again with --force",
+        ) from error
+
+
+def _check_rows(table: str, rows: pa.Table) -> None:
+    """Refuse rows that no video has.
+
+    Raises:
+        ValueError: what is wrong with them.
+    """
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        _check_column(name, column)
+    if table == "memories":  # spans of the video alone are clipped to it when they are read
+        starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
+        if not ((starts >= 0.0) & (starts <= ends) & (ends <= MOST_SECONDS)).all():
+            raise ValueError("a memory of it is of no stretch of a video")
+
+
+def _check_column(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse what no row holds: nothing at all, no number, or one that is far too large; paths that lead elsewhere."""
+    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        _refuse_nulls(name, column)
+        column = pc.list_flatten(column)
+    _refuse_nulls(name, column)
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        least, most = _BOUNDS.get(name, (-_MOST, _MOST))
+        values = column.to_numpy()
+        for value in (values.min(), values.max()) if len(values) else ():  # NaN, if any is
+            if not least <= value <= most:
+                raise ValueError(f"column {name} holds {value!s}, which is no {name} of a video")
+    elif name == "image" and not pc.all(pc.match_substring_regex(column, _IMAGE_PATH), min_count=0).as_py():
+        raise ValueError("column image names a file that is not in the folder of images")
+
+
+def _refuse_nulls(name: str, column: pa.ChunkedArray) -> None:
+    if column.null_count:
+        raise ValueError(f"column {name} lacks {column.null_count} values")
+
+
+def write_image(folder: Path, jpeg: bytes) -> str:
+    """Keep an encoded image under its content's hash; its path relative to the world's folder."""
+    digest = hash_bytes(jpeg)
+    path = f"{IMAGES}/{digest[:_NAMED_IMAGE]}.jpg"
+    if not _is_there(folder / path, digest):
+        write_atomically(folder / path, jpeg)
+    return path
+
+
+def read_image(folder: Path, path: str) -> bytes | None:
+    """A kept image as it was encoded; None where it is not there, not what its name says, or no JPEG."""
+    try:
+        with open_regular(folder / path) as file:
+            jpeg = file.read(MOST_FILE_BYTES)
+    except OSError:
+        return None
+    is_whole = hash_bytes(jpeg)[:_NAMED_IMAGE] == Path(path).stem
+    return jpeg if is_whole and jpeg.startswith(b"\xff\xd8") else None
+
+
+def has_image(folder: Path, path: str) -> bool:
+    """Whether a kept image is there and still what its name says."""
+    try:
+        return hash_stored(folder / path)[:_NAMED_IMAGE] == Path(path).stem
+    except OSError:
+        return False
+
+
+def canonical(table: pa.Table, name: str) -> pa.Table:
+    """The rows in the order of the table's key, then of every other sortable column."""
+    spec = TABLES[name]
+    order = list(spec.key) + [
+        c for c in spec.schema.names if c not in spec.key and not _nested(table.schema.field(c).type)
+    ]
+    return table.select(spec.schema.names).sort_by([(column, "ascending") for column in order])
+
+
+def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
+    """SHA-256 over the canonical rows of several tables, given as ``(name, table)`` in any order."""
+    digest = hashlib.sha256()
+    for name, table in sorted(tables, key=lambda item: item[0]):
+        ordered = canonical(table, name).combine_chunks()
+        digest.update(f"{name}:{ordered.num_rows};".encode())
+        for column in ordered.schema.names:
+            digest.update(f"{column};".encode())
+            _update(digest, ordered.column(column))
+    return digest.hexdigest()
+
+
+def _nested(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _update(digest: Any, column: pa.ChunkedArray) -> None:
+    """Feed one column: fixed-width values as little-endian bytes, strings and lists as lengths and content."""
+    kind = column.type
+    if pa.types.is_fixed_size_list(kind):
+        _update(digest, pc.list_flatten(column))
+    elif pa.types.is_list(kind):
+        digest.update(_bytes(pc.list_value_length(column)))
+        _update(digest, pc.list_flatten(column))
+    elif pa.types.is_string(kind):
+        digest.update(_bytes(pc.binary_length(column)))
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            digest.update("".join(chunk.to_pylist()).encode())
+    else:
+        digest.update(_bytes(column))
+
+
+def _bytes(column: Any) -> bytes:
+    values = np.ascontiguousarray(column.to_numpy())
+    return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+#: A file begins with this, and ends with its first part; what follows the beginning are the messages of a stream.
+_MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
+#: Where the table of a record batch notes that its buffers are compressed, and a message notes its header (Message.fbs).
+_HEADER_FIELD, _COMPRESSION_FIELD = 2, 3
+
+
+def read_arrow(path: Path, schema: pa.Schema | None = None) -> pa.Table:
+    """All record batches of an Arrow file, mapped, not copied; ``schema`` is the one it must have.
+
+    Compressed files are refused, since a small one may unpack to any size; this project writes none.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is not such a file.
+    """
+    try:
+        with pa.memory_map(str(path), "rb") as source:
+            whole = source.read_buffer()
+        return _read(whole, schema)
+    except (pa.ArrowException, EOFError, struct.error) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
+    if whole.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC or not memoryview(whole)[-len(_END) :] == _END:
+        raise ValueError("it is not a whole Arrow file")
+    messages = iter(pa.ipc.MessageReader.open_stream(whole.slice(len(_MAGIC))))
+    if (first := next(messages, None)) is None:
+        raise ValueError("it is empty")
+    found = pa.ipc.read_schema(first)
+    if schema is not None and not found.equals(schema):
+        raise ValueError(f"its columns are {_shown(found)} and not {_shown(schema)}")
+    batches = []
+    for message in messages:
+        if message.type != "record batch":
+            raise ValueError(f"it holds a {message.type}")
+        if _is_compressed(message.metadata):
+            raise ValueError("it is compressed")
+        batches.append(pa.ipc.read_record_batch(message, found))
+    table = pa.Table.from_batches(batches, found)
+    table.validate(full=True)
+    return table
+
+
+def _is_compressed(metadata: pa.Buffer) -> bool:
+    """Whether a record batch message says so. Metadata is a FlatBuffer, which Arrow verified when it read the message.
+
+    Raises:
+        struct.error: it is cut short.
+    """
+    data = memoryview(metadata)
+    root = struct.unpack_from("<I", data)[0]
+    header = _field(data, root, _HEADER_FIELD)
+    batch = header + struct.unpack_from("<I", data, header)[0] if header else 0
+    return bool(batch and _field(data, batch, _COMPRESSION_FIELD))
+
+
+def _field(data: memoryview, table: int, number: int) -> int:
+    """Where a field of a FlatBuffer's table lies; 0 where it is not there."""
+    entries = table - struct.unpack_from("<i", data, table)[0]
+    at = 4 + 2 * number
+    if at >= struct.unpack_from("<H", data, entries)[0]:
+        return 0
+    offset = struct.unpack_from("<H", data, entries + at)[0]
+    return table + offset if offset else 0
+
+
+def _shown(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)[:200]

@@ -1,0 +1,137 @@
+"""Opening a stored world, and listing those of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar, cast
+from weakref import WeakValueDictionary
+
+import pyarrow as pa
+
+from world_api.core.canonical import content_hash
+from world_api.core.faults import StoreFault
+from world_api.core.identifiers import check_video_id, is_name
+from world_api.world.derived import Derived, State, derived_folder, state_of
+from world_api.world.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
+from world_api.world.once import OnceEach
+from world_api.world.storage import canonical, hash_rows, read_table
+from world_api.world.tables import SESSION_TABLES, TABLES
+
+Kept = TypeVar("Kept")
+
+
+class World:
+    """One stored world, read-only. A table is read and put in key order when it is first asked for.
+
+    ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
+    """
+
+    def __init__(self, folder: Path | str, manifest: Manifest, *, derived: Derived | None = None) -> None:
+        self.folder = Path(folder)
+        self.manifest = manifest
+        self.derived = derived or Derived(derived_folder(self.folder.parent, manifest))
+        self._rows: OnceEach[str, pa.Table] = OnceEach()
+        self._once: OnceEach[object, object] = OnceEach()
+
+    def rows(self, name: str) -> pa.Table:
+        """All rows of a table, in key order. Operations read through a view, never here.
+
+        Raises:
+            StoreFault: ``world_damaged``.
+        """
+        return self._rows.get(name, lambda: self._read(name))
+
+    def verify(self) -> None:
+        """Read every table now, so that damage is met before anything rests on the world.
+
+        Raises:
+            StoreFault: ``world_damaged``.
+        """
+        for name in TABLES:
+            self.rows(name)
+
+    def once(self, kind: Callable[[World], Kept]) -> Kept:
+        """What ``kind`` makes of this world, made when it is first asked for and shared by all its readers."""
+        return cast(Kept, self._once.get(kind, lambda: kind(self)))
+
+    def _read(self, name: str) -> pa.Table:
+        if name in SESSION_TABLES:
+            return self._canonical(name)
+        count = sum(entry.rows for entry in self.manifest.files_of(name))
+        # The manifest tells how many rows there are, whatever the index beside the world says.
+        return self.derived.table(f"rows.{name}", lambda: self._canonical(name), schema=TABLES[name].schema, rows=count)
+
+    def _canonical(self, name: str) -> pa.Table:
+        return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
+
+
+#: Worlds that were opened last, with the state of their manifests then.
+_OPEN: dict[Path, tuple[State, World]] = {}
+_KEPT_OPEN = 4
+_GUARD = Lock()
+#: Who opens a world waits for who opens the same one; worlds are opened beside each other.
+_OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
+
+
+def world_folder(store: Path | str, video_id: str) -> Path:
+    """The folder of a world, which lies inside the store whatever the id says.
+
+    Raises:
+        StoreFault: ``bad_video_id``.
+    """
+    folder = (Path(store) / check_video_id(video_id)).resolve()
+    if folder.parent != Path(store).resolve():
+        raise StoreFault(
+            "bad_video_id", f"{video_id!r} leads out of the store", hint="use the id `videoworld worlds` lists"
+        )
+    return folder
+
+
+def open_world(store: Path | str, video_id: str) -> World:
+    """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
+
+    Raises:
+        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    """
+    folder = world_folder(store, video_id)
+    state = state_of(folder / MANIFEST)
+    with _GUARD:
+        opening = _OPENING.get(folder)
+        if opening is None:
+            opening = _OPENING[folder] = Lock()
+    with opening:
+        return _opened(folder, video_id, state)
+
+
+def _opened(folder: Path, video_id: str, state: State) -> World:
+    known = _OPEN.get(folder)
+    if known is None or state is None or known[0] != state or not known[1].derived.is_current():
+        # A folder may have been copied under another name; what it is called here is its id here.
+        known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
+        with _GUARD:
+            while len(_OPEN) >= _KEPT_OPEN:
+                _OPEN.pop(next(iter(_OPEN)), None)
+            _OPEN[folder] = known
+    return known[1]
+
+
+def list_worlds(store: Path | str) -> list[str]:
+    """The ids of the worlds in a store, sorted; an absent store has none.
+
+    Raises:
+        StoreFault: ``not_a_store``.
+    """
+    store = Path(store)
+    if not store.exists():
+        return []
+    if not store.is_dir():
+        raise StoreFault("not_a_store", f"{store} is not a folder", hint="give the folder that holds the worlds")
+    return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+
+
+def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
+    """The hash of a world: its video's facts and the canonical rows of every table."""
+    rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
+    return content_hash({"video": video.model_dump(mode="json"), "rows": rows})

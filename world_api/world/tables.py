@@ -1,0 +1,185 @@
+"""The tables of a world: the rows every operation stands on.
+
+Each row says when it became known (``known_at``, seconds of video that had to be seen) and what made it
+(``producer``, ``name/version``). Rows are facts about moments; whatever lasts (shots, scenes, tracks, captions)
+is put together by the reader from the rows that its causal cut lets through. So a cut never has to
+take something half known apart again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+SCHEMA_VERSION = 2
+DESCRIPTOR_DIMENSION = 128
+TRACK_LOOK_DIMENSION = 76
+
+_TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer", pa.string(), nullable=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSpec:
+    """One table: its name, its Arrow schema, and the columns that identify and order a row."""
+
+    name: str
+    schema: pa.Schema
+    key: tuple[str, ...]
+
+
+def _table(name: str, key: tuple[str, ...], *fields: tuple[str, pa.DataType]) -> TableSpec:
+    columns = [pa.field(field, kind, nullable=False) for field, kind in fields]
+    return TableSpec(name=name, schema=pa.schema(columns + _TAIL), key=key)
+
+
+_F64, _F32, _TEXT = pa.float64(), pa.float32(), pa.string()
+_BOX = (("x1", _F32), ("y1", _F32), ("x2", _F32), ("y2", _F32))
+
+TABLES: dict[str, TableSpec] = {
+    spec.name: spec
+    for spec in (
+        # A boundary between two shots: the time of the first frame of the later one.
+        _table("cuts", ("time",), ("time", _F64), ("score", _F32), ("kind", _TEXT)),
+        # A boundary between two scenes; always also a cut. strength in 0..1: how little the two sides look alike.
+        _table("scene_cuts", ("time",), ("time", _F64), ("strength", _F32)),
+        # Sharp, new-looking frames kept as JPEG under images/.
+        _table("key_frames", ("time",), ("time", _F64), ("image", _TEXT), ("sharpness", _F32)),
+        # How the picture looks at a moment: colour and edge layout, unit length.
+        _table("looks", ("time",), ("time", _F64), ("vector", pa.list_(pa.float32(), DESCRIPTOR_DIMENSION))),
+        # One sampled sighting of one track. track ids name the clip they began in: t0002_01.
+        _table(
+            "sightings",
+            ("track", "time"),
+            ("track", _TEXT),
+            ("time", _F64),
+            *_BOX,
+            ("category", _TEXT),
+            ("confidence", _F32),
+            ("colours", pa.list_(_TEXT)),
+        ),
+        # How a followed thing looked at a moment: colours by thirds and shape, unit length (build/tracking/appearance.py).
+        _table(
+            "track_looks",
+            ("track", "time"),
+            ("track", _TEXT),
+            ("time", _F64),
+            ("vector", pa.list_(pa.float32(), TRACK_LOOK_DIMENSION)),
+        ),
+        # What the camera did in the second up to a moment: still, pan_left, pan_right, tilt_up, tilt_down, zoom_in,
+        # zoom_out, turn or shake. strength: how far the picture went, in picture widths a second.
+        _table("camera", ("time",), ("time", _F64), ("kind", _TEXT), ("strength", _F32)),
+        # Two tracks that show the same thing, over the join of two clips or while somebody stood still. later names the
+        # younger one, time (seconds) is its first sighting. kind: stitch.
+        _table(
+            "track_links",
+            ("earlier", "later"),
+            ("earlier", _TEXT),
+            ("later", _TEXT),
+            ("time", _F64),
+            ("kind", _TEXT),
+            ("score", _F32),
+        ),
+        # Two tracks that look alike, which says nothing more. score in 0..1, not calibrated; columns as in track_links.
+        _table(
+            "look_links",
+            ("earlier", "later"),
+            ("earlier", _TEXT),
+            ("later", _TEXT),
+            ("time", _F64),
+            ("score", _F32),
+        ),
+        # One line of text read off one frame.
+        _table(
+            "screen_texts", ("time", "text", "y1", "x1"), ("time", _F64), ("text", _TEXT), *_BOX, ("confidence", _F32)
+        ),
+        # A spoken line. source: sidecar, embedded, recognised or truth.
+        _table(
+            "speech",
+            ("start", "end", "text"),
+            ("start", _F64),
+            ("end", _F64),
+            ("text", _TEXT),
+            ("speaker", _TEXT),
+            ("language", _TEXT),
+            ("source", _TEXT),
+            ("confidence", _F32),
+        ),
+        # A recognised word of the spoken line that starts at line_start.
+        _table(
+            "words",
+            ("start", "end", "word", "line_start"),
+            ("line_start", _F64),
+            ("start", _F64),
+            ("end", _F64),
+            ("word", _TEXT),
+            ("confidence", _F32),
+        ),
+        # A sentence about a stretch, from a captioner or from truth.
+        _table(
+            "captions", ("start", "end", "text"), ("start", _F64), ("end", _F64), ("text", _TEXT), ("confidence", _F32)
+        ),
+        # What somebody does. subject: a track id, or empty.
+        _table(
+            "actions",
+            ("start", "end", "label", "subject"),
+            ("start", _F64),
+            ("end", _F64),
+            ("label", _TEXT),
+            ("subject", _TEXT),
+            ("confidence", _F32),
+        ),
+        # What sessions wrote and committed, numbered in that order; parts: the memories a merged one was made of.
+        _table(
+            "memories",
+            ("number",),
+            ("number", pa.int64()),
+            ("memory_id", _TEXT),
+            ("level", _TEXT),
+            ("start", _F64),
+            ("end", _F64),
+            ("content", _TEXT),
+            ("parts", pa.list_(_TEXT)),
+        ),
+        # Entities that sessions registered and committed, numbered likewise; hint: the caller's words for a track, or for
+        # a place in a frame; later words for the same entity hold.
+        _table(
+            "registrations",
+            ("number",),
+            ("number", pa.int64()),
+            ("entity_id", _TEXT),
+            ("hint", _TEXT),
+            ("category", _TEXT),
+            ("time", _F64),
+            *_BOX,
+            ("confidence", _F32),
+        ),
+    )
+}
+
+
+#: The tables that sessions write; all others come from the video alone.
+SESSION_TABLES = ("memories", "registrations")
+
+
+def empty_table(name: str) -> pa.Table:
+    """A table without rows, in its schema."""
+    return TABLES[name].schema.empty_table()
+
+
+def one(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array; without a copy where it is one already, as in a table that is mapped from disk."""
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [_empty(column.type)])
+
+
+def matrix(column: pa.ChunkedArray, width: int) -> NDArray[Any]:
+    """A column of equally long lists as rows of a matrix (n x width)."""
+    flat: NDArray[np.float32] = one(column).flatten().to_numpy()
+    return flat.reshape(-1, width)
+
+
+def _empty(kind: pa.DataType) -> pa.Array:
+    return pa.array([], type=kind)
