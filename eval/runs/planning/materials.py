@@ -16,7 +16,7 @@ from controller.systems.transcript import transcript, transcript_tokens
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.running.worlds import open_for
-from world_api.backends.chat.usage import IMAGE_TOKENS, estimate_tokens
+from world_api.backends.chat.completions import IMAGE_TOKENS, estimate_tokens
 from world_api.core.faults import VideoWorldError
 
 #: Videos whose lines of speech are looked at, so that a dry run is over soon.

@@ -12,9 +12,9 @@ from eval.runs.cells import Cell
 from eval.runs.planning.materials import Material
 from eval.runs.reading import read_run
 from eval.runs.running.tally import label_of
+from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.backends.chat.usage import Usage
 from world_api.core.faults import EpisodeFault, EvalFault
 
 #: What is assumed where no pilot tells: tokens of the first request with the declarations of the tools, what each

@@ -13,10 +13,8 @@ from typing import Any, TypeVar
 from eval.scoring.judging.wording import REPLY_FORM, OwnWording, Wording
 from eval.scoring.port import Verdict
 from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import first_message
+from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
 from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_lines
-from world_api.backends.chat.usage import Usage, usage_of
-from world_api.backends.chat.wishes import Wishes
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.ports import ChatModel, Clock
@@ -62,7 +60,7 @@ class ModelJudge:
         self._file = record
         self._wording = OwnWording() if wording is None else wording
         form: dict[str, Any] = {"response_format": REPLY_FORM} if self._wording.structured else {}
-        self._wishes = Wishes(temperature=0, max_tokens=_REPLY_TOKENS, **form)
+        self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS, **form)
         self._guard = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._usage = Usage()
@@ -131,7 +129,7 @@ class ModelJudge:
         for attempt in range(_TRIES):
             messages = self._wording.messages(question, accepted, given, again=attempt > 0)
             began = self._clock.monotonic()
-            request, reply = self._wishes.complete(model, {"model": model.name, "messages": messages})
+            request, reply = self._settings.complete(model, {"model": model.name, "messages": messages})
             seconds = round(self._clock.monotonic() - began, 6)
             exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds))
             said = self._wording.read(_text(reply))

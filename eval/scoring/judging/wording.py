@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from controller.conversation.prompting import LANGUAGES, language_of
-from world_api.backends.chat.marking import data_line
-from world_api.backends.chat.prompts import PromptFiles
+from world_api.backends.chat.prompts import PromptFiles, data_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault
 from world_api.world.disk.files import open_regular

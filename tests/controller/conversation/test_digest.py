@@ -10,7 +10,7 @@ import pytest
 
 from controller.conversation.digest import digest_of
 from eval.sandbox.worlds import Plan, write_world
-from world_api.backends.chat.usage import estimate_tokens
+from world_api.backends.chat.completions import estimate_tokens
 from world_api.core.canonical import json_line
 from world_api.core.spans import TimeSpan
 from world_api.profiles import open_session

@@ -22,7 +22,7 @@ from tests.support.systems import (
     times_in,
     words_beside_data,
 )
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.profiles import open_session

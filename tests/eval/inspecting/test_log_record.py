@@ -14,8 +14,8 @@ from eval.inspecting.messages import messages_of, text_of
 from eval.inspecting.samples import told, usage_of
 from eval.runs.reading import Run, read_run
 from eval.tables.making import rows_of
+from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
-from world_api.backends.chat.usage import Usage
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tool_induction.language.allowed import FILTERS
 from tool_induction.language.schemas import operation_types
 from tool_induction.language.typenames import known_types
 from tool_induction.library import load_library, packaged_libraries
-from world_api.backends.chat.usage import estimate_tokens
+from world_api.backends.chat.completions import estimate_tokens
 from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "induction"

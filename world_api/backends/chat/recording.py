@@ -1,4 +1,4 @@
-"""Recording what a chat model was asked and answered, and answering from such a recording.
+"""Recording what a chat model was asked and answered, answering from such a recording, and playing a script.
 
 A recording is a file of JSON lines that is only ever appended to: one exchange a line, so that what was
 paid for survives a crash.
@@ -6,6 +6,7 @@ paid for survives a crash.
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 from world_api.world.disk import lines
 from world_api.world.disk.files import open_regular
@@ -115,6 +116,36 @@ class ReplayChatModel:
         if left is None:
             return ": all its replies are used up"
         return f": it first differs at {first_difference(left, request)}"
+
+
+class ScriptedChatModel:
+    """Plays replies in order, whatever is asked, and keeps the requests for a test to look at.
+
+    A fault in the script is raised in its turn.
+    """
+
+    def __init__(self, replies: Sequence[dict[str, Any] | VideoWorldError], *, name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[dict[str, Any]] = []
+        self._replies = tuple(replies)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The next reply of the script.
+
+        Raises:
+            EpisodeFault: ``script_ended``.
+            VideoWorldError: the fault that stands in the script at this place.
+        """
+        position = len(self.requests)
+        self.requests.append(copy.deepcopy(request))
+        if position >= len(self._replies):
+            raise EpisodeFault(
+                "script_ended", f"the script holds {len(self._replies)} replies", hint="write one reply for each round"
+            )
+        reply = self._replies[position]
+        if isinstance(reply, VideoWorldError):
+            raise reply
+        return copy.deepcopy(reply)
 
 
 def append_line(path: Path, value: dict[str, Any], *, sync: bool = False) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from world_api.backends.chat.usage import estimate_tokens
-from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
+from world_api.backends.chat.completions import estimate_tokens
+from world_api.backends.chat.transport import Answering, NotAReply, said_error
 from world_api.backends.endpoint.wording import in_our_words, producer_of
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.faults import BackendFault

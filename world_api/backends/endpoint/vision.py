@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from world_api.backends.chat.marking import data_line
-from world_api.backends.chat.prompts import PromptFiles
-from world_api.backends.chat.usage import Usage, estimate_tokens, usage_of
+from world_api.backends.chat.completions import Usage, estimate_tokens, usage_of
+from world_api.backends.chat.prompts import PromptFiles, data_line
 from world_api.backends.endpoint.encoding import assumed_tokens, data_url, sized
 from world_api.backends.endpoint.reading import read_reply
 from world_api.backends.endpoint.refusals import Settings, takes_no_images

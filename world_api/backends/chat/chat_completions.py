@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.completions import CARRIED, first_message
-from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
-from world_api.backends.chat.wires.transport import Heard
+from world_api.backends.chat.transport import Answering, Heard, NotAReply, said_error
 from world_api.core.canonical import canonical, is_deep
 
 if TYPE_CHECKING:
