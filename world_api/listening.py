@@ -79,7 +79,7 @@ def _recognised(listening: Listening) -> Stage:
 
 
 def _whisper(listening: Listening) -> SpeechRecogniser:
-    from world_api.backends.speech.whisper import WhisperRecogniser
+    from world_api.backends.speech import WhisperRecogniser
 
     if listening.speech not in (AUTO, WHISPER):
         raise BackendFault(
@@ -92,17 +92,16 @@ def _whisper(listening: Listening) -> SpeechRecogniser:
 
 @cache
 def _sphinx() -> SpeechRecogniser:
-    from world_api.backends.speech.sphinx import SphinxRecogniser
+    from world_api.backends.speech import SphinxRecogniser
 
     return SphinxRecogniser()
 
 
 def _detector() -> Callable[[], VoiceDetector]:
     """The Silero detector where faster-whisper brings it, else our own."""
-    from world_api.backends.speech import whisper
-    from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+    from world_api.backends import speech
 
-    return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
+    return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
 
 
 def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:

@@ -14,8 +14,7 @@ from world_api.core.faults import BackendFault
 from world_api.listening import Listening, speech_stage
 
 if TYPE_CHECKING:
-    from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.backends.classical import ClassicalDetector, RapidOcrReader
     from world_api.build.media.apart.worker import MediaWorker
 
 
@@ -106,13 +105,13 @@ def _oracle(video: Path) -> list[Stage]:
 
 @cache
 def _detector() -> ClassicalDetector:
-    from world_api.backends.classical.detector import ClassicalDetector
+    from world_api.backends.classical import ClassicalDetector
 
     return ClassicalDetector()
 
 
 @cache
 def _reader() -> RapidOcrReader:
-    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.backends.classical import RapidOcrReader
 
     return RapidOcrReader()

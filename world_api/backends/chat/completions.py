@@ -115,13 +115,12 @@ def _tool_call(call: Call, position: int) -> dict[str, Any]:
     }
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+def text_of(message: Mapping[str, Any], separator: str = "\n") -> str:
     """The words of a message; its content may be a list of parts."""
     content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = [part.get("text") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    return "\n".join(part for part in parts if isinstance(part, str))
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return separator.join(text for text in texts if isinstance(text, str))
 
 
 def call_position(text: str, tools: Set[str]) -> int | None:

@@ -170,15 +170,18 @@ class _Planner:
     def answer(self) -> _Steps[_Conclusion]:
         """The plan for the question, in the type that is asked for."""
         question = self._question
-        if question.kind == "order":
-            return (yield from self._order())
         if question.kind == "count" or (question.kind != "interval" and question.intent in ("times", "count")):
             ending = yield from self._count()
         elif question.kind != "interval" and question.intent == "summary":
             ending = yield from self._summarise()
         else:
             ending = yield from self._find()
-        return (yield from self._choose(ending)) if question.kind == "choice" else ending
+        if question.kind not in ("choice", "order"):
+            return ending
+        told = set(words(ending.text))
+        shared = {letter: len(told & set(words(option))) for letter, option in question.options.items()}
+        letters = sorted(shared, key=lambda letter: -shared[letter])
+        return replace(ending, value=letters if question.kind == "order" else letters[0])
 
     def _find(self) -> _Steps[_Conclusion]:
         """One tool that does the whole search, else a search whose candidates are looked at; then describe and remember."""
@@ -199,17 +202,14 @@ class _Planner:
         return _Conclusion(text=text, spans=[span], value={"start_time": span.start, "end_time": span.end})
 
     def _count(self) -> _Steps[_Conclusion]:
-        """One tool that counts, else the spans in which the target is seen, or the entities of its category."""
+        """One tool that counts, else the entities of the category."""
         question = self._question
         [result] = yield from self._by_library("times" if question.intent == "times" else "count")
         number, detail, spans = _count_in(result), _sentence(result), _spans(result)
-        if number is None and question.intent == "times":
-            candidates = [span for hit in (yield from self._candidates()) for span in _spans(hit)[:1]]
-            spans = sorted(set((yield from self._confirmed(candidates)) if candidates else []))
-            number = len(spans)
-        elif number is None:
+        if number is None:
             [listed] = yield [self._call("list_entities")]
-            named = [item for item in _records(listed) if _is_a(item, question.category)]
+            own = [(item, str(item.get("category") or item.get("hint") or "").lower()) for item in _records(listed)]
+            named = [item for item, of in own if question.category == "any" or not of or question.category in of]
             number, detail = len(named), "; ".join(str(item.get("hint") or item.get("entity_id")) for item in named)
         if not number:  # where a tool says that it knows of no such thing, no zero is claimed
             [looked] = yield [self._look(0.0)]
@@ -231,34 +231,6 @@ class _Planner:
             return _Conclusion(text=self._question.says("not found"))
         yield [self._remember(TimeSpan(start=chosen[0].start, end=chosen[-1].end), told)]
         return _Conclusion(text=_marked(told), spans=chosen)
-
-    def _order(self) -> _Steps[_Conclusion]:
-        """The options by the times at which they are found; those that are not found come last."""
-        options = self._question.options
-        found = yield from self._each_option()
-        letters = [*sorted(found, key=lambda letter: found[letter]), *(one for one in options if one not in found)]
-        text = _marked(", ".join(f"{letter} {options[letter]}" for letter in letters))
-        return _Conclusion(text=text, spans=[found[one] for one in letters if one in found], value=letters)
-
-    def _choose(self, ending: _Conclusion) -> _Steps[_Conclusion]:
-        """The option that shares most words with what was found, else the first that is found at all."""
-        told = set(words(ending.text))
-        shared = {letter: len(told & set(words(option))) for letter, option in self._question.options.items()}
-        best = max(shared, key=lambda letter: shared[letter])
-        found = {} if shared[best] else (yield from self._each_option())
-        letter = next((letter for letter in shared if letter in found), best)
-        return replace(ending, spans=[found[letter]] if letter in found else ending.spans, value=letter)
-
-    def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
-        """Where each option is found, by words, else by meaning; all options at once."""
-        found: dict[str, TimeSpan] = {}
-        for tool in _SEARCHES:
-            missing = {letter: text for letter, text in self._question.options.items() if letter not in found}
-            results = (yield [self._search(tool, text) for text in missing.values()]) if missing else []
-            found |= {
-                letter: _spans(result)[0] for letter, result in zip(missing, results, strict=True) if _spans(result)
-            }
-        return found
 
     def _candidates(self) -> _Steps[Sequence[_Json]]:
         """What a search by words finds, the best first; by meaning where there are no words to be found."""
@@ -461,12 +433,6 @@ def _count_in(result: _Json) -> int | None:
 
 def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_a(entity: _Json, category: str) -> bool:
-    """Whether an entity is of a category; one that does not say counts."""
-    own = str(entity.get("category") or entity.get("hint") or "").lower()
-    return category == "any" or not own or category in own
 
 
 def _clock(seconds: float) -> str:

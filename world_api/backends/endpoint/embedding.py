@@ -10,7 +10,7 @@ import numpy as np
 
 from world_api.backends.chat.completions import estimate_tokens
 from world_api.backends.chat.transport import Answering, NotAReply, said_error
-from world_api.backends.endpoint.wording import in_our_words, producer_of
+from world_api.backends.endpoint.vision import in_our_words, producer_of
 from world_api.core.ambient.spending import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Embedded, Vectors

@@ -75,7 +75,7 @@ def call(
     import os
 
     from world_api.backends.clocks import SystemClock
-    from world_api.backends.endpoint.refusals import MAY_BE_REFUSED
+    from world_api.backends.endpoint.vision import MAY_BE_REFUSED
     from world_api.core.ambient.spending import ledger
     from world_api.operations import EVERY_OPERATION, operations_for, run
     from world_api.profiles import open_session

@@ -156,20 +156,6 @@ def test_a_count_of_what_the_tools_cannot_tell_repeats_their_hint_and_claims_no_
         assert "0 for" not in answer
 
 
-def test_how_often_counts_the_stretches_a_look_confirms() -> None:
-    calls, answer = converse(
-        "How many times does the cat appear?",
-        {
-            "search_segments_by_text": lambda _: hits(10.0, 20.0, 60.0),
-            "detect_objects": lambda asked: {
-                "detections": [{"start_time": 8.0, "end_time": 30.0}] if asked["timestamp"] < 40 else []
-            },
-        },
-    )
-    assert answer.startswith("[rule-based] 1 for 'the cat'")
-    assert calls[-1][1]["spans"] == [{"start_time": 8.0, "end_time": 30.0}]
-
-
 def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
     text = {"type": "string"}
     often = tool("count_appearances", "How often. Not for how many different ones.", video_id=text, query=text)
@@ -247,8 +233,8 @@ def test_results_of_any_shape_lead_to_an_answer(result: Any, question: str) -> N
         ("What is the woman with the umbrella doing when she first appears?", "the woman with the umbrella", "person"),
         ("Where is the blue car first seen?", "the blue car", "car"),
         ('When is "Platform 9" shown?', "Platform 9", "any"),
-        ("How many times does the cat appear?", "the cat", "cat"),
-        ("那只猫出现了几次？", "那只猫", "any"),
+        ("When does the cat appear?", "the cat", "cat"),
+        ("那只猫什么时候出现？", "那只猫", "any"),
         ("穿红衣服的男子第一次出现时在做什么？", "穿红衣服的男子", "person"),
         ("什么时候出现了一辆红色的车？", "一辆红色的车", "any"),
     ],
