@@ -198,10 +198,12 @@ def read_exchanges(path: Path, *, hint: str = "give the folder that --record mad
 def _exchange(record: dict[str, Any], path: Path) -> Exchange:
     check_schema(record, SCHEMA_VERSION, path)
     try:
-        exchange = Exchange(
-            request=record["request"], reply=record["reply"], fault=record["fault"], seconds=record["seconds"]
-        )
-        intact = _is_whole(exchange) and exchange.request_hash == record["request_hash"]
+        request, reply, fault = record["request"], record["reply"], record["fault"]
+        exchange = Exchange(request=request, reply=reply, fault=fault, seconds=record["seconds"])
+        told = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
+        answered = (isinstance(reply, dict) and fault is None) or (reply is None and told)
+        typed = isinstance(request, dict) and isinstance(exchange.seconds, int | float)
+        intact = typed and answered and exchange.request_hash == record["request_hash"]
     except KeyError:
         intact = False
     if not intact:
@@ -211,20 +213,6 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
             hint="restore the file from a copy; records are never repaired",
         )
     return exchange
-
-
-def _is_whole(exchange: Exchange) -> bool:
-    """Whether what was read is of the declared types; it comes from a file that anything may have written."""
-    request: Any = exchange.request
-    reply: Any = exchange.reply
-    fault: Any = exchange.fault
-    seconds: Any = exchange.seconds
-    told = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
-    return (
-        isinstance(request, dict)
-        and ((isinstance(reply, dict) and fault is None) or (reply is None and told))
-        and isinstance(seconds, int | float)
-    )
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
@@ -249,12 +237,8 @@ def first_difference(recorded: Any, asked: Any, path: str = "$") -> str:
             if recorded.get(key) != asked.get(key):
                 return first_difference(recorded.get(key), asked.get(key), f"{path}.{key}")
     if isinstance(recorded, list) and isinstance(asked, list):
-        return _difference_in_lists(recorded, asked, path)
+        for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
+            if left != right:
+                return first_difference(left, right, f"{path}[{position}]")
+        return f"{path}[{min(len(recorded), len(asked))}]"
     return path
-
-
-def _difference_in_lists(recorded: Sequence[Any], asked: Sequence[Any], path: str) -> str:
-    for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
-        if left != right:
-            return first_difference(left, right, f"{path}[{position}]")
-    return f"{path}[{min(len(recorded), len(asked))}]"

@@ -170,18 +170,40 @@ class _Planner:
     def answer(self) -> _Steps[_Conclusion]:
         """The plan for the question, in the type that is asked for."""
         question = self._question
+        if question.kind == "order":  # what is not found comes last
+            found = yield from self._each_option()
+            letters = [
+                *sorted(found, key=lambda letter: found[letter]),
+                *(one for one in question.options if one not in found),
+            ]
+            text = _marked(", ".join(f"{letter} {question.options[letter]}" for letter in letters))
+            return _Conclusion(text=text, spans=[found[one] for one in letters if one in found], value=letters)
         if question.kind == "count" or (question.kind != "interval" and question.intent in ("times", "count")):
             ending = yield from self._count()
         elif question.kind != "interval" and question.intent == "summary":
             ending = yield from self._summarise()
         else:
             ending = yield from self._find()
-        if question.kind not in ("choice", "order"):
+        if question.kind != "choice":
             return ending
+        # The option that shares most words with what was found, else the first that is found at all.
         told = set(words(ending.text))
         shared = {letter: len(told & set(words(option))) for letter, option in question.options.items()}
-        letters = sorted(shared, key=lambda letter: -shared[letter])
-        return replace(ending, value=letters if question.kind == "order" else letters[0])
+        best = max(shared, key=lambda letter: shared[letter])
+        found = {} if shared[best] else (yield from self._each_option())
+        letter = next((letter for letter in shared if letter in found), best)
+        return replace(ending, spans=[found[letter]] if letter in found else ending.spans, value=letter)
+
+    def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
+        """Where each option is found, by words, else by meaning; all options at once."""
+        found: dict[str, TimeSpan] = {}
+        for tool in _SEARCHES:
+            missing = {letter: text for letter, text in self._question.options.items() if letter not in found}
+            results = (yield [self._search(tool, text) for text in missing.values()]) if missing else []
+            found |= {
+                letter: _spans(result)[0] for letter, result in zip(missing, results, strict=True) if _spans(result)
+            }
+        return found
 
     def _find(self) -> _Steps[_Conclusion]:
         """One tool that does the whole search, else a search whose candidates are looked at; then describe and remember."""

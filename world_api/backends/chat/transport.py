@@ -122,11 +122,6 @@ class Heard:
     garbled: bool = False
     retry_after: float | None = None
 
-    @property
-    def answered(self) -> bool:
-        """Whether it took the request and said something in JSON that is no error."""
-        return self.status == 200 and self.body is not None and not self.body.get("error")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:

@@ -61,10 +61,11 @@ def found_at(**starts: float) -> Answers:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_order_names_every_option_once_those_that_share_words_with_what_was_found_first(language: str) -> None:
+def test_an_order_is_that_of_the_times_and_what_is_not_found_comes_last(language: str) -> None:
     question = Question(text="In which order are they seen?", kind="order", options=THREE)
-    answers = {"search_segments_by_text": lambda _: {"candidates": [{"start_time": 1, "end_time": 2, "text": "green"}]}}
-    assert asked(question, answers, language=language)[0] == ["C", "A", "B"]
+    answer, called = asked(question, found_at(red=30.0, folder=10.0), language=language)
+    assert answer == ["C", "A", "B"]
+    assert called == ["search_segments_by_text"] * 3 + ["search_segments_by_semantics"]
 
 
 def test_a_choice_is_the_option_that_shares_words_with_what_was_found() -> None:
@@ -76,8 +77,9 @@ def test_a_choice_is_the_option_that_shares_words_with_what_was_found() -> None:
     assert asked(question, answers)[0] == "C"
 
 
-def test_a_choice_of_which_nothing_is_told_is_the_first() -> None:
+def test_a_choice_of_which_nothing_is_told_is_the_first_that_is_found() -> None:
     question = Question(text="Which is it?", kind="choice", options=THREE)
+    assert asked(question, found_at(blue=3.0))[0] == "B"
     assert asked(question, {})[0] == "A"
 
 
@@ -97,7 +99,7 @@ def test_a_count_is_a_number() -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        (Question(text="Which order?", kind="order", options=THREE), "A, B, C"),
+        (Question(text="Which order?", kind="order", options=THREE), "C, A, B"),
         (Question(text="What about the folder?", kind="choice", options=THREE), "C"),
         (Question(text="When does the red coat appear?", kind="interval"), "30.0 - 35.0"),
         (Question(text="How many people are there?", kind="count"), "0"),
