@@ -53,40 +53,26 @@ TITLES: dict[CheckName, str] = {
     "structured_output": "structured output",
     "images": "images",
 }
-_MEANINGS: dict[CheckName, dict[Outcome, str]] = {
-    "chat": {
-        "ok": "this wire is spoken where both are there",
-        "wrong": "it takes no tools here; the other wire is spoken",
-        "not_offered": "the other wire is spoken",
-    },
-    "responses": {
-        "ok": "can be spoken with --wire responses",
-        "not_offered": "not needed where Chat Completions takes tools",
-    },
-    "tools": {
-        "ok": "the model can act, and reads what its calls found",
-        "wrong": "it cannot be a controller; a server of open models may need its tool-call parser switched on",
-        "not_offered": "it cannot be a controller",
-    },
-    "parallel_calls": {
-        "ok": "fewer rounds: reading calls of one reply run side by side",
-        "not_offered": "one call a round: allow more rounds",
-    },
-    "strict": {
-        "ok": "tools may be sent with strict schemas",
-        "wrong": "send tools without strict (the default)",
-        "not_offered": "send tools without strict (the default)",
-    },
-    "structured_output": {
-        "ok": "answers outside tool calls can be held to a schema",
-        "wrong": "a schema is taken and not kept: replies are checked here in any case",
-        "not_offered": "replies are checked here in any case",
-    },
-    "images": {
-        "ok": "it can look at frames: --system direct and --profile endpoint work",
-        "wrong": "pictures are taken and not seen: --system direct and --profile endpoint would guess",
-        "not_offered": "no frames: --system direct and --profile endpoint are refused",
-    },
+_MEANINGS: dict[tuple[CheckName, Outcome], str] = {
+    ("chat", "ok"): "this wire is spoken where both are there",
+    ("chat", "wrong"): "it takes no tools here; the other wire is spoken",
+    ("chat", "not_offered"): "the other wire is spoken",
+    ("responses", "ok"): "can be spoken with --wire responses",
+    ("responses", "not_offered"): "not needed where Chat Completions takes tools",
+    ("tools", "ok"): "the model can act, and reads what its calls found",
+    ("tools", "wrong"): "it cannot be a controller; a server of open models may need its tool-call parser switched on",
+    ("tools", "not_offered"): "it cannot be a controller",
+    ("parallel_calls", "ok"): "fewer rounds: reading calls of one reply run side by side",
+    ("parallel_calls", "not_offered"): "one call a round: allow more rounds",
+    ("strict", "ok"): "tools may be sent with strict schemas",
+    ("strict", "wrong"): "send tools without strict (the default)",
+    ("strict", "not_offered"): "send tools without strict (the default)",
+    ("structured_output", "ok"): "answers outside tool calls can be held to a schema",
+    ("structured_output", "wrong"): "a schema is taken and not kept: replies are checked here in any case",
+    ("structured_output", "not_offered"): "replies are checked here in any case",
+    ("images", "ok"): "it can look at frames: --system direct and --profile endpoint work",
+    ("images", "wrong"): "pictures are taken and not seen: --system direct and --profile endpoint would guess",
+    ("images", "not_offered"): "no frames: --system direct and --profile endpoint are refused",
 }
 
 
@@ -101,7 +87,7 @@ class Check:
     @property
     def meaning(self) -> str:
         """What it means for a controller; empty where it was not tried."""
-        return _MEANINGS[self.name].get(self.outcome, "")
+        return _MEANINGS.get((self.name, self.outcome), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +206,7 @@ def capabilities_of(
     probe = _Probe(endpoint, model, clock=clock, sleep=sleep)
     wire = probe.choose_wire()
     complete = thorough and probe.try_all()
+    window = probe.window() if thorough else None
     found = Capabilities(
         wire=wire,
         checks=tuple(probe.checks[name] for name in CHECKS if name in probe.checks),
@@ -227,7 +214,7 @@ def capabilities_of(
         requests=probe.requests,
         spent=probe.spent,
         asked_at=clock.now(),
-        window=_window(Transport(endpoint, clock=clock, sleep=sleep), model) if thorough else None,
+        window=window,
     )
     if cache is not None:
         keep_finding(cache, endpoint, model, found)
@@ -254,6 +241,12 @@ _FORM: dict[str, Any] = {
     "additionalProperties": False,
 }
 _COLOURS = "What colours are the left and the right half of this picture? Answer in two words: left, then right."
+#: What servers call the window in the list of their models: vLLM and SGLang; OpenRouter and others; Mistral; Groq; LM Studio;
+#: llama.cpp, under ``meta``.
+_WINDOW_NAMES = (
+    *("max_model_len", "context_length", "max_context_length", "context_window", "loaded_context_length"),
+    *("n_ctx", "n_ctx_train"),
+)
 
 
 class _Probe:
@@ -263,6 +256,7 @@ class _Probe:
         self.checks: dict[CheckName, Check] = {}
         self.spent = Usage()
         self._name = model
+        self._transport = Transport(endpoint, clock=clock, sleep=sleep)
         self._pointed = False  #: whether the server pointed at the Responses API
         self._models = {
             name: OpenAIChatModel(
@@ -275,7 +269,7 @@ class _Probe:
     @property
     def requests(self) -> int:
         """How many were sent, attempts and all."""
-        return sum(model.requests for model in self._models.values())
+        return self._transport.requests + sum(model.requests for model in self._models.values())
 
     def choose_wire(self) -> WireName:
         """The wire on which the model takes tools, Chat Completions where both do; and whether it calls one.
@@ -327,6 +321,23 @@ class _Probe:
                 refused: Outcome = "wrong" if name == "tools" else "not_offered"
                 self._note(name, "not_tried" if passing else refused, fault.message)
         return complete
+
+    def window(self) -> int | None:
+        """The context window in tokens, the smallest that is told; None where none is told of this model."""
+        try:
+            heard = self._transport.exchange(
+                lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds), lambda heard: heard
+            )
+        except BackendFault:  # it is good to know, and nothing depends on it
+            return None
+        listed = (heard.body or {}).get("data")
+        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        named = [entry for entry in entries if entry.get("id") == self._name]
+        if not named and len(entries) == 1:  # a server of one model answers under any name
+            named = entries
+        places = [place for entry in named for place in (entry, entry.get("meta"), entry.get("top_provider"))]
+        told = [place[name] for place in places if isinstance(place, dict) for name in _WINDOW_NAMES if name in place]
+        return min((window for window in told if is_count(window) and window > 0), default=None)
 
     def _first_call(self) -> None:
         """One call of one tool: whether tools reach the model, and in what form its calls come."""
@@ -453,29 +464,3 @@ def _yellow_and_blue() -> str:
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     ]
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode()
-
-
-#: What servers call the window in the list of their models: vLLM and SGLang; OpenRouter and others; Mistral; Groq; LM Studio;
-#: llama.cpp, under ``meta``.
-_WINDOW_NAMES = (
-    *("max_model_len", "context_length", "max_context_length", "context_window", "loaded_context_length"),
-    *("n_ctx", "n_ctx_train"),
-)
-
-
-def _window(transport: Transport, model: str) -> int | None:
-    """The context window in tokens, the smallest that is told; None where none is told of this model."""
-    try:
-        heard = transport.exchange(
-            lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds), lambda heard: heard
-        )
-    except BackendFault:  # it is good to know, and nothing depends on it
-        return None
-    listed = (heard.body or {}).get("data")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    named = [entry for entry in entries if entry.get("id") == model]
-    if not named and len(entries) == 1:  # a server of one model answers under any name
-        named = entries
-    places = [place for entry in named for place in (entry, entry.get("meta"), entry.get("top_provider"))]
-    told = [place[name] for place in places if isinstance(place, dict) for name in _WINDOW_NAMES if name in place]
-    return min((window for window in told if is_count(window) and window > 0), default=None)

@@ -167,23 +167,15 @@ def read_lines(path: Path, *, hint: str = "give the folder that --record made") 
             for number, line in enumerate(iter(lambda: file.readline(_MOST_LINE_BYTES), b""), start=1):
                 if not line.endswith(b"\n") and len(line) < _MOST_LINE_BYTES:
                     return
-                yield _object(line, f"line {number} of {path.name}")
+                try:
+                    value = parse_json(line.decode())
+                except ValueError:
+                    value = None
+                if not isinstance(value, dict):
+                    raise _damaged(f"line {number} of {path.name} is not a JSON object")
+                yield value
     except OSError as error:
         raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = parse_json(line.decode())
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise EpisodeFault(
-            "recording_damaged",
-            f"{where} is not a JSON object",
-            hint="restore the file from a copy; records are never repaired",
-        )
-    return value
 
 
 def read_exchanges(path: Path, *, hint: str = "give the folder that --record made") -> list[Exchange]:
@@ -207,12 +199,13 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
     except KeyError:
         intact = False
     if not intact:
-        raise EpisodeFault(
-            "recording_damaged",
-            f"an exchange in {path.name} is not whole or does not match its hash",
-            hint="restore the file from a copy; records are never repaired",
-        )
+        raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
     return exchange
+
+
+def _damaged(reason: str) -> EpisodeFault:
+    hint = "restore the file from a copy; records are never repaired"
+    return EpisodeFault("recording_damaged", reason, hint=hint)
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path) -> None:

@@ -57,14 +57,13 @@ _PERSON = re.compile(
 _LABELLED = re.compile(r"^(video|视频|question|问题|wanted|要求)(?: id)?\s*[:：]\s*(.*)$", re.IGNORECASE)
 _LABELS = {"视频": "video", "问题": "question", "要求": "wanted"}
 _OPTION = re.compile(r"^([A-Z])\.\s+(.+)$")
-#: How a type of answer is asked for in words, where no schema says it.
-_WANTED = {
-    "order": r"\border\b|顺序",
-    "choice": r"\boption\b|选项",
-    "interval": r"stretch|片段",
-    "count": r"whole number|整数",
+#: The type of an answer: the words that ask for it where no schema does, and its ``type`` in a schema.
+_KINDS = {
+    "order": (r"\border\b|顺序", "array"),
+    "choice": (r"\boption\b|选项", "string"),
+    "interval": (r"stretch|片段", "object"),
+    "count": (r"whole number|整数", "integer"),
 }
-_KIND_OF_TYPE = {"integer": "count", "number": "count", "array": "order", "object": "interval"}
 
 #: Fields of results that hold sentences, and those that tell how a result came about.
 _SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
@@ -199,7 +198,7 @@ class _Planner:
         found: dict[str, TimeSpan] = {}
         for tool in _SEARCHES:
             missing = {letter: text for letter, text in self._question.options.items() if letter not in found}
-            results = (yield [self._search(tool, text) for text in missing.values()]) if missing else []
+            results = (yield [self._call(tool, query=text, top_k=20) for text in missing.values()]) if missing else []
             found |= {
                 letter: _spans(result)[0] for letter, result in zip(missing, results, strict=True) if _spans(result)
             }
@@ -258,7 +257,7 @@ class _Planner:
         """What a search by words finds, the best first; by meaning where there are no words to be found."""
         hits: Sequence[_Json] = ()
         for tool in _SEARCHES:
-            [result] = ({},) if hits else (yield [self._search(tool, self._question.target)])
+            [result] = ({},) if hits else (yield [self._call(tool, query=self._question.target, top_k=20)])
             hits = hits or [hit for hit in _records(result) if _spans(hit)]
         return hits
 
@@ -284,9 +283,6 @@ class _Planner:
     def _call(self, tool: str, **arguments: Any) -> Call:
         return Call(tool=tool, arguments={"video_id": self._question.video_id, **arguments})
 
-    def _search(self, tool: str, query: str) -> Call:
-        return self._call(tool, query=query, top_k=20)
-
     def _look(self, time: float) -> Call:
         question = self._question
         return self._call("detect_objects", timestamp=time, category=question.category, text_query=question.target)
@@ -311,11 +307,11 @@ def _read_question(text: str, answer_tool: _Json | None) -> _Question:
             options.setdefault(option[1], option[2])
     asked = labelled.get("question") or text
     schema = (answer_tool or {}).get("parameters", {}).get("properties", {}).get("answer")
+    wanted = labelled.get("wanted", "")
+    kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
     if isinstance(schema, Mapping):
-        kind = _KIND_OF_TYPE.get(str(schema.get("type")), "choice" if schema.get("enum") else "open")
-    else:
-        wanted = labelled.get("wanted", "")
-        kind = next((kind for kind, how in _WANTED.items() if re.search(how, wanted, re.IGNORECASE)), "open")
+        kind = next((kind for kind, (_, json_type) in _KINDS.items() if schema.get("type") == json_type), "open")
+        kind = "open" if kind == "choice" and not schema.get("enum") else kind
     quoted = _QUOTED.search(asked)
     target = quoted[1].strip() if quoted else _target(asked)
     nouns = re.findall(r"[a-z]+", re.split(r"\s(?:in|on|with|near|at|of|that|from|by)\s", target.lower())[0])
