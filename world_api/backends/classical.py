@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -181,7 +180,10 @@ class RapidOcrReader:
     Models are loaded at the first call.
     """
 
-    producer = f"rapidocr-{version('rapidocr')}/1"
+    def __init__(self) -> None:
+        from importlib.metadata import version
+
+        self.producer = f"rapidocr-{version('rapidocr')}/1"
 
     def read(self, image: Image) -> Sequence[TextLine]:
         """All lines of text in the image, top to bottom."""

@@ -54,6 +54,7 @@ _TAIL = re.compile(
 _PERSON = re.compile(
     r"\b(?:m[ae]n|wom[ae]n|persons?|people|boys?|girls?|child(?:ren)?|who|s?he)\b|[人男女孩]", re.IGNORECASE
 )
+_LAST = re.compile(r"\blast\b|\bfinal|最后", re.IGNORECASE)
 _LABELLED = re.compile(r"^(video|视频|question|问题|wanted|要求)(?: id)?\s*[:：]\s*(.*)$", re.IGNORECASE)
 _LABELS = {"视频": "video", "问题": "question", "要求": "wanted"}
 _OPTION = re.compile(r"^([A-Z])\.\s+(.+)$")
@@ -263,8 +264,7 @@ class _Planner:
 
     def _confirmed(self, spans: Sequence[TimeSpan]) -> _Steps[list[TimeSpan]]:
         """Where a look detects the target, in time order; the latest first where the last is asked for."""
-        wants_last = re.search(r"\blast\b|\bfinal|最后", self._question.text, re.IGNORECASE) is not None
-        in_order = sorted(spans, reverse=wants_last)[:12]
+        in_order = sorted(spans, reverse=_LAST.search(self._question.text) is not None)[:12]
         looks = yield [self._look(span.center) for span in in_order]
         seen = [(span, records) for span, look in zip(in_order, looks, strict=True) if (records := _records(look))]
         return [next(iter(_spans(records[0])), span) for span, records in seen]
@@ -345,7 +345,7 @@ def _is_library_tool(name: str) -> bool:
 def _score(tool: _Json, serving: re.Pattern[str], question: str) -> int:
     """How well a tool serves an intent, by the words of its name and description."""
     name, description = tool["name"].lower(), _NOT_FOR.sub("", str(tool.get("description")).lower())
-    other_end = "first" if "last" in question else "last"
+    other_end = "first" if _LAST.search(question) else "last"
     score = _IN_NAME * len(set(serving.findall(name))) + _IN_DESCRIPTION * len(set(serving.findall(description)))
     return score - 2 * _IN_NAME * (other_end in name)
 
